@@ -224,6 +224,18 @@ describe('KafkaPublisher over a bad connection', () => {
     expect(log).toEqual(['a', 'c', 'd']);
   });
 
+  it('stores records of every key after a topic was made anew with fewer partitions', async () => {
+    publish();
+    const topic = await newTopic(6);
+    const keys = Array.from({ length: 24 }, (_, n) => `key ${n}`);
+    expect(new Set(await Promise.all(keys.map((key) => send(aRecord(topic, key)))))).toEqual(new Set(['stored']));
+    await admin.deleteTopics({ topics: [topic] });
+    await until(async () => !(await admin.listTopics()).includes(topic));
+    await makeTopic(admin, topic, 2);
+    for (const key of keys) await until(async () => (await send(aRecord(topic, key))) === 'stored');
+    expect((await readTopic(kafka, topic)).map(({ key }) => key).toSorted()).toEqual(keys.toSorted());
+  });
+
   it('goes on with other topics when one that it has used is deleted', async () => {
     publish();
     const [kept, deleted] = [await newTopic(), await newTopic()];

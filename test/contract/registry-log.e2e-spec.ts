@@ -32,7 +32,7 @@ afterAll(async () => {
 describeRegistryLog('KafkaRegistryLog', async () => {
   const topic = `${prefix}.${randomUUID()}`;
   await makeTopic(admin, topic, 1);
-  return new KafkaRegistryLog(kept, publisher, topic, prefix);
+  return new KafkaRegistryLog(kept, publisher, topic, prefix, silent);
 });
 
 it('leaves no consumer group behind', async () => {

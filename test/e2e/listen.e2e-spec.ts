@@ -257,24 +257,43 @@ it('refuses a stream beyond LISTEN_STREAMS, and serves those it has', async () =
   }
 });
 
-it('says what is missing after a stream was away for too long', async () => {
-  const away = await relay.partner('away');
-  const proxy = await TcpProxy.before(second.port);
-  const ear = await Ear.open(proxy.url, away, ['recommendation.deleted']);
-  try {
-    proxy.ports = [1]; // where nobody listens
-    proxy.cut();
-    await postMany(source, 10_500, 'recommendation.deleted');
-    proxy.ports = [second.port];
-    await until('the stream is open again', () => ear.of('open').length === 2);
-    const last = anEnvelope({ type: 'recommendation.deleted' });
-    await source.post(last);
-    await ear.hears(1);
-    expect(ear.ids()).toEqual([last.id]);
-    const [skipped] = ear.of('skipped');
-    expect(Date.parse(skipped?.since ?? '')).toBeLessThan(Date.parse(skipped?.until ?? ''));
-  } finally {
-    await ear.close();
-    await proxy.close();
-  }
-});
+it.each([
+  ['for too long', 'recommendation.deleted', postTooMany],
+  // The offsets where it was are those of other records by then.
+  ['while its topic was made anew, and is longer', 'tax_return.updated', madeAnew],
+] as const)(
+  'says what is missing after a stream was away %s',
+  async (_, type, happens: (of: string) => Promise<void>) => {
+    const proxy = await TcpProxy.before(second.port);
+    const ear = await Ear.open(proxy.url, await relay.partner('away'), [type]);
+    try {
+      await postMany(source, 4, type);
+      await ear.hears(4);
+      proxy.ports = [1]; // where nobody listens
+      proxy.cut();
+      await happens(type);
+      proxy.ports = [second.port];
+      await until('the stream is open again', () => ear.of('open').length === 2);
+      const last = anEnvelope({ type });
+      await source.post(last);
+      await ear.hears(5);
+      expect(ear.ids().at(-1)).toBe(last.id);
+      const [skipped] = ear.of('skipped');
+      expect(Date.parse(skipped?.since ?? '')).toBeLessThan(Date.parse(skipped?.until ?? ''));
+    } finally {
+      await ear.close();
+      await proxy.close();
+    }
+  },
+);
+
+async function postTooMany(type: string): Promise<void> {
+  await postMany(source, 10_500, type);
+}
+
+async function madeAnew(type: string): Promise<void> {
+  await relay.stack.dropTopics(relay.stack.topic(type).name);
+  await relay.stack.relay('topics', 'create');
+  await until('it can be written', async () => (await source.post(anEnvelope({ type }))).status === 202);
+  await postMany(source, 40, type);
+}

@@ -1,12 +1,15 @@
 import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
-const [type, other] = ['plan.updated', 'task.created'];
+const [type, other, third] = ['plan.updated', 'task.created', 'task.updated'];
+/** Longer than a fetch of the worker waits for a record. */
+const FETCH_ENDS_MS = 1_000;
 
 let servers: Servers;
 let relay: Relay;
@@ -16,7 +19,7 @@ beforeAll(async () => {
   servers = await Servers.start();
   relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' }, servers.envFile);
   [source, partner] = await Promise.all([relay.source(), relay.partner()]);
-  for (const eventType of [type, other])
+  for (const eventType of [type, other, third])
     await partner.register({ eventType, endPointUrl: relay.receiver.url(`/${eventType}`), apiKey: 'k' });
 });
 afterAll(async () => {
@@ -39,10 +42,10 @@ async function deliver(ids: readonly string[], path: string): Promise<void> {
     seen: () => [counts(), relay.worker.log.slice(-10)],
   });
 }
-/** The lines that tell of a lost end of a topic's log. Each shard has a place of its own in it, and tells its own. */
-const told = (topic: string): Record<string, unknown>[] =>
+/** The lines that tell what became of a topic's log. Each shard has a place of its own in it, and tells its own. */
+const told = (topic: string, event = 'log.shortened'): Record<string, unknown>[] =>
   relay.worker.log
-    .filter((line) => line.includes('"log.shortened"'))
+    .filter((line) => line.includes(`"${event}"`))
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter((line) => String(line['topic']).endsWith(topic));
 const ofEachShard = <T>(line: T): T[] => relay.stack.shards.all.map(() => line);
@@ -108,12 +111,42 @@ it.each([
   },
 );
 
+async function createAnew(topic: string): Promise<void> {
+  await relay.stack.dropTopics(relay.stack.topic(topic).name);
+  await relay.stack.relay('topics', 'create');
+}
+
 it('delivers what comes after its topic was created anew under a worker that runs', async () => {
   await deliver(await post(20, other), `/${other}`);
-  await relay.stack.dropTopics(relay.stack.topic(other).name);
-  await relay.stack.relay('topics', 'create');
+  await createAnew(other);
   await deliver(await post(5, other), `/${other}`);
-  expect(told(other)).toMatchObject(ofEachShard({ level: 50, from: 0, to: 20 }));
+  expect(told(other, 'log.recreated')).toMatchObject(ofEachShard({ level: 50, read: 20 }));
   await deliver(await post(20, other), `/${other}`);
-  expect(told(other)).toHaveLength(relay.stack.shards.all.length);
+  expect(told(other, 'log.recreated')).toHaveLength(relay.stack.shards.all.length);
+});
+
+// Its next fetch, at the offset where it was, meets the records of another log.
+it('delivers what comes after its topic was created anew, and is longer, under a worker that notices nothing', async () => {
+  const path = '/parked-anew';
+  relay.receiver.plan(path, { status: 410 });
+  const webhook = await partner.register({ eventType: third, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+  await post(1, third);
+  const status = async () => (await partner.request('GET', `/webhooks/${webhook}`)).json['status'];
+  await until('it is disabled', async () => String(await status()) === 'disabled');
+  await deliver(await post(4, third), `/${third}`);
+  await until('nothing is unread', async () => (await relay.stack.lag(third)) === 0);
+
+  process.kill(relay.worker.pid, 'SIGSTOP');
+  await delay(FETCH_ENDS_MS);
+  await createAnew(third);
+  const after = await post(8, third);
+  process.kill(relay.worker.pid, 'SIGCONT');
+  await deliver(after, `/${third}`);
+  expect(told(third, 'log.recreated')).toMatchObject(ofEachShard({ level: 50, topic: relay.stack.topic(third).name }));
+
+  relay.receiver.plan(path, { status: 204 });
+  expect((await partner.request('POST', `/webhooks/${webhook}/enable`)).status).toBe(200);
+  await deliver(after, path);
+  await until('what waited is told to be gone', () => told(third, 'webhook.expired').length > 0);
+  expect(told(third, 'webhook.expired')).toMatchObject([{ webhookId: webhook }]);
 });

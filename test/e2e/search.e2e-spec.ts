@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { jest } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import type { AttemptRecord } from '@relay/events';
@@ -19,6 +20,8 @@ const ASKED = WANTED === undefined ? 5 : 200;
 /** Beside other specs the machine decides how long anybody waits. */
 const P95_MS = WANTED === undefined ? Infinity : 300;
 const STEP_MS = 10;
+/** Longer than the index waits for a record. */
+const FETCH_ENDS_MS = 1_000;
 const webhookIds = Array.from({ length: 2_000 }, () => randomUUID());
 jest.setTimeout(300_000 + COUNT);
 
@@ -247,5 +250,18 @@ describe('the search over attempts', () => {
     await operations.ready();
     await until('it has the new log', async () => (await countOf({ partner: 'partner_new' })) === 1);
     expect(await countOf({ partner: 'partner_8' })).toBe(0);
+  });
+
+  // What it meets where it was is of another log, and is longer.
+  it('is built anew where the topic was made anew while it notices nothing', async () => {
+    const { name: topic } = relay.stack.topic('relay.delivery-attempts');
+    process.kill(operations.pid, 'SIGSTOP');
+    await delay(FETCH_ENDS_MS);
+    await relay.stack.dropTopics(topic);
+    await relay.stack.relay('topics', 'create');
+    await write(Array.from({ length: 200 }, (_, n) => anAttempt(n, { partnerId: 'partner_newer' })));
+    process.kill(operations.pid, 'SIGCONT');
+    await until('it has all of the new log', async () => (await countOf({ partner: 'partner_newer' })) === 200);
+    expect(await countOf({ partner: 'partner_new' })).toBe(0);
   });
 });

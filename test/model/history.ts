@@ -103,6 +103,10 @@ const network = [
   ),
   command(1, 'arriveLate', fc.tuple(), (world) => world.arriveLate()),
 ];
+const topics = [
+  command(1, 'make the topic anew', fc.tuple(), (world) => world.makeTopicAnew()),
+  command(3, 'look at topics', one, (world, m) => void world.worker(m).reader.look()),
+];
 const moves = [command(3, 'move', fc.tuple(partition, member), (world, at, m) => world.move(at, world.worker(m)))];
 const processes = [
   command(2, 'crash', fc.tuple(member, fc.nat(2), fc.nat(2)), (world, m, arriving, reached) =>
@@ -122,6 +126,9 @@ export const histories = ofKinds(
   [...work, ...processes, reconnect, goBack],
   [...work, ...moves, reconnect, goBack],
   [...work, ...network, ...moves, ...processes, goBack],
+  [...work, ...topics],
+  [...work, ...topics, ...moves, ...processes],
+  [...work, ...topics, ...parking, ...network, goBack],
   [...work, ...parking],
   [...work, ...parking, ...processes],
   [...work, ...parking, ...moves, reconnect, goBack],
@@ -146,6 +153,8 @@ export const shardHistories = ofKinds(
   [...work, ...moves, reconnect, goBack],
   [...work, ...processes, reconnect, goBack],
   [...work, ...network, ...moves, ...processes, goBack],
+  [...work, ...topics, ...moves, reconnect, goBack],
+  [...work, ...topics, ...parking, ...processes],
   [...work, ...parking, ...moves, reconnect, goBack],
   [...work, ...parking, deletion, ...network, ...processes, goBack],
   [...work, ...parking, ...replaying],
@@ -176,6 +185,7 @@ async function heal(world: World): Promise<void> {
     for (const worker of world.alive) {
       worker.reconnectAll();
       worker.beat();
+      void worker.reader.look();
       await worker.run();
       for (const p of PARTITIONS) {
         worker.consumer.fetch(p, 20);

@@ -21,11 +21,13 @@ interface Order {
 
 /** What was appended to the log and what endpoints received: the promise is held against it. */
 export class Ledger {
-  readonly #appended: Appended[][] = PARTITIONS.map(() => []);
+  #appended: Appended[][] = PARTITIONS.map(() => []);
   readonly #received = new Map<string, number>();
   readonly #orders = new Map<string, Order>();
   /** Redis may have forgotten which content came first. */
   wentBack = false;
+  /** Id of the topic once it was made anew. */
+  #topicId: string | undefined;
 
   constructor(
     private readonly states: readonly MemoryState[],
@@ -43,6 +45,19 @@ export class Ledger {
   forgetOrders(): void {
     for (const key of this.#orders.keys())
       if (!this.global.now.replays.has(key) && !this.global.now.ended.has(key)) this.#orders.delete(key);
+  }
+
+  /** The log of before is gone, with what nobody had read of it and what waited in it. */
+  madeAnew(topicId: string): void {
+    this.#topicId = topicId;
+    this.#appended = PARTITIONS.map(() => []);
+  }
+
+  /** Whether the store's progress is that of the present log. Before the first flush it names none. */
+  isOfLog(partition: number, shard: number): boolean {
+    const { read, highWater } = this.states[shard]?.now.progress.get(this.#nameOf(partition, shard)) ?? {};
+    const [topicId] = read?.topicIds ?? [];
+    return this.#topicId === undefined || (read === undefined ? highWater === 0 : topicId === this.#topicId);
   }
 
   kindOf(partition: number, id: string, text: string): Appended['kind'] {
@@ -65,6 +80,7 @@ export class Ledger {
   check(): void {
     for (const partition of PARTITIONS) {
       for (const shard of this.states.keys()) {
+        if (!this.isOfLog(partition, shard)) continue;
         const highWater = this.highWaterOf(partition, shard) ?? 0;
         const settled = this.#appended[partition]?.slice(0, highWater) ?? [];
         for (const [offset, entry] of settled.entries()) {
@@ -80,6 +96,8 @@ export class Ledger {
   checkEnd(): void {
     for (const [partition, entries] of this.#appended.entries()) {
       for (const shard of this.states.keys()) {
+        if (!this.isOfLog(partition, shard))
+          throw new Error(`${partition}/${shard} is read as the log of an earlier topic`);
         const highWater = this.highWaterOf(partition, shard);
         if (highWater !== entries.length)
           throw new Error(`the high water of ${partition}/${shard} ends at ${highWater} of ${entries.length}`);

@@ -1,4 +1,4 @@
-import type { LogBounds } from '../../apps/worker/src/log/log-reader-options.js';
+import type { LogBounds, TopicIds } from '../../apps/worker/src/log/log-reader-options.js';
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 
 export const TOPIC = 'task.created';
@@ -11,6 +11,13 @@ export class SimulatedGroup {
   /** Member that each partition is meant for; whoever has not joined since then is a zombie. */
   readonly meantFor: number[] = PARTITIONS.map(() => 0);
   generation = 0;
+  /** How often the topic was deleted and created anew. */
+  made = 0;
+  readonly topicIds: TopicIds = { of: async () => this.topicId };
+
+  get topicId(): string {
+    return `topic ${this.made}`;
+  }
 
   /** What Kafka's admin client tells. */
   readonly bounds: LogBounds = {
@@ -36,6 +43,12 @@ export class SimulatedGroup {
         return { partition, offset: String(first === -1 ? messages.length : first) };
       }),
   };
+
+  /** The topic is deleted and created anew. The group goes on, and a member that fetches later meets the new log. */
+  makeAnew(): void {
+    this.made += 1;
+    for (const messages of this.log) messages.length = 0;
+  }
 
   give(partition: number, member: number): void {
     this.meantFor[partition] = member;

@@ -123,7 +123,7 @@ export class SimulatedWorker {
       running,
       new SkippedRecords(publisher, queue, log, metrics, { count: () => undefined }),
     );
-    this.reader = new LogReader(progress, world.group.bounds, world.log, {
+    this.reader = new LogReader(progress, world.group.bounds, world.group.topicIds, world.log, {
       groupId: 'g',
       flushEveryMs: NEVER_MS,
       commitEveryMs: NEVER_MS,

@@ -104,7 +104,7 @@ export class World {
 
   /** Appends an envelope; the same number and variant again is a repeat, another variant a conflict. */
   append(number: number, variant: number): void {
-    const id = `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
+    const id = `00000000-0000-4000-8000-${String(100 * this.group.made + number).padStart(12, '0')}`;
     const payload = { id, userId: id, financialPlanId: id, variant };
     const text = JSON.stringify({ id, type: TOPIC, payload });
     const audience = number % 3 === 0 ? ['p1'] : [];
@@ -159,6 +159,15 @@ export class World {
       worker.redis(shard).arrive();
       worker.redis(shard).answer();
     }
+  }
+
+  /** Of replays it is not the model's to say what they still owe. */
+  makeTopicAnew(): void {
+    if (this.global.now.replays.size > 0 || this.#replayed > 0) return;
+    this.#fault();
+    this.group.makeAnew();
+    this.ledger.madeAnew(this.group.topicId);
+    this.trace(`the topic is created anew as ${this.group.topicId}`);
   }
 
   timeOut(worker: SimulatedWorker, shard: number): void {
@@ -258,7 +267,9 @@ export class World {
       this.alive.every((worker) => worker.isQuiet) &&
       PARTITIONS.every((partition) =>
         [...this.states.keys()].every(
-          (shard) => this.ledger.highWaterOf(partition, shard) === this.group.log[partition]?.length,
+          (shard) =>
+            this.ledger.isOfLog(partition, shard) &&
+            this.ledger.highWaterOf(partition, shard) === this.group.log[partition]?.length,
         ),
       )
     );

@@ -30,12 +30,9 @@ export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<
       const admin = new KeptAdmin(kafka);
       try {
         const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
-        const registryLog = new KafkaRegistryLog(admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP);
-        const registry = new RegistryView(
-          redis,
-          registryLog,
-          logOf((_event, message) => shell.note(`warning: ${message}`)),
-        );
+        const log = logOf((_event, message) => shell.note(`warning: ${message}`));
+        const registryLog = new KafkaRegistryLog(admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP, log);
+        const registry = new RegistryView(redis, registryLog, log);
         await registry.current();
         return await work({ redis, shards, kafka, publisher, registry, registryLog, settings });
       } finally {

@@ -10,7 +10,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 const providers = [
   { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
   { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
-  { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG] },
+  { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG, Log] },
 ];
 
 /** The log on Kafka, for envelopes and registrations; specs replace it by one in memory. */
@@ -34,7 +34,7 @@ function publisherOf(kafka: Kafka, log: Log, health: Health, tracing: Tracing | 
   return tracing === undefined ? publisher : new TracedPublisher(publisher, tracing);
 }
 
-function registryLogOf(admin: KeptAdmin, publisher: Publisher, config: IngressConfig): RegistryLog {
+function registryLogOf(admin: KeptAdmin, publisher: Publisher, config: IngressConfig, log: Log): RegistryLog {
   const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-  return new KafkaRegistryLog(admin, publisher, topic, config.KAFKA_CONSUMER_GROUP);
+  return new KafkaRegistryLog(admin, publisher, topic, config.KAFKA_CONSUMER_GROUP, log);
 }

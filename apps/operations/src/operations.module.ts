@@ -86,7 +86,7 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: RegistryView,
         useFactory: (client: Redis, admin: KeptAdmin, told: Publisher, log: Log) => {
           const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-          const onKafka = new KafkaRegistryLog(admin, told, topic, config.KAFKA_CONSUMER_GROUP);
+          const onKafka = new KafkaRegistryLog(admin, told, topic, config.KAFKA_CONSUMER_GROUP, log);
           return new RegistryView(client, registryLog ?? onKafka, log);
         },
         inject: [Redis, KeptAdmin, Publisher, Log],

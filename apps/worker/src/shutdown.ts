@@ -16,6 +16,8 @@ import { Breakers } from './delivery/breakers.js';
 import { DeliveryDispatcher } from './delivery/delivery-dispatcher.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
+import { TopicIds } from './log/log-reader-options.js';
+import type { KafkaTopicIds } from './log/topic-ids.adapter.js';
 import { KAFKA_ADMIN } from './platform/tokens.js';
 import { QueueConsumer } from './queued-attempts/queue-consumer.js';
 import { RegistryKeeper } from './registry/registry-keeper.js';
@@ -81,6 +83,7 @@ const STEPS: readonly Step[] = [
       parts.get<Sender>(Sender).close(),
       parts.get<Admin>(KAFKA_ADMIN).disconnect(),
       parts.get(KeptAdmin).close(),
+      parts.get<KafkaTopicIds>(TopicIds).close(),
       parts.get(DeadLetterReader).close(),
     ],
   },

@@ -1,5 +1,5 @@
 import { RedisClientStore } from '@relay/identity';
-import { checkTopicConfigs, checkTopics, findTopics, type TopicSettings, withAdmin } from '@relay/kafka';
+import { checkTopicConfigs, checkTopics, findTopics, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { isRedisAway } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
@@ -8,7 +8,7 @@ import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { Away } from './away.js';
 import { clockFinding } from './clock.js';
-import { fault, faultInProduction, ok, type Finding } from './finding.js';
+import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 import { useFinding, usesOf } from './key-use.js';
 import type { LogNames } from './loss-check.adapter.js';
 import { orFault } from './or-fault.js';
@@ -109,18 +109,19 @@ export async function checkKafka(
   environment: string,
 ): Promise<Finding[]> {
   const faults = await checkTopics(kafka, settings);
-  const topics = faults.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
+  const found = await findTopics(kafka, settings);
+  const notes = topicNotes(settings, found).map((note) => warning('topics', ...halvesOf(note)));
+  const topics = faults.length + notes.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
   const workers = await orFault('workers', FIXES.workers, () =>
     checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP, environment),
   );
-  const found = await findTopics(kafka, settings);
   const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
     const wrong = await checkTopicConfigs(kafka, settings);
     // Without topics there is nothing to report.
     return wrong.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
   });
   const replication = replicationFindings(found, environment);
-  return [ok('kafka', 'answers'), ...topics, ...replication, ...configs, ...workers];
+  return [ok('kafka', 'answers'), ...topics, ...notes, ...replication, ...configs, ...workers];
 }
 
 /** A group without members reads nothing; accepted envelopes wait in the log. */
@@ -133,11 +134,11 @@ async function checkWorkers(kafka: Kafka, group: string, environment: string): P
   return [faultInProduction(environment, 'workers', text, fix)];
 }
 
-/** `checkTopics` writes a fault as the problem, a colon, and the fix. */
-const topicFault = (sentence: string): Finding => faultOf('topics', sentence);
-const configFault = (sentence: string): Finding => faultOf('topic settings', sentence);
+const topicFault = (sentence: string): Finding => fault('topics', ...halvesOf(sentence));
+const configFault = (sentence: string): Finding => fault('topic settings', ...halvesOf(sentence));
 
-function faultOf(check: string, sentence: string): Finding {
+/** `checkTopics` and `topicNotes` write the problem, a colon, and the fix. */
+function halvesOf(sentence: string): [problem: string, fix: string] {
   const colon = sentence.indexOf(': ');
-  return fault(check, sentence.slice(0, colon), sentence.slice(colon + 2));
+  return [sentence.slice(0, colon), sentence.slice(colon + 2)];
 }

@@ -1,5 +1,6 @@
 import type { Kafka } from 'kafkajs';
 import { kafkajsModule } from './kafkajs-module.adapter.js';
+import type { AskedBroker } from './topic-ids.adapter.js';
 
 const METADATA_MS = 60_000;
 export const READ_COMMITTED = 1;
@@ -22,6 +23,8 @@ export interface Cluster {
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(of: { nodeId: string }): Promise<Broker>;
+  /** For a question that any broker can answer. */
+  readonly brokerPool: { withBroker<T>(question: (any: { broker: AskedBroker }) => Promise<T>): Promise<T | null> };
   fetchTopicsOffset(
     topics: readonly object[],
   ): Promise<{ topic: string; partitions: readonly { partition: number; offset: string }[] }[]>;

@@ -4,6 +4,7 @@ import { answeredWithin } from './answered-within.js';
 import { askedAgain } from './asked-again.adapter.js';
 import { batchOf, newCluster, READ_COMMITTED, type Cluster } from './kafkajs-cluster.adapter.js';
 import { logRecordOf } from './log-record.adapter.js';
+import { type TopicIds, topicIdsOf } from './topic-ids.adapter.js';
 
 const ANSWER_MS = 8_000;
 
@@ -100,6 +101,20 @@ export class LogFetcher {
     );
   }
 
+  /**
+   * Kafka's ids of the topics: one that is deleted and created again has another id. A broker that is behind may tell the id of a
+   * topic that is gone.
+   * @throws Error when the brokers do not answer in time
+   */
+  topicIds(topics: readonly string[]): Promise<TopicIds> {
+    const answer = this.#asked([], async ({ brokerPool }) => {
+      const found = await brokerPool.withBroker(({ broker }) => topicIdsOf(broker, topics));
+      if (found === null) throw new Error('No broker tells the ids of the topics');
+      return found;
+    });
+    return answeredWithin(ANSWER_MS, answer);
+  }
+
   async close(): Promise<void> {
     const opened = this.#cluster;
     this.#cluster = undefined;
@@ -110,8 +125,10 @@ export class LogFetcher {
     const opened = (this.#cluster ??= this.#open());
     try {
       const cluster = await opened;
-      await cluster.addMultipleTargetTopics(topics);
-      await cluster.refreshMetadataIfNecessary();
+      if (topics.length > 0) {
+        await cluster.addMultipleTargetTopics(topics);
+        await cluster.refreshMetadataIfNecessary();
+      }
       return await question(cluster);
     } catch (error) {
       if (this.#cluster === opened && placeOutside(error) === undefined) await this.close();

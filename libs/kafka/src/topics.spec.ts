@@ -1,4 +1,4 @@
-import { configFaults, planTopics, topicFaults } from './topics.js';
+import { configFaults, planTopics, topicFaults, topicNotes } from './topics.js';
 
 const settings = { KAFKA_TOPIC_PREFIX: 'x.', KAFKA_TOPIC_PARTITIONS: 6, KAFKA_TOPIC_REPLICATION: 3 };
 const DAY_MS = 86_400_000;
@@ -52,6 +52,15 @@ describe('planTopics', () => {
 it('has the broker date every record, so that no record is refused because a clock is ahead', () => {
   const types = planTopics(settings).map((plan) => plan.config['message.timestamp.type']);
   expect(new Set(types)).toEqual(new Set(['LogAppendTime']));
+});
+
+it.each([
+  [1, /^$/],
+  [3, /^The topic x\.relay\.registry has 3 partitions, .* the first alone, .*: leave them/],
+])('says of a registry with %d partitions what nobody need mend, and finds no fault', (partitions, note) => {
+  const found = [{ topic: 'x.relay.registry', partitions, replication: 3 }];
+  expect(topicNotes(settings, found).join()).toMatch(note);
+  expect(topicFaults(planTopics(settings), found).join()).not.toContain('relay.registry');
 });
 
 describe('topicFaults', () => {

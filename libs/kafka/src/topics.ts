@@ -98,6 +98,17 @@ export function topicFaults(plans: readonly TopicPlan[], found: readonly TopicFo
   });
 }
 
+/** What nobody need mend, one sentence each: the registry is in the first partition of its topic, and Kafka cannot take others away. */
+export function topicNotes({ KAFKA_TOPIC_PREFIX: prefix }: TopicSettings, found: readonly TopicFound[]): string[] {
+  const topic = registryTopic(prefix);
+  const partitions = found.find((each) => each.topic === topic)?.partitions ?? 1;
+  return partitions === 1
+    ? []
+    : [
+        `The topic ${topic} has ${partitions} partitions, of which the relay writes and reads the first alone, so nothing is lost: leave them, and exempt this topic from the tool that added them.`,
+      ];
+}
+
 /** The settings of a topic as its broker has them, by name. */
 export interface TopicConfigFound {
   readonly topic: string;

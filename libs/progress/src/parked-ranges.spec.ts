@@ -57,6 +57,44 @@ describe('the ranges of a log that lost its end', () => {
   });
 });
 
+describe('the ranges of a log that is gone', () => {
+  it('stand for all that was read of the new one, open ones open; replays end, and what waited is told once', () => {
+    const ranges = parked(
+      {
+        open: [{ from: 100 }],
+        closed: [
+          { from: 100, to: 200 },
+          { from: 980, to: 1_000 },
+        ],
+        'w/1000': [{ from: 500, to: 1_000 }],
+      },
+      [150],
+    );
+    ranges.renew(6, 1_000);
+    expect(ranges.takeExpired()).toEqual(
+      new Map([
+        ['open', 900],
+        ['closed', 120],
+        ['w/1000', 500],
+      ]),
+    );
+    expect(ranges.takeExpired().size).toBe(0);
+    // What is read again looks like a repeat.
+    ranges.drop(3);
+    expect(ranges.take(5)).toMatchObject({
+      changed: new Map([
+        ['open', [{ from: 0 }]],
+        ['closed', [{ from: 0, to: 6 }]],
+        ['w/1000', []],
+      ]),
+      dropped: [],
+      lostFrom: 0,
+      next: 6,
+    });
+    expect([0, 3, 150].map((offset) => ranges.catchUp('open')?.begin(offset))).toEqual([true, true, true]);
+  });
+});
+
 describe('a notice of a parked webhook', () => {
   it('is written with the range, again when that failed, and once', () => {
     const ranges = parked({});

@@ -1,4 +1,5 @@
 import { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
+import { cutAt, isInside, offsetsIn, renewed } from './range-offsets.js';
 import { Tracker } from './tracker.js';
 
 interface Parked {
@@ -44,6 +45,8 @@ export class ParkedRanges {
   /** Below this offset every duplicate and conflict was stored before; a new one there was settled by a dead worker. */
   #handedOut: number;
   #lostFrom: number | undefined;
+  /** Records that waited in a log that is gone, by range key, at most. */
+  #expired = new Map<string, number>();
 
   constructor(parking: Parking = NOTHING_PARKED) {
     for (const [webhookId, ranges] of parking.ranges) {
@@ -119,11 +122,32 @@ export class ParkedRanges {
    * read. What was read and is read again looks like a repeat, so all of it counts as handed out, and no drop there holds.
    */
   cut(end: number, sameBelow: number): void {
+    this.#change(end, sameBelow, (_key, ranges) => ranges.flatMap((range) => cutAt(end, range)));
+  }
+
+  /**
+   * The topic was created anew: all ranges are of a log that is gone. A webhook that has some gets all of the new log up to its
+   * `end` that way, because what was read of it, up to `next`, before this was known may be settled as waiting. Replays end.
+   */
+  renew(end: number, next: number): void {
+    for (const [key, { ranges, tracker }] of this.#webhooks)
+      this.#expired.set(key, offsetsIn(ranges, tracker.highWater, next));
+    this.#change(end, 0, (key, ranges) => (this.#replays.has(key) ? [] : renewed(end, ranges)));
+  }
+
+  /** How many records that waited are gone with their log, at most, by range key; told once. */
+  takeExpired(): ReadonlyMap<string, number> {
+    const expired = this.#expired;
+    this.#expired = new Map();
+    return expired;
+  }
+
+  #change(end: number, sameBelow: number, rangesOf: (key: string, of: readonly ParkedRange[]) => ParkedRange[]): void {
     this.#handedOut = end;
     this.#lostFrom = sameBelow;
     for (const offset of this.#dropped) if (offset >= sameBelow) this.#dropped.delete(offset);
     for (const [key, parked] of this.#webhooks) {
-      const ranges = parked.ranges.flatMap((range) => cutAt(end, range));
+      const ranges = rangesOf(key, parked.ranges);
       const [first] = ranges;
       if (first === undefined) this.#webhooks.delete(key);
       else this.#webhooks.set(key, { ranges, tracker: new Tracker(first.from) });
@@ -193,12 +217,8 @@ export class ParkedRanges {
 
   /** Upper bound of deliveries that wait in the log for parked webhooks. @param next the next offset to hand out */
   waiting(next: number): number {
-    let waiting = 0;
-    for (const [key, { ranges, tracker }] of this.#webhooks)
-      for (const [index, { from, to = next }] of ranges.entries())
-        if (!this.#replays.has(key))
-          waiting += Math.max(0, to - (index === 0 ? Math.max(from, tracker.highWater) : from));
-    return waiting;
+    const parked = [...this.#webhooks].filter(([key]) => !this.#replays.has(key));
+    return parked.reduce((sum, [, { ranges, tracker }]) => sum + offsetsIn(ranges, tracker.highWater, next), 0);
   }
 
   /** Number of records that were begun and are not settled. */
@@ -276,12 +296,4 @@ export class ParkedRanges {
     parked.tracker = new Tracker(second.from);
     this.#advance(webhookId, parked);
   }
-}
-
-const isInside = ({ from, to = Infinity }: ParkedRange, offset: number): boolean => from <= offset && offset < to;
-
-/** An open range stays open: its webhook is still parked. */
-function cutAt(end: number, { from, to }: ParkedRange): ParkedRange[] {
-  if (to === undefined) return [{ from: Math.min(from, end) }];
-  return from < end ? [{ from, to: Math.min(to, end) }] : [];
 }

@@ -26,6 +26,8 @@ export interface ReadTo {
   next: number;
   /** The largest time of a record below it: that of its writing, by the clock of its broker. 0 when none is known. */
   newest: number;
+  /** Kafka's id of the topic whose log it is, then those of topics of this name that are gone; none where brokers have no ids. */
+  topicIds?: readonly string[];
 }
 
 /** What a new owner finds. `read` is that of the last flush. */

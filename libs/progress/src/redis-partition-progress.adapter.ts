@@ -145,11 +145,13 @@ export class RedisPartitionProgress extends PartitionProgress {
   }
 }
 
-const readText = (read: ReadTo | undefined): string => (read === undefined ? '' : `${read.next} ${read.newest}`);
+const readText = (read: ReadTo | undefined): string =>
+  read === undefined ? '' : [read.next, read.newest, ...(read.topicIds ?? [])].join(' ');
 
 function readOf(text: string): ReadTo | undefined {
-  const [next = '', newest = ''] = text.split(' ');
-  return text === '' ? undefined : { next: Number(next), newest: Number(newest) };
+  const [next = '', newest = '', ...topicIds] = text.split(' ');
+  const of = topicIds.length === 0 ? {} : { topicIds };
+  return text === '' ? undefined : { next: Number(next), newest: Number(newest), ...of };
 }
 
 function restOf(at: LogPartition, { partial, whole, parking }: Flush): string {

@@ -1,14 +1,21 @@
 import { answeredWithin, askedAgain, readRanges, type KeptAdmin } from '@relay/kafka';
 import type { Publisher } from '@relay/publishing';
+import { type Log, ThrottledLog } from '@relay/telemetry';
 import kafkajs, { type Admin } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
 /** Shorter than the wait of a caller. */
 const BOUNDS_MS = 8_000;
+const WARN_EVERY_MS = 3_600_000;
 const HEADERS = { 'content-type': 'application/json' };
 
-/** The topic `relay.registry`: one partition, acks=all, no retention; only `deleteBefore` removes records. */
+/**
+ * The topic `relay.registry`: acks=all, no retention; only `deleteBefore` removes records. Commands need the order of one
+ * partition, so the first one alone is written and read, also where somebody has added others, which Kafka cannot take away.
+ */
 export class KafkaRegistryLog extends RegistryLog {
+  readonly #log: ThrottledLog;
+
   /**
    * @param admin reads the bounds of the log; one connection serves all, or every read of a partner could open one
    * @param group prefix of the names of short-lived reading groups
@@ -18,8 +25,10 @@ export class KafkaRegistryLog extends RegistryLog {
     private readonly publisher: Publisher,
     readonly name: string,
     private readonly group: string,
+    log: Log,
   ) {
     super();
+    this.#log = new ThrottledLog(log, WARN_EVERY_MS);
   }
 
   append(id: string, value: Buffer): Promise<number | undefined> {
@@ -28,9 +37,15 @@ export class KafkaRegistryLog extends RegistryLog {
 
   bounds(): Promise<{ start: number; end: number }> {
     return this.#ask(async (admin) => {
-      const [bounds, ...others] = await admin.fetchTopicOffsets(this.name);
-      if (bounds === undefined || others.length > 0)
-        throw new Error(`The topic ${this.name} has ${others.length + 1} partitions; commands need the order of one`);
+      const all = await admin.fetchTopicOffsets(this.name);
+      const bounds = all.find(({ partition }) => partition === 0);
+      if (bounds === undefined) throw new Error(`The topic ${this.name} has no partition 0`);
+      if (all.length > 1)
+        this.#log.warn(
+          'registry.more_partitions',
+          'The topic of the registry has more than one partition; the relay writes and reads the first alone, so nothing is lost',
+          { topic: this.name, partitions: all.length },
+        );
       return { start: Number(bounds.low), end: Number(bounds.high) };
     });
   }

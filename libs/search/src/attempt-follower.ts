@@ -35,7 +35,7 @@ export class AttemptFollower {
   #lookedAt = -Infinity;
 
   constructor(
-    private readonly log: Pick<AttemptLog, 'bounds' | 'fetch' | 'at'>,
+    private readonly log: Pick<AttemptLog, 'name' | 'bounds' | 'fetch' | 'at'>,
     private readonly store: AttemptStore,
     private readonly places: WebhookPlaces,
     private readonly windowMs: number,
@@ -46,12 +46,15 @@ export class AttemptFollower {
     return { lag, isCurrent: performance.now() - this.#reachedAt < CURRENT_MS };
   }
 
-  /** @throws AnotherLog when the log no longer is the one that was indexed, and whatever Kafka or the file has */
-  async follow(isEnding: () => boolean): Promise<void> {
+  /**
+   * @param name that of the log, asked for before the store was opened
+   * @throws AnotherLog when the log no longer is the one that was indexed, and whatever Kafka or the file has
+   */
+  async follow(name: string, isEnding: () => boolean): Promise<void> {
     for (const [partition, position] of await this.store.positions()) this.#positions.set(partition, position);
     while (!isEnding()) {
       const now = performance.now();
-      if (now - this.#lookedAt > LOOK_EVERY_MS) await this.#look();
+      if (now - this.#lookedAt > LOOK_EVERY_MS) await this.#look(name);
       if (now - this.#trimmedAt > TRIM_EVERY_MS) {
         await this.store.trim(Date.now() - this.windowMs);
         this.#trimmedAt = now;
@@ -60,7 +63,8 @@ export class AttemptFollower {
     }
   }
 
-  async #look(): Promise<void> {
+  async #look(name: string): Promise<void> {
+    if ((await this.log.name()) !== name) throw new AnotherLog('the topic was made anew');
     const since = Date.now() - this.windowMs;
     for (const bounds of await this.log.bounds(since)) await this.#lookAt(bounds, since);
     this.#lookedAt = performance.now();

@@ -103,12 +103,11 @@ export class AttemptIndex {
 
   async #follow(): Promise<void> {
     const { path, maxBytes, windowMs } = this.settings;
-    const store = await AttemptStore.open(path, await this.records.name(), maxBytes, (reason) =>
-      this.#rebuilds(reason),
-    );
+    const name = await this.records.name();
+    const store = await AttemptStore.open(path, name, maxBytes, (reason) => this.#rebuilds(reason));
     this.#store = store;
     this.#follower = new AttemptFollower(this.records, store, new WebhookPlaces(this.webhooks), windowMs);
-    await this.#follower.follow(() => this.#isEnding);
+    await this.#follower.follow(name, () => this.#isEnding);
   }
 
   /** The next round makes a new one. */

@@ -21,16 +21,18 @@ export class AttemptLog {
 
   constructor(
     private readonly admin: KeptAdmin,
-    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'close'>,
+    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'topicIds' | 'close'>,
     topicPrefix: string,
   ) {
     this.topic = deliveryAttemptsTopic(topicPrefix);
   }
 
-  /** Its cluster and topic. */
+  /** Its cluster and topic, by name and, where the brokers know ids, by its id: a topic that is made anew has another one. */
   async name(): Promise<string> {
     const { clusterId } = await this.admin.ask((admin) => admin.describeCluster());
-    return `${clusterId} ${this.topic}`;
+    const ids = await this.fetcher.topicIds([this.topic]);
+    if (!ids.has(this.topic)) throw new Error(`Kafka has no topic ${this.topic} at the moment`);
+    return [clusterId, this.topic, ids.get(this.topic)].join(' ').trim();
   }
 
   async bounds(since: number): Promise<LogBounds[]> {

@@ -19,6 +19,8 @@ export interface RecoveryTools {
   readonly topicPrefix: string;
   /** Of the shard that is recovered. */
   readonly progress: PartitionProgress;
+  /** Kafka's id of the topic, where the brokers know any. */
+  readonly topicId?: string | undefined;
   /** Number of the shard of an envelope. */
   shardOf(envelopeId: string): number;
   readonly queue: RetryQueue;
@@ -129,9 +131,10 @@ export class PartitionRecovery {
   }
 
   async #write(highWater: number, settled: { id: string; hash: string }[]): Promise<void> {
-    const { progress, token } = this.tools;
+    const { progress, token, topicId } = this.tools;
     const next = { highWater, sequence: this.#position.sequence + 1 };
-    const flush = { token, confirmed: this.#position, next, settled, partial: [], whole: [] };
+    const read = { next: highWater, newest: 0, topicIds: topicId === undefined ? [] : [topicId] };
+    const flush = { token, confirmed: this.#position, next, read, settled, partial: [], whole: [] };
     if (!(await progress.flush(this.at, flush))) throw overtaken();
     this.#position = next;
   }

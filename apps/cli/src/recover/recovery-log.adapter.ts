@@ -1,5 +1,5 @@
 import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
-import { readRanges, type LogRange } from '@relay/kafka';
+import { LogFetcher, readRanges, type LogRange, type TopicIds } from '@relay/kafka';
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 
@@ -10,6 +10,8 @@ export type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promi
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
 export interface EventRange extends LogRange {
   readonly committed: number;
+  /** Kafka's id of the topic, where the brokers know any. */
+  readonly topicId?: string;
 }
 
 /** The topics that a recovery needs, with their ends at the start. */
@@ -24,11 +26,17 @@ export interface RecoveryLog {
 /** Looks up the beginning and end of each partition. @throws Error when a topic is missing */
 export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number): Promise<RecoveryLog> {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
+  // Before anything is read: a topic that is made anew after that has another id.
+  const ids = await topicIdsOf(kafka, prefix);
   const admin = kafka.admin();
   await admin.connect();
   try {
     const events: EventRange[] = [];
-    for (const topic of envelopeTopics(prefix)) events.push(...(await eventRanges(admin, topic, group, now - WEEK_MS)));
+    for (const topic of envelopeTopics(prefix)) {
+      const topicId = ids.get(topic);
+      const of = topicId === undefined ? {} : { topicId };
+      for (const range of await eventRanges(admin, topic, group, now - WEEK_MS)) events.push({ ...range, ...of });
+    }
     return {
       attempts: await wholeRanges(admin, deliveryAttemptsTopic(prefix)),
       deadLetters: await wholeRanges(admin, deadLettersTopic(prefix)),
@@ -37,6 +45,15 @@ export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: 
     };
   } finally {
     await admin.disconnect();
+  }
+}
+
+async function topicIdsOf(kafka: Kafka, prefix: string): Promise<TopicIds> {
+  const fetcher = new LogFetcher(kafka);
+  try {
+    return await fetcher.topicIds(envelopeTopics(prefix));
+  } finally {
+    await fetcher.close();
   }
 }
 

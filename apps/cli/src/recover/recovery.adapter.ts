@@ -79,7 +79,7 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       windowMs,
     };
     const recoveryOf = ({ number, progress }: LostShard, range: EventRange): PartitionRecovery =>
-      new PartitionRecovery({ ...range, shard: number }, { ...tools, progress }, counts);
+      new PartitionRecovery({ ...range, shard: number }, { ...tools, progress, topicId: range.topicId }, counts);
     await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
     const registrations = await registrationsOf(parts);
     for (const { shard } of lost) await finish(shard, token);

@@ -58,18 +58,17 @@ function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   // Where one old shard knows nothing of the partition, every new one begins at the first record of the log, as it would have.
   if (first === undefined || known.length < old.length) return;
   const all = (name: string): number[] => known.flatMap((fields) => fields[name] ?? []).map(Number);
-  const reads = known.flatMap(({ read }) => read ?? []).map((read) => read.split(' ').map(Number));
+  const reads = known.flatMap(({ read }) => (read === undefined ? [] : [read.split(' ')]));
+  const largest = (index: number): number => Math.max(...reads.map((read) => Number(read[index] ?? 0)));
+  // The ids of the topic. A shard that knows fewer has not yet begun with the log of a topic that was made anew.
+  const [[, , ...topicIds] = []] = reads.toSorted((a, b) => a.length - b.length);
   const nexts = all('next');
   const fields = {
     owner: '',
     highWater: Math.min(...all('highWater')),
     sequence: Math.max(...all('sequence')) + 1,
     ...(nexts.length === 0 ? {} : { next: Math.max(...nexts) }),
-    ...(reads.length === 0
-      ? {}
-      : {
-          read: `${Math.max(...reads.map(([next = 0]) => next))} ${Math.max(...reads.map(([, newest = 0]) => newest))}`,
-        }),
+    ...(reads.length === 0 ? {} : { read: [largest(0), largest(1), ...topicIds].join(' ') }),
   };
   for (const shard of to.all) writes.add(shard, 200, (pipeline) => pipeline.hset(progressKey(shard, at), fields));
 }

@@ -1,4 +1,4 @@
-import { checkTopicConfigs, checkTopics } from '@relay/kafka';
+import { checkTopicConfigs, checkTopics, findTopics, topicNotes } from '@relay/kafka';
 import type { Command } from 'commander';
 import { withKafka } from '../connections.adapter.js';
 import { documented } from '../documented.js';
@@ -9,12 +9,13 @@ export function defineCheckTopics(group: Command, shell: Shell): void {
     .command('check')
     .description('name each topic that is missing or does not fit the settings, with its fix')
     .action(async (options: { json?: boolean }) => {
-      const faults = await withKafka(shell, async (kafka, settings) => [
-        ...(await checkTopics(kafka, settings)),
-        ...(await checkTopicConfigs(kafka, settings)),
-      ]);
+      const { faults, notes } = await withKafka(shell, async (kafka, settings) => ({
+        faults: [...(await checkTopics(kafka, settings)), ...(await checkTopicConfigs(kafka, settings))],
+        notes: topicNotes(settings, await findTopics(kafka, settings)),
+      }));
       if (faults.length > 0) shell.exitCode = 1;
-      answer(shell, options, { faults }, faults.length === 0 ? 'All topics are there and fit.' : faults.join('\n'));
+      const text = faults.length === 0 ? ['All topics are there and fit.'] : faults;
+      answer(shell, options, { faults, notes }, [...text, ...notes].join('\n'));
     });
   documented(command, 'topics check');
 }

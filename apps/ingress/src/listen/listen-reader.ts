@@ -5,7 +5,7 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Listener } from './listener.js';
 import type { ListenMetrics } from './listen-metrics.js';
 import { lagOf, placesBehind, type Place } from './places.js';
-import { MOST_BEHIND } from './position.js';
+import { madeAnew, MOST_BEHIND } from './position.js';
 
 /** How long a read waits for a record: a new listener's place is read from after this time at the latest. */
 const WAIT_MS = 250;
@@ -20,6 +20,8 @@ const CUT_BEHIND = 2 * MOST_BEHIND;
 const MAX_BYTES = 1024 * 1024;
 /** The same for those behind: of more, a stream that reads slowly would drop the most. */
 const MAX_BYTES_BEHIND = 256 * 1024;
+/** Between two looks whether the topics are still the same. */
+const LOOK_MS = 3_000;
 /** Records and events between two turns of the event loop, which the envelopes that are posted need. */
 const STEPS_OF_A_TURN = 50;
 
@@ -30,10 +32,11 @@ export class ListenReader {
   /** The end of each partition that was read, by topic and partition. */
   readonly #ends = new Map<string, Place>();
   #rounds = 0;
+  #lookedAt = 0;
   #steps = 0;
 
   constructor(
-    private readonly fetcher: Pick<LogFetcher, 'partitions' | 'fetchAll'>,
+    private readonly fetcher: Pick<LogFetcher, 'partitions' | 'fetchAll' | 'topicIds'>,
     private readonly listeners: ReadonlySet<Listener>,
     private readonly prefix: string,
     private readonly log: ThrottledLog,
@@ -70,8 +73,24 @@ export class ListenReader {
     return Math.max(0, ...[...this.listeners].map((listener) => lagOf(listener, ends)));
   }
 
+  /** The ids of the topics of these types. */
+  async topicIds(types: readonly EventType[]): Promise<Map<EventType, string>> {
+    const found = await this.fetcher.topicIds(types.map((type) => topicOf(this.prefix, type)));
+    return new Map(
+      [...found].flatMap(([topic, id]) => (id === undefined ? [] : [[this.#types.get(topic) as EventType, id]])),
+    );
+  }
+
+  /** A stream of a topic that was made anew stands at an offset of a log that is gone. */
+  async #look(): Promise<void> {
+    this.#lookedAt = performance.now();
+    const now = await this.topicIds([...this.#types.values()]);
+    for (const listener of this.listeners) if (madeAnew(listener.topicIds, now).length > 0) listener.end('lost');
+  }
+
   /** Reads on for those at the head, and a part for those behind it: nobody waits for who is far behind. */
   async #round(): Promise<void> {
+    if (performance.now() - this.#lookedAt > LOOK_MS) await this.#look();
     const ready = [...this.listeners].filter(({ isReady }) => isReady);
     if (ready.length === 0) {
       await delay(PAUSE_MS / 10);

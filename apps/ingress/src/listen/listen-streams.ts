@@ -6,7 +6,7 @@ import { ThrottledLog } from '@relay/telemetry';
 import type { ListenMetrics } from './listen-metrics.js';
 import { ListenReader } from './listen-reader.js';
 import { Listener } from './listener.js';
-import { resumed, type Position, type ToldPosition } from './position.js';
+import { madeAnew, resumed, type StreamPlace, type Position, type ToldPosition } from './position.js';
 import type { StreamKeys } from './stream-keys.js';
 
 const LOOK_MS = 1_000;
@@ -56,7 +56,7 @@ export class ListenStreams implements OnModuleDestroy {
       const start = await this.#start(types, told);
       this.#checkRoom(partnerId);
       this.#makeRoom(partnerId);
-      const listener = new Listener(partnerId, start.position, this.keys, isPermitted);
+      const listener = new Listener(partnerId, start, this.keys, isPermitted);
       listener.open(start.isWhole ? undefined : told?.at);
       this.#add(listener);
       return listener;
@@ -76,11 +76,17 @@ export class ListenStreams implements OnModuleDestroy {
     await this.log.close();
   }
 
-  async #start(types: readonly EventType[], told: ToldPosition | undefined) {
+  async #start(
+    types: readonly EventType[],
+    told: ToldPosition | undefined,
+  ): Promise<StreamPlace & { readonly isWhole: boolean }> {
     try {
+      // First: the log of a topic that is made anew after that is not taken for this one.
+      const topicIds = await this.#reader.topicIds(types);
       const end = await this.#bounds(types, 'end');
-      if (told === undefined) return { position: end, isWhole: true };
-      return resumed(told.position, await this.#bounds(types, 'first'), end);
+      if (told === undefined) return { position: end, topicIds, isWhole: true };
+      if (madeAnew(told.topicIds, topicIds).length > 0) return { position: end, topicIds, isWhole: false };
+      return { ...resumed(told.position, await this.#bounds(types, 'first'), end), topicIds };
     } catch (error) {
       throw unavailable('The log does not answer at the moment.', 2, error);
     }

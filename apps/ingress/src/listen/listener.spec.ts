@@ -14,7 +14,7 @@ beforeEach(() => {
   now = Date.now();
   listener = new Listener(
     'partner_1',
-    new Map([['plan.created', [5, 7]]]),
+    { position: new Map([['plan.created', [5, 7]]]), topicIds: new Map([['plan.created', 'a']]) },
     keys,
     async () => true,
     () => now,
@@ -116,7 +116,11 @@ describe('a stream', () => {
 });
 
 describe('StreamKeys', () => {
-  const told = { at: 1, position: new Map([['plan.created', [1, 2]]] as const) };
+  const told = {
+    at: 1,
+    position: new Map([['plan.created', [1, 2]]] as const),
+    topicIds: new Map([['plan.created', 'a']] as const),
+  };
 
   it('opens a position for the partner that it was told, and for no other', () => {
     const sealed = keys.sealed('partner_1', told);

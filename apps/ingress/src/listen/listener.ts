@@ -9,7 +9,7 @@ import {
   type ListenEventName,
   type StreamEnd,
 } from '@relay/events';
-import type { Position } from './position.js';
+import type { StreamPlace } from './position.js';
 import type { StreamKeys } from './stream-keys.js';
 
 /** What waits to be read of one stream; with more it gets nothing new. */
@@ -37,18 +37,23 @@ export class Listener {
 
   constructor(
     readonly partnerId: string,
-    start: Position,
+    private readonly start: StreamPlace,
     private readonly keys: StreamKeys,
     /** Whether its access token still holds. */
     readonly isPermitted: () => Promise<boolean>,
     private readonly now: () => number = Date.now,
   ) {
-    this.#next = new Map([...start].map(([type, offsets]) => [type, [...offsets]]));
+    this.#next = new Map([...start.position].map(([type, offsets]) => [type, [...offsets]]));
     this.#secret = keys.secretOf(partnerId);
   }
 
   get types(): readonly EventType[] {
     return [...this.#next.keys()];
+  }
+
+  /** The ids of the topics that it began in. */
+  get topicIds(): StreamPlace['topicIds'] {
+    return this.start.topicIds;
   }
 
   /** Whether it takes further records now. */
@@ -129,6 +134,6 @@ export class Listener {
   }
 
   #place(): string {
-    return `id: ${this.keys.sealed(this.partnerId, { at: this.now(), position: this.#next })}\n`;
+    return `id: ${this.keys.sealed(this.partnerId, { at: this.now(), position: this.#next, topicIds: this.topicIds })}\n`;
   }
 }

@@ -1,6 +1,6 @@
 import type { EventType } from '@relay/events';
 import * as fc from 'fast-check';
-import { MOST_BEHIND, positionIn, positionText, resumed, type Position } from './position.js';
+import { madeAnew, MOST_BEHIND, positionIn, positionText, resumed, type Position } from './position.js';
 
 const at = (places: Partial<Record<EventType, number[]>>): Position =>
   new Map(Object.entries(places) as [EventType, number[]][]);
@@ -8,13 +8,32 @@ const at = (places: Partial<Record<EventType, number[]>>): Position =>
 describe('a position', () => {
   it('is read as it was written', () => {
     const types = fc.constantFrom<EventType>('task.created', 'plan.created', 'tax_return.filed');
-    const position = fc.dictionary(types, fc.array(fc.maxSafeNat(), { minLength: 0, maxLength: 8 }));
+    const offsets = fc.dictionary(types, fc.array(fc.maxSafeNat(), { minLength: 0, maxLength: 8 }));
     fc.assert(
-      fc.property(fc.nat(), position, (told, places) => {
-        const whole = { at: told, position: at(places) };
+      fc.property(fc.nat(), offsets, (told, places) => {
+        const position = at(places);
+        const topicIds = new Map([...position.keys()].slice(1).map((type) => [type, 'b3f2'] as const));
+        const whole = { at: told, position, topicIds };
         expect(positionIn(positionText(whole))).toEqual(whole);
       }),
     );
+  });
+
+  it('is of another topic where that has another id', () => {
+    const told = new Map([
+      ['task.created', 'a'],
+      ['plan.created', 'b'],
+      ['plan.updated', 'c'],
+    ] as const);
+    expect(
+      madeAnew(
+        told,
+        new Map([
+          ['task.created', 'a'],
+          ['plan.created', 'd'],
+        ]),
+      ),
+    ).toEqual(['plan.created']);
   });
 });
 

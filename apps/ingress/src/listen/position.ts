@@ -7,16 +7,25 @@ export const MOST_BEHIND = 10_000;
 /** Where a stream stands: of each event type, the next offset of each partition. */
 export type Position = ReadonlyMap<EventType, Offsets>;
 
-/** A position and when it was told, epoch milliseconds. */
-export interface ToldPosition {
-  readonly at: number;
+/** A position, and of which topics: their ids, where the brokers know any. */
+export interface StreamPlace {
   readonly position: Position;
+  readonly topicIds: ReadonlyMap<EventType, string>;
 }
 
-/** Such as `lxyz1;task.created:0.1f;plan.created:c.0`, numbers to the base of 36. */
-export function positionText({ at, position }: ToldPosition): string {
-  const places = [...position].map(
-    ([type, offsets]) => `${type}:${offsets.map((each) => each.toString(36)).join('.')}`,
+/** A place and when it was told, epoch milliseconds. */
+export interface ToldPosition extends StreamPlace {
+  readonly at: number;
+}
+
+/** Such as `lxyz1;task.created:0.1f:<topic id>;plan.created:c.0`, offsets to the base of 36. */
+export function positionText({ at, position, topicIds }: ToldPosition): string {
+  const places = [...position].map(([type, offsets]) =>
+    [
+      type,
+      offsets.map((each) => each.toString(36)).join('.'),
+      ...(topicIds.has(type) ? [topicIds.get(type)] : []),
+    ].join(':'),
   );
   return [at.toString(36), ...places].join(';');
 }
@@ -24,13 +33,23 @@ export function positionText({ at, position }: ToldPosition): string {
 /** Reads what `positionText` wrote. */
 export function positionIn(text: string): ToldPosition {
   const [at = '', ...places] = text.split(';');
-  const position = places.map((place): [EventType, number[]] => {
-    const [type, offsets = ''] = place.split(':');
+  const position = new Map<EventType, number[]>();
+  const topicIds = new Map<EventType, string>();
+  for (const place of places) {
+    const [type, offsets = '', topicId] = place.split(':') as [EventType, string?, string?];
     const numbers = offsets === '' ? [] : offsets.split('.');
-    return [type as EventType, numbers.map((each) => Number.parseInt(each, 36))];
-  });
-  return { at: Number.parseInt(at, 36), position: new Map(position) };
+    position.set(
+      type,
+      numbers.map((each) => Number.parseInt(each, 36)),
+    );
+    if (topicId !== undefined) topicIds.set(type, topicId);
+  }
+  return { at: Number.parseInt(at, 36), position, topicIds };
 }
+
+/** The types of a place whose topics were deleted and made anew. */
+export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topicIds']): EventType[] =>
+  [...before].flatMap(([type, id]) => (now.has(type) && now.get(type) !== id ? [type] : []));
 
 /**
  * Where a stream begins that was at `told`. A type that is new to it begins at its end, a partition that is new at its first

@@ -48,6 +48,7 @@ export class CatchUp implements OnApplicationBootstrap {
   look(): void {
     if (this.#isStopped || this.candidates.isReadingPaused) return;
     for (const partition of this.reader.catchUpPartitions()) {
+      this.passes.tellExpired(partition);
       if (partition.webhookIds.length > 0) this.#begin(partition, 'parked');
       if (partition.replayKeys.length > 0) this.#begin(partition, 'replays');
     }

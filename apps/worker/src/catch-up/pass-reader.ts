@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { readRangeKey } from '@relay/progress';
 import { RedisWebhookView } from '@relay/webhooks';
+import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { LogArchive } from '../log/log-archive.adapter.js';
 import { dropExpired } from '../parking/expired-ranges.js';
 import { RetentionReports } from '../parking/retention-reports.js';
@@ -47,11 +48,18 @@ export class PassReader {
     for (const range of members.values()) range.passed(end);
   }
 
+  /** Tells what waited in a log that is gone. */
+  tellExpired(partition: CatchUpPartition): void {
+    const { shards = 1 } = partition.at;
+    for (const [key, records] of partition.takeExpired()) this.#expired(partition, key, Math.ceil(records / shards));
+  }
+
   #drop({ partition, members }: CatchUpPass, lowest: number): void {
-    for (const key of members.keys()) {
-      const records = dropExpired(partition, key, lowest);
-      const webhook = this.webhooks.find(readRangeKey(key).webhookId);
-      if (webhook !== undefined && records > 0) this.reports.expired(webhook, partition.at, records);
-    }
+    for (const key of members.keys()) this.#expired(partition, key, dropExpired(partition, key, lowest));
+  }
+
+  #expired({ at }: CatchUpPartition, key: string, records: number): void {
+    const webhook = this.webhooks.find(readRangeKey(key).webhookId);
+    if (webhook !== undefined && records > 0) this.reports.expired(webhook, at, records);
   }
 }

@@ -69,6 +69,11 @@ export class CatchUpPartition {
     return this.goesOn ? this.pending.parked.waiting(this.head) / (this.at.shards ?? 1) : 0;
   }
 
+  /** How many records that waited are gone because their topic was created anew, at most, by range key; told once. */
+  takeExpired(): ReadonlyMap<string, number> {
+    return this.goesOn ? this.pending.parked.takeExpired() : new Map();
+  }
+
   /** Adds an ordered replay. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     if (this.goesOn) this.pending.parked.replay(key, ranges, counts);

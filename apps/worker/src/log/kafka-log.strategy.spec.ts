@@ -9,6 +9,7 @@ import { LogReader } from './log-reader.js';
 import { PartitionReader } from './partition-reader.js';
 
 const topic = 'task.created';
+const noIds = { of: async () => undefined };
 const at = { topic, partition: 0 };
 const events = {
   FETCH: 'f',
@@ -38,7 +39,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
     fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(kafka.younger) }],
   };
   const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9, shards };
-  const reader = new LogReader(progress, bounds, new PinoLog('spec', 'silent'), options);
+  const reader = new LogReader(progress, bounds, noIds, new PinoLog('spec', 'silent'), options);
   const sought: number[] = [];
   const listeners = new Map<string, (event: { payload: unknown }) => void>();
   let eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => undefined;

@@ -13,7 +13,13 @@ export interface LogLoss {
   readonly end: number;
   /** Every record below this offset was read before, or is gone. */
   readonly sameBelow: number;
+  /** The topic is another one of the same name: nothing of its log is known. Its id, and those of earlier ones. */
+  readonly topicIds?: readonly string[];
 }
+
+/** Whether the topic has another id than its log had when it was read. An earlier id is told by a broker that is behind. */
+export const isAnotherTopic = ({ topicIds = [] }: ReadTo, topicId: string | undefined): topicId is string =>
+  topicId !== undefined && !topicIds.includes(topicId);
 
 /** The largest time of a record that was read; infinite once a broker's clock was ahead, because it shows nothing then. */
 export function newestOf(before: number, time: number, now: number): number {
@@ -26,19 +32,25 @@ export function newestOf(before: number, time: number, now: number): number {
  * compared: a lost record was read before Kafka lost it, hence every record in its place is younger than all that was
  * read. A log whose first younger record lies below `next` is therefore not the one that was read.
  *
- * The same times show what to read again, and no decision is needed whether Kafka lost the log's end or the topic was
- * created anew: what is older than the newest record that was read, by more than clocks differ, was read before; all
- * else may be new. In a log that was created anew all records are. Other evidence is missing or worse: Kafka's topic ids
- * are in no answer that kafkajs reads, a new leader shows that records may be lost but not which, and a low offset of 0
- * belongs to a new log and to one that retention has not reached. Without a time the whole log may be new: seen marks
- * then stop most repeats, and a repeat is better than a loss.
+ * The same times show what to read again: what is older than the newest record that was read, by more than clocks differ, was
+ * read before; all else may be new. Other evidence is missing or worse: a new leader shows that records may be lost but not
+ * which, and a low offset of 0 belongs to a new log and to one that retention has not reached. Without a time the whole log
+ * may be new: seen marks then stop most repeats, and a repeat is better than a loss.
+ *
+ * A topic that was created anew has another id (KIP-516), however much of it was read meanwhile: all of its log is read. Brokers
+ * without ids leave the times.
+ *
+ * @param topicId asked for after the records were read
+ * @throws Error while the topic does not exist, and whatever Kafka says
  */
 export async function lossOf(
   bounds: Pick<LogBounds, 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>,
   cachedEnds: LogBounds['fetchTopicOffsets'],
   { topic, partition }: LogPartition,
-  { next, newest }: ReadTo,
+  read: ReadTo,
+  topicId?: string,
 ): Promise<LogLoss | undefined> {
+  const { next, newest, topicIds = [] } = read;
   const entryOf = <T extends { partition: number }>(all: readonly T[]) =>
     all.find((entry) => entry.partition === partition);
   /** The first record of this time or a later one, or else the end of the log. */
@@ -46,6 +58,11 @@ export async function lossOf(
     const all = await bounds.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
     return Number(entryOf(all)?.offset ?? next);
   };
+  if (topicIds.length > 0 && topicId === undefined) throw new Error(`Kafka has no topic ${topic} at the moment`);
+  if (topicIds.length > 0 && isAnotherTopic(read, topicId)) {
+    const high = Number(entryOf(await bounds.fetchTopicOffsets(topic))?.high ?? next);
+    return { from: 0, to: next, end: Math.min(next, high), sameBelow: 0, topicIds: [topicId, ...topicIds] };
+  }
   const isDated = newest > 0 && newest < Infinity;
   // A cached answer may be older than the records read since, so only a new one shows that the log is shorter.
   const from = isDated ? await firstAt(newest + 1) : Number(entryOf(await cachedEnds(topic))?.high ?? next);

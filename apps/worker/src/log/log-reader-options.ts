@@ -9,6 +9,12 @@ export interface LogControls {
 /** The log's own bounds and the group's commits, asked when a partition is assigned. */
 export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
 
+/** Kafka's ids of the topics, of which a topic that is created anew has another. */
+export abstract class TopicIds {
+  /** Undefined where the topic does not exist, or the brokers have no ids. An id that is gone may be told for a moment. */
+  abstract of(topic: string): Promise<string | undefined>;
+}
+
 export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 
 export interface LogReaderOptions {

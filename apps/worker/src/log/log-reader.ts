@@ -4,7 +4,13 @@ import { Log, ThrottledLog } from '@relay/telemetry';
 import { KAFKA_ADMIN } from '../platform/tokens.js';
 import type { CatchUpPartition } from './catch-up-partition.js';
 import { LogCommits, type PartitionReaders } from './log-commits.js';
-import { LOG_READER_OPTIONS, type LogBounds, type LogControls, type LogReaderOptions } from './log-reader-options.js';
+import {
+  LOG_READER_OPTIONS,
+  type LogBounds,
+  type LogControls,
+  type LogReaderOptions,
+  TopicIds,
+} from './log-reader-options.js';
 import { Ownerships } from './ownerships.js';
 import { PartitionReader } from './partition-reader.js';
 import type { PartitionState } from './partition-state.js';
@@ -31,11 +37,12 @@ export class LogReader {
   constructor(
     @Inject(PartitionProgress) private readonly progress: PartitionProgress,
     @Inject(KAFKA_ADMIN) private readonly bounds: LogBounds,
+    @Inject(TopicIds) topicIds: TopicIds,
     @Inject(Log) private readonly log: Log,
     @Inject(LOG_READER_OPTIONS) private readonly options: LogReaderOptions,
   ) {
     this.#commits = new LogCommits(new ThrottledLog(log));
-    this.#ownerships = new Ownerships(bounds, options.groupId, log, {
+    this.#ownerships = new Ownerships(bounds, topicIds, options.groupId, log, {
       seek: ({ at }) => this.#seek(at),
       forget: ({ at }) => this.#commits.forget(this.#of(at)),
       isOver: () => this.#timers.length === 0,
@@ -49,6 +56,7 @@ export class LogReader {
       setInterval(() => void this.flush(true), this.options.compareEveryMs),
       setInterval(() => void this.commit(), this.options.commitEveryMs),
       setInterval(() => this.#askAgain(), this.options.compareEveryMs),
+      setInterval(() => void this.look(), this.options.compareEveryMs),
     ];
   }
 
@@ -175,6 +183,11 @@ export class LogReader {
       reader.doubt();
       if (reader.state === 'doubtful') this.#ownerships.own(reader);
     }
+  }
+
+  /** Looks whether the topics are still those whose records were read. A consumer that keeps its session may not notice that. */
+  async look(): Promise<void> {
+    await Promise.all(this.#readers.map((reader) => this.#ownerships.look(reader)));
   }
 
   /** A lost partition continues as soon as Redis knows it again: Redis was restored, or a recovery has ended. */

@@ -3,6 +3,7 @@ import { envelopeTopics, registryTopic } from '@relay/events';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
+import { Kafka } from 'kafkajs';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { FATAL, QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
@@ -12,9 +13,10 @@ import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kaf
 import { LogArchive } from './log-archive.adapter.js';
 import { LastLoad } from './last-load.adapter.js';
 import { LogReader } from './log-reader.js';
-import { LOG_READER_OPTIONS, type LogReaderOptions } from './log-reader-options.js';
+import { LOG_READER_OPTIONS, type LogReaderOptions, TopicIds } from './log-reader-options.js';
 import { READING_LOAD, ReadingPause } from './reading-pause.js';
 import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
+import { KafkaTopicIds } from './topic-ids.adapter.js';
 
 /** Reads the log: which partitions are this worker's, from where, and whether reading pauses. */
 @Module({
@@ -32,6 +34,12 @@ import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
         return () => load.read();
       },
       inject: [Shards],
+    },
+    {
+      provide: TopicIds,
+      useFactory: (kafka: Kafka, config: WorkerConfig) =>
+        new KafkaTopicIds(kafka, envelopeTopics(config.KAFKA_TOPIC_PREFIX)),
+      inject: [Kafka, WORKER_CONFIG],
     },
     {
       provide: LOG_READER_OPTIONS,

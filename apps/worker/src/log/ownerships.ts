@@ -1,8 +1,8 @@
 import type { ReadTo } from '@relay/progress';
 import { type Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { cached } from './cached.js';
-import { lossOf, type LogLoss } from './log-loss.js';
-import type { LogBounds } from './log-reader-options.js';
+import { isAnotherTopic, lossOf, type LogLoss } from './log-loss.js';
+import type { LogBounds, TopicIds } from './log-reader-options.js';
 import type { PartitionReader } from './partition-reader.js';
 import { pause } from './pause.js';
 import { RefusedPartitions } from './refused-partitions.js';
@@ -27,6 +27,7 @@ export class Ownerships {
 
   constructor(
     private readonly bounds: LogBounds,
+    private readonly topicIds: TopicIds,
     groupId: string,
     private readonly log: Log,
     private readonly reading: Reading,
@@ -53,11 +54,20 @@ export class Ownerships {
   /** Waits until the partition is owned. @param offset where its log begins when the store knows nothing of it */
   async ready(reader: PartitionReader, offset: number): Promise<void> {
     while (this.#owning.has(reader)) await this.#owning.get(reader);
-    if (reader.state === 'owning' && reader.isAlone) await this.#repeat(reader, () => reader.own(offset));
+    if (reader.state !== 'owning' || !reader.isAlone) return;
+    await this.#repeat(reader, () => reader.own(offset));
+    // The first record may be of an earlier topic than the one whose id was asked for: it is fetched again.
+    this.reading.seek(reader);
   }
 
   left(reader: PartitionReader): void {
     this.#refused.over(reader.at);
+  }
+
+  /** Compares the log if its topic has another id than it had: it was created anew, while nothing else shows it. */
+  async look(reader: PartitionReader): Promise<void> {
+    const topicId = await this.topicIds.of(reader.at.topic).catch(() => undefined);
+    if (reader.state === 'reading' && isAnotherTopic(reader.read, topicId)) await this.compare(reader);
   }
 
   /**
@@ -66,8 +76,10 @@ export class Ownerships {
    */
   compare(reader: PartitionReader): Promise<void> {
     return this.#apart(reader, async () => {
-      const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read) : undefined;
+      const topicId = await this.topicIds.of(reader.at.topic);
+      const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read, topicId) : undefined;
       if (reader.state === 'reading' && loss === undefined) {
+        reader.isOf(topicId);
         // The others may have taken batches without it meanwhile, and nobody fetches their records for it again.
         if (!reader.isAlone) this.reading.seek(reader);
         return;
@@ -88,9 +100,12 @@ export class Ownerships {
 
   async #become(reader: PartitionReader): Promise<void> {
     if (reader.state === 'left') return;
+    // Before the first fetch of what is read from here on.
+    const topicId = await this.topicIds.of(reader.at.topic);
+    reader.isOf(topicId);
     let loss: LogLoss | undefined;
     const lost = async (read: ReadTo): Promise<LogLoss | undefined> => {
-      const found = await this.#lossOf(reader, read);
+      const found = await this.#lossOf(reader, read, topicId);
       loss ??= found;
       return found;
     };
@@ -99,16 +114,26 @@ export class Ownerships {
     this.reading.seek(reader);
     if (loss === undefined) return;
     this.reading.forget(reader);
-    const { from, to, end } = loss;
-    this.log.error(
-      'log.shortened',
-      'Kafka lost records that it had acknowledged, or the topic was created anew; reading goes on where the first new record may stand',
-      { ...reader.at, from, to, end, readFrom: next },
-    );
+    this.#tell(reader, loss, next);
   }
 
-  #lossOf({ at }: PartitionReader, read: ReadTo): Promise<LogLoss | undefined> {
-    return lossOf(this.bounds, this.#boundsOf, at, read);
+  #tell({ at }: PartitionReader, { from, to, end, topicIds }: LogLoss, readFrom: number): void {
+    if (topicIds === undefined)
+      this.log.error(
+        'log.shortened',
+        'Kafka lost records that it had acknowledged, or the topic was created anew; reading goes on where the first new record may stand',
+        { ...at, from, to, end, readFrom },
+      );
+    else if (to > 0)
+      this.log.error(
+        'log.recreated',
+        'The topic was deleted and created anew; all of its new log is read, and records of the old one that nobody had read or that waited in it are gone',
+        { ...at, read: to, topicId: topicIds[0] },
+      );
+  }
+
+  #lossOf({ at }: PartitionReader, read: ReadTo, topicId: string | undefined): Promise<LogLoss | undefined> {
+    return lossOf(this.bounds, this.#boundsOf, at, read, topicId);
   }
 
   /**

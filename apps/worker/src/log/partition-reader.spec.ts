@@ -29,7 +29,7 @@ describe('a partition whose jobs Redis loses', () => {
       fetchTopicOffsetsByTimestamp: async () => [],
     };
     const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
-    const reader = new LogReader(progress, bounds, log, options);
+    const reader = new LogReader(progress, bounds, { of: async () => undefined }, log, options);
     reader.assigned({ [at.topic]: [0] });
     await turn();
     reader.reading(at.topic, 0)[0]?.accept(0)?.settled(mark(0));

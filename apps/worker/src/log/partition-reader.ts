@@ -9,12 +9,13 @@ import {
 import type { Log } from '@relay/telemetry';
 import { CatchUpPartition } from './catch-up-partition.js';
 import type { RecordHandle } from './log-chunk.js';
-import { newestOf, type LogLoss } from './log-loss.js';
+import type { LogLoss } from './log-loss.js';
 import { PartitionClaim } from './partition-claim.js';
 import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
 import type { PartitionState } from './partition-state.js';
 import { owned, same } from './positions.js';
+import { ReadSoFar } from './read-so-far.js';
 
 /** One partition, or what belongs to one shard of it, while this worker reads it. */
 export class PartitionReader {
@@ -22,15 +23,12 @@ export class PartitionReader {
   #tracker: Tracker | undefined;
   #confirmed: Position = { highWater: -1, sequence: -1 };
   #sent: Position | undefined;
-  /** How far others, or this worker before it began anew, have read. */
-  #before: ReadTo = { next: 0, newest: 0 };
-  #newest = 0;
+  readonly #read = new ReadSoFar();
   /** The leader that wrote the last record that was read; undefined before the first one is. */
   leaderEpoch: number | undefined;
   /** Records below this offset may have been handed out before. */
   #readAgainBelow = 0;
   #restarts = 0;
-  /** How often reading was interrupted. */
   #interruptions = 0;
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
@@ -94,7 +92,12 @@ export class PartitionReader {
 
   /** How far the partition was read, by this worker or an earlier owner. */
   get read(): ReadTo {
-    return { next: Math.max(this.next ?? 0, this.#before.next), newest: Math.max(this.#newest, this.#before.newest) };
+    return this.#read.to(this.next);
+  }
+
+  /** The log is that of this topic id, unless another is known. @param topicId asked for before the first record was fetched */
+  isOf(topicId: string | undefined): void {
+    this.#read.isOf(topicId);
   }
 
   /**
@@ -144,19 +147,21 @@ export class PartitionReader {
         { ...this.at, highWater, wrote: this.#confirmed.highWater },
       );
     }
-    const before = { next: Math.max(highWater, read?.next ?? 0), newest: read?.newest ?? 0 };
+    const before = { newest: 0, ...read, next: Math.max(highWater, read?.next ?? 0) };
     if (!(await this.#beginAt(highWater, before))) return;
     this.#confirmed = owned(position);
     this.#readAgainBelow = before.next;
   }
 
   /** Kafka lost records: goes on where the first of those may stand that were never read. The next flush writes that. */
-  async #cut({ end, sameBelow }: LogLoss): Promise<void> {
+  async #cut({ end, sameBelow, topicIds }: LogLoss): Promise<void> {
     const start = Math.min(this.#confirmed.highWater, sameBelow);
     const { next, newest } = this.read;
-    if (!(await this.#beginAt(start, { next: 0, newest }))) return;
+    const before = { next: 0, newest: topicIds === undefined ? newest : 0, topicIds: topicIds ?? [] };
+    if (!(await this.#beginAt(start, before))) return;
     this.#readAgainBelow = next;
-    this.#pending.parked.cut(end, sameBelow);
+    if (topicIds === undefined) this.#pending.parked.cut(end, sameBelow);
+    else this.#pending.parked.renew(end, next);
   }
 
   /** False when the partition has left meanwhile. */
@@ -165,7 +170,7 @@ export class PartitionReader {
     if (this.#hasLeft) return false;
     this.#restarts += 1;
     this.#tracker = new Tracker(start);
-    [this.#before, this.#newest] = [before, 0];
+    this.#read.beginAfter(before);
     this.#sent = undefined;
     this.#pending.clear(parking);
     return true;
@@ -206,7 +211,7 @@ export class PartitionReader {
     const tracker = this.#tracker;
     if (restarts !== this.#restarts || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
-    this.#newest = newestOf(this.#newest, time, Date.now());
+    this.#read.saw(time);
     return new PartitionRecord(offset, offset < this.#readAgainBelow, this, tracker, this.#pending);
   }
 
@@ -218,7 +223,7 @@ export class PartitionReader {
   passed(to: number, restarts: number, time: number): void {
     if (restarts !== this.#restarts || this.#state !== 'reading') return;
     this.#tracker?.pass(to);
-    this.#newest = newestOf(this.#newest, time, Date.now());
+    this.#read.saw(time);
   }
 
   /** The log holds no record at the offsets `[from, to)`. */

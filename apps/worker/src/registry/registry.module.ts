@@ -19,9 +19,11 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
     { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
     {
       provide: RegistryLog,
-      useFactory: (admin: KeptAdmin, publisher: Publisher, config: WorkerConfig) =>
-        new KafkaRegistryLog(admin, publisher, registryTopic(config.KAFKA_TOPIC_PREFIX), config.KAFKA_CONSUMER_GROUP),
-      inject: [KeptAdmin, Publisher, WORKER_CONFIG],
+      useFactory: (admin: KeptAdmin, publisher: Publisher, config: WorkerConfig, log: Log) => {
+        const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+        return new KafkaRegistryLog(admin, publisher, topic, config.KAFKA_CONSUMER_GROUP, log);
+      },
+      inject: [KeptAdmin, Publisher, WORKER_CONFIG, Log],
     },
     {
       provide: RegistryView,

@@ -76,7 +76,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
 
     it('tells a new owner how far the partition was read, as the last flush said that told it', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 0 });
-      const read = { next: 7, newest: 1_764_000_000_123 };
+      const read = { next: 7, newest: 1_764_000_000_123, topicIds: ['now', 'before'] };
       await progress.flush(at, { ...flushOf('a', [0, 1], [5, 2]), read });
       await progress.flush(at, flushOf('a', [5, 2], [6, 3]));
       for (let time = 0; time < 2; time += 1)

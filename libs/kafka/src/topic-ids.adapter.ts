@@ -1,0 +1,99 @@
+import { kafkajsModule } from './kafkajs-module.adapter.js';
+
+/** Members of kafkajs' encoder and decoder of one message. */
+interface Encoder {
+  writeUVarInt(value: number): Encoder;
+  writeUVarIntString(value: string): Encoder;
+  writeBuffer(value: Buffer): Encoder;
+  writeBoolean(value: boolean): Encoder;
+}
+interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readBytes(length: number): Buffer;
+  readBoolean(): boolean;
+  readUVarIntString(): string | null;
+  readUVarIntArray<T>(read: (decoder: Decoder) => T): T[] | null;
+  readTaggedFields(): unknown;
+}
+/** The id of each topic that exists, by name; undefined where the brokers know no ids. */
+export type TopicIds = ReadonlyMap<string, string | undefined>;
+interface Request {
+  readonly request: object;
+  readonly response: { decode(data: Buffer): Promise<TopicIds>; parse(answer: TopicIds): Promise<TopicIds> };
+}
+
+/** The members of kafkajs' broker that a request of our own needs. */
+export interface AskedBroker {
+  readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>> | null;
+  readonly connectionPool: { send(request: Request): Promise<TopicIds> };
+}
+
+/** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 asks version 6. */
+const [METADATA, VERSION] = [3, 10];
+const NO_ID = '0'.repeat(32);
+/** A topic without leaders exists too. */
+const [NONE, LEADER_NOT_AVAILABLE] = [0, 5];
+
+/** The ids of these topics, as this broker knows them. */
+export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<TopicIds> {
+  if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION)
+    return new Map(topics.map((topic) => [topic, undefined]));
+  return broker.connectionPool.send({
+    request: {
+      apiKey: METADATA,
+      apiVersion: VERSION,
+      apiName: 'Metadata',
+      encode: async () => requestFor(topics),
+    },
+    response: { decode: async (data) => idsIn(data), parse: async (answer) => answer },
+  });
+}
+
+/** Begins with the tagged fields of the request's head, which kafkajs does not write. No topic is created, no rights are asked for. */
+function requestFor(topics: readonly string[]): Encoder {
+  const EncoderClass = kafkajsModule('protocol/encoder')?.exports as new () => Encoder;
+  const request = new EncoderClass().writeUVarInt(0).writeUVarInt(topics.length + 1);
+  for (const topic of topics) request.writeBuffer(Buffer.alloc(16)).writeUVarIntString(topic).writeUVarInt(0);
+  return request.writeBoolean(false).writeBoolean(false).writeBoolean(false).writeUVarInt(0);
+}
+
+/** Begins with the tagged fields of the answer's head, and is read up to the topics. */
+function idsIn(data: Buffer): TopicIds {
+  const DecoderClass = kafkajsModule('protocol/decoder')?.exports as new (data: Buffer) => Decoder;
+  const decoder = new DecoderClass(data);
+  decoder.readTaggedFields();
+  decoder.readInt32(); // throttle time
+  decoder.readUVarIntArray(skipBroker);
+  decoder.readUVarIntString(); // id of the cluster
+  decoder.readInt32(); // controller
+  const topics = decoder.readUVarIntArray(readTopic) ?? [];
+  const existing = topics.filter(({ fault }) => fault === NONE || fault === LEADER_NOT_AVAILABLE);
+  return new Map(existing.map(({ name, id }) => [name, id === NO_ID ? undefined : id]));
+}
+
+function skipBroker(decoder: Decoder): void {
+  decoder.readInt32();
+  decoder.readUVarIntString();
+  decoder.readInt32();
+  decoder.readUVarIntString();
+  decoder.readTaggedFields();
+}
+
+function readTopic(decoder: Decoder): { readonly fault: number; readonly name: string; readonly id: string } {
+  const fault = decoder.readInt16();
+  const name = decoder.readUVarIntString() ?? '';
+  const id = decoder.readBytes(16).toString('hex');
+  decoder.readBoolean();
+  decoder.readUVarIntArray(skipPartition);
+  decoder.readInt32();
+  decoder.readTaggedFields();
+  return { fault, name, id };
+}
+
+function skipPartition(decoder: Decoder): void {
+  decoder.readInt16();
+  for (let number = 0; number < 3; number += 1) decoder.readInt32(); // partition, leader, its epoch
+  for (let list = 0; list < 3; list += 1) decoder.readUVarIntArray((each) => each.readInt32()); // replicas
+  decoder.readTaggedFields();
+}

@@ -1,0 +1,23 @@
+import type { ParkedRange } from './parking.js';
+
+export const isInside = ({ from, to = Infinity }: ParkedRange, offset: number): boolean =>
+  from <= offset && offset < to;
+
+/** What a range keeps of a log that ends at `end`. An open range stays open: its webhook is still parked. */
+export function cutAt(end: number, { from, to }: ParkedRange): ParkedRange[] {
+  if (to === undefined) return [{ from: Math.min(from, end) }];
+  return from < end ? [{ from, to: Math.min(to, end) }] : [];
+}
+
+/** The range that stands for others of a log that is gone: all of the new one up to `end`, and on where one of them was open. */
+export function renewed(end: number, ranges: readonly ParkedRange[]): ParkedRange[] {
+  if (ranges.some(({ to }) => to === undefined)) return [{ from: 0 }];
+  return end > 0 && ranges.length > 0 ? [{ from: 0, to: end }] : [];
+}
+
+/** Offsets in ranges, of which the first is caught up to the cursor. @param next the end of an open one */
+export const offsetsIn = (ranges: readonly ParkedRange[], cursor: number, next: number): number =>
+  ranges.reduce(
+    (sum, { from, to = next }, index) => sum + Math.max(0, to - (index === 0 ? Math.max(from, cursor) : from)),
+    0,
+  );
