@@ -67,6 +67,17 @@ export class SentinelRedis implements FailoverRedis {
     return () => frozen?.kill('SIGCONT');
   }
 
+  async handOver(): Promise<void> {
+    const before = await this.primaryPort();
+    const [first = 0] = this.#sentinels;
+    await this.#client(first, SENTINEL_PASSWORD).call('SENTINEL', 'FAILOVER', NAME);
+    await until('the replica is the primary', async () => (await this.primaryPort()) !== before);
+    const old = this.#client(before, PASSWORD);
+    await until('the old primary follows', async () =>
+      (await old.info('replication')).includes('master_link_status:up'),
+    );
+  }
+
   async primaryPort(): Promise<number> {
     const [first = 0] = this.#sentinels;
     const answer = await this.#client(first, SENTINEL_PASSWORD).call('SENTINEL', 'get-master-addr-by-name', NAME);
