@@ -36,10 +36,14 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(WorkerModule.register(config, die), {
     inject: [KafkaLogStrategy],
     useFactory: (strategy: KafkaLogStrategy) => ({ strategy }),
+    // What keeps it from starting is told by its caller in one line, without what Nest has said until then.
     bufferLogs: true,
+    autoFlushLogs: false,
+    abortOnError: false,
   });
   const log = app.get(Log);
   app.useLogger(nestLoggerOf(log));
+  app.flushLogs();
 
   for (const opening of egressOpenings(config)) log.warn('egress.opened', opening);
 
