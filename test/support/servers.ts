@@ -79,6 +79,10 @@ export class Servers {
     await until(`${service} has ended`, () => !isRunning(pid), { withinMs: 30_000 });
   }
 
+  isRunning(service: Service): boolean {
+    return isRunning(this.#running(service).pid);
+  }
+
   /** Where a service answers, on 127.0.0.1. */
   port(service: Service): number {
     return this.#running(service).port;

@@ -9,6 +9,7 @@ import { App, type Start } from '../../support/app.js';
 import { Client } from '../../support/client.js';
 import { CommandLine } from '../../support/command-line.js';
 import { Receiver } from '../../support/receiver.js';
+import type { FailoverRedis } from '../../support/failover-redis.js';
 import { RedisCluster } from '../../support/redis-cluster.js';
 import type { Servers } from '../../support/servers.js';
 import { Stack } from '../../support/stack.js';
@@ -68,18 +69,19 @@ export class Trial {
     readonly servers: Servers,
     readonly stack: Stack,
     readonly receiver: Receiver,
-    readonly cluster: RedisCluster | undefined,
+    /** Its own Redis, where it has one that has replicas. */
+    private readonly ownRedis: FailoverRedis | undefined,
   ) {
     this.random = new Random(seed);
-    this.shards = shardsOf(stack);
+    this.shards = ownRedis === undefined ? stack.shards : shardsOf(stack.env);
   }
 
   static async open(fault: Fault, seed: string, servers: Servers): Promise<Trial> {
     const copies = fault.cluster === true ? '3' : '1';
-    const cluster = fault.redisShards === undefined ? undefined : await RedisCluster.start(fault.redisShards);
-    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...cluster?.settings, ...fault.settings };
+    const redis = await (fault.redisShards === undefined ? fault.redis?.() : RedisCluster.start(fault.redisShards));
+    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...redis?.settings, ...fault.settings };
     const stack = await Stack.open(settings, servers.envFile);
-    const trial = new Trial(fault, seed, servers, stack, await Receiver.open(), cluster);
+    const trial = new Trial(fault, seed, servers, stack, await Receiver.open(), redis);
     try {
       await fault.prepare?.(trial);
       await trial.#begin();
@@ -111,6 +113,15 @@ export class Trial {
   /** The longest time for which this process, which is the source and the endpoints, did not run. */
   get heldUpMs(): number {
     return Math.round(this.#delay.max / 1e6);
+  }
+
+  get cluster(): RedisCluster | undefined {
+    return this.ownRedis instanceof RedisCluster ? this.ownRedis : undefined;
+  }
+
+  get failover(): FailoverRedis {
+    if (this.ownRedis === undefined) throw new Error('this fault has no Redis with a replica');
+    return this.ownRedis;
   }
 
   get ingress(): App {
@@ -292,8 +303,8 @@ export class Trial {
     if (this.fault.spoils !== true) await this.stack.close().catch(() => this.stack.abandon());
     else this.stack.abandon();
     for (const task of this.#tasks) await task();
-    if (this.cluster !== undefined) for (const connection of this.shards.connections) connection.disconnect();
-    await this.cluster?.close();
+    if (this.ownRedis !== undefined) for (const connection of this.shards.connections) connection.disconnect();
+    await this.ownRedis?.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }
