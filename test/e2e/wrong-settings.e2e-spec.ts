@@ -52,7 +52,8 @@ describe.each(roles)('the %s', (role) => {
   it('names every wrong setting in one line, without a value', async () => {
     const settings = { ...WRONG, ...MORE[role] };
     const faults = faultsIn(await run([mainOf(role as 'worker')], settings));
-    expect(faults.map((fault) => fault.split(' ')[0]).toSorted()).toEqual(Object.keys(settings).toSorted());
+    expect(new Set(faults.map((fault) => fault.split(' ')[0]))).toEqual(new Set(Object.keys(settings)));
+    expect(faults).toHaveLength(Object.keys(settings).length);
     expect(faults.find((fault) => fault.startsWith('REDIS_URL'))).toContain('percent-encode the password');
   });
 

@@ -104,7 +104,7 @@ const refused: readonly (readonly [name: string, value: string, says: string])[]
 it.each(refused)('%s %j is refused by its name, where it is read', (name, value, says) => {
   // The command line reads keys by another way than a schema.
   const readers = Object.entries(environments).filter(
-    ([env, { shape }]) => name in shape && !(env === 'commandLineEnv' && /_KEYS$/.test(name)),
+    ([env, { shape }]) => name in shape && !(env === 'commandLineEnv' && name.endsWith('_KEYS')),
   );
   expect(readers).not.toEqual([]);
   for (const [, schema] of readers) {

@@ -23,6 +23,7 @@ import { Random } from './random.js';
 import { goesOn, isDelivering } from './recovery.js';
 import { shardsOf } from './trial-shards.js';
 import { StruckShard } from './struck-shard.js';
+import { there } from './there.js';
 import { Turns } from './turns.js';
 
 const PRELOADED = ['kill-point.mjs', 'redirect.mjs'].map(
@@ -115,30 +116,20 @@ export class Trial {
     return Math.round(this.#delay.max / 1e6);
   }
 
-  get cluster(): RedisCluster | undefined {
-    return this.ownRedis instanceof RedisCluster ? this.ownRedis : undefined;
-  }
-
   get failover(): FailoverRedis {
-    if (this.ownRedis === undefined) throw new Error('this fault has no Redis with a replica');
-    return this.ownRedis;
+    return there(this.ownRedis, 'this fault has no Redis with a replica');
   }
 
   get ingress(): App {
-    const [ingress] = this.ingresses;
-    if (ingress === undefined) throw new Error('no ingress has been started');
-    return ingress;
+    return there(this.ingresses[0], 'no ingress has been started');
   }
 
   get worker(): App {
-    const [worker] = this.workers;
-    if (worker === undefined) throw new Error('no worker has been started');
-    return worker;
+    return there(this.workers[0], 'no worker has been started');
   }
 
   get partner(): Client {
-    if (this.#partner === undefined) throw new Error('there is no partner yet');
-    return this.#partner;
+    return there(this.#partner, 'there is no partner yet');
   }
 
   get hasLoad(): boolean {
@@ -146,8 +137,7 @@ export class Trial {
   }
 
   get load(): Load {
-    if (this.#load === undefined) throw new Error('the load has not begun');
-    return this.#load;
+    return there(this.#load, 'the load has not begun');
   }
 
   /** Every process started in this run. */

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SmallDisk } from '@relay/testing';
 import { until } from '../../support/until.js';
 import type { Fault } from '../engine/fault.js';
+import { there } from '../engine/there.js';
 import type { Trial } from '../engine/trial.js';
 
 const MIB = 2 ** 20;
@@ -19,11 +20,6 @@ const FREED_MIB = 16;
 const REWRITES = 1;
 
 const disks = new WeakMap<Trial, SmallDisk>();
-const diskOf = (trial: Trial): SmallDisk => {
-  const disk = disks.get(trial);
-  if (disk === undefined) throw new Error('there is no disk');
-  return disk;
-};
 
 /** Times that the service ended by itself and was started again. */
 const restarts = new WeakMap<Trial, number>();
@@ -44,9 +40,9 @@ async function prepare(trial: Trial, service: 'redis' | 'kafka', mebibytes: numb
 
 /** Starts the service again whenever it has ended, as a supervisor does, until the run is over. */
 function supervise(trial: Trial, service: 'redis' | 'kafka'): void {
-  let isOver = false;
+  const over = new AbortController();
   const watch = async (): Promise<void> => {
-    for (; !isOver; await delay(500)) {
+    for (; !over.signal.aborted; await delay(500)) {
       if (trial.servers.isRunning(service)) continue;
       restarts.set(trial, (restarts.get(trial) ?? 0) + 1);
       await trial.servers.bringUp().catch(() => undefined);
@@ -54,7 +50,7 @@ function supervise(trial: Trial, service: 'redis' | 'kafka'): void {
   };
   const watched = watch();
   trial.atEnd(async () => {
-    isOver = true;
+    over.abort();
     await watched;
   });
 }
@@ -65,7 +61,7 @@ async function fillAndFree(
   service: 'redis' | 'kafka',
   makeRoom: (disk: SmallDisk) => void,
 ): Promise<void> {
-  const disk = diskOf(trial);
+  const disk = there(disks.get(trial), 'there is no disk');
   await trial.anyMoment();
   trial.interrupted();
   disk.fill(0);
