@@ -30,7 +30,12 @@ export class SmallDisk {
   fill(left: number): void {
     rmSync(join(this.folder, FILLER), { force: true });
     const { bavail, bsize } = statfsSync(this.folder);
-    writeFileSync(join(this.folder, FILLER), Buffer.alloc(Math.max(0, bavail * bsize - left)));
+    try {
+      writeFileSync(join(this.folder, FILLER), Buffer.alloc(Math.max(0, bavail * bsize - left)));
+    } catch (error) {
+      // Somebody else wrote meanwhile.
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
+    }
   }
 
   /** Frees what was filled. */
