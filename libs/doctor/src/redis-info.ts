@@ -31,7 +31,7 @@ export function redisFindings(
 }
 
 function diskFinding(found: string | undefined): Finding {
-  if (found === undefined) return ok('redis disk', 'nothing that was written to it failed');
+  if (found === undefined) return ok('redis disk', 'no write to the disk failed');
   return fault(
     'redis disk',
     `${found}: its disk may be full, and a full disk ends Redis`,

@@ -101,7 +101,7 @@ describe('the append-only file of Redis', () => {
   (impossible === undefined ? describe : describe.skip)(named, () => {
     it('is not rewritten again where there is no space for it', async () => {
       const small = await open(24);
-      for (let n = 0; n < 12; n += 1) await redis.set(`ballast:${n}`, randomBytes(2 ** 20));
+      for (let n = 0; n < 8; n += 1) await redis.set(`ballast:${n}`, randomBytes(2 ** 20));
       small?.fill(1_000_000);
       const faults: (string | undefined)[] = [];
       for (let start = 0; start < 3; start += 1) {
