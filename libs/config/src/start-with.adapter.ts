@@ -29,18 +29,8 @@ export async function startWith<S extends z.ZodObject>(
 function tell(error: unknown, secrets: readonly string[]): void {
   const line =
     error instanceof ConfigurationFault
-      ? {
-          level: 60,
-          event: 'configuration.wrong',
-          msg: 'The configuration is wrong; the process ends',
-          faults: error.faults,
-        }
-      : {
-          level: 60,
-          event: 'start.failed',
-          msg: 'The process did not start and ends',
-          reason: reasonOf(error, secrets),
-        };
+      ? { level: 60, event: 'configuration.wrong', msg: 'The process ends: settings are wrong', faults: error.faults }
+      : { level: 60, event: 'start.failed', msg: 'The process did not start', reason: reasonOf(error, secrets) };
   process.stderr.write(`${JSON.stringify(line)}\n`);
 }
 
