@@ -107,7 +107,7 @@ function addresses(roles, env, { url, receiver, portal, clients: { partner, sour
     health: health.join('  '),
     receiver,
     Kafka: env.KAFKA_BROKERS,
-    Redis: env.REDIS_URL,
+    Redis: env.REDIS_URL?.replace(/\/\/.*@/, '//'),
     partner: `${partner.clientId}  ${partner.clientSecret}`,
     source: `${source.clientId}  ${source.clientSecret}`,
     operator: `${operator.clientId}  ${operator.clientSecret}`,

@@ -15,9 +15,9 @@ const PROCESSES: Readonly<Record<string, Readonly<Record<string, Field>>>> = {
 
 const HEAD = `# Configuration
 
-Every process is configured by environment variables. Faults are printed by name and without a value, and the process
-ends with exit code 1. An empty variable counts as not set. Durations are written \`500ms\`, \`15s\`, \`5m\`, \`72h\` or
-\`7d\`.
+Every process is configured by environment variables. All faults are printed at once, by name and without a value, in
+one line of JSON (\`configuration.wrong\`), and the process ends with exit code 1. Percent-encode a password in a URL.
+An empty variable counts as not set. Durations are written \`500ms\`, \`15s\`, \`5m\`, \`72h\` or \`7d\`.
 
 A variable marked _secret_ can also be given as \`NAME_FILE\`, the path of a file that holds it, such as
 \`REDIS_URL_FILE=/run/secrets/redis-url\`; both at once is a fault. \`relay\` is the command line; each of its commands

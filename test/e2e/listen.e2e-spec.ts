@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { TcpProxy } from '@relay/testing';
 import { Webhook } from 'standardwebhooks';
 import { App, mainOf } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Ear } from '../support/ear.js';
 import { postMany } from '../support/post-many.js';
 import { Relay } from '../support/relay.js';
-import { TcpProxy } from '../support/tcp-proxy.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 

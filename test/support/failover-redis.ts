@@ -7,6 +7,8 @@ export interface FailoverRedis {
   killPrimary(): Promise<void>;
   /** As when its machine stands still: it keeps its connections, answers nothing, and goes on where it was when called back. */
   freezePrimary(): Promise<() => void>;
+  /** As before maintenance: the replica becomes the primary, and the old primary follows it. Both keep running. */
+  handOver(): Promise<void>;
   /** The port of the primary that the others name. */
   primaryPort(): Promise<number>;
   close(): Promise<void>;

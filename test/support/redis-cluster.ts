@@ -70,7 +70,6 @@ export class RedisCluster implements FailoverRedis {
     };
   }
 
-  /** As before maintenance: the replica takes over when it has everything, and the old primary follows it. */
   async handOver(): Promise<void> {
     const before = await this.#primary();
     await this.partnerOf(before).look.call('CLUSTER', 'FAILOVER');

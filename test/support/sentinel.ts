@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { FailoverRedis } from './failover-redis.js';
@@ -65,6 +66,22 @@ export class SentinelRedis implements FailoverRedis {
     const frozen = this.#primary;
     frozen?.kill('SIGSTOP');
     return () => frozen?.kill('SIGCONT');
+  }
+
+  async handOver(): Promise<void> {
+    const before = await this.primaryPort();
+    const [first = 0] = this.#sentinels;
+    const sentinel = this.#client(first, SENTINEL_PASSWORD);
+    await until('the replica is the primary', async () => {
+      // Refused while one is under way. Soon after another one it is begun and given up.
+      await sentinel.call('SENTINEL', 'FAILOVER', NAME).catch(() => undefined);
+      await delay(1_000);
+      return (await this.primaryPort()) !== before;
+    });
+    const old = this.#client(before, PASSWORD);
+    await until('the old primary follows', async () =>
+      (await old.info('replication')).includes('master_link_status:up'),
+    );
   }
 
   async primaryPort(): Promise<number> {

@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { isRewritten, onlyShard } from '@relay/redis';
+import { onlyShard, readDisk } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { until } from './until.js';
 
@@ -79,6 +79,10 @@ export class Servers {
     await until(`${service} has ended`, () => !isRunning(pid), { withinMs: 30_000 });
   }
 
+  isRunning(service: Service): boolean {
+    return isRunning(this.#running(service).pid);
+  }
+
   /** Where a service answers, on 127.0.0.1. */
   port(service: Service): number {
     return this.#running(service).port;
@@ -89,11 +93,12 @@ export class Servers {
     return join(this.#home, service);
   }
 
-  /** The file that Redis writes to, once the worker has had it rewritten: it stays the same until Redis is started again. */
+  /** The file that Redis writes to, rewritten now if it was not: the worker leaves it as it is until Redis is started again. */
   async appendOnlyFile(redis: Redis): Promise<string> {
-    await until('the append-only file is rewritten', () => isRewritten(onlyShard(redis)).catch(() => false), {
-      withinMs: 30_000,
-    });
+    const isRewritten = async (): Promise<boolean> => (await readDisk(onlyShard(redis))).isRewritten;
+    // Redis refuses while one is running.
+    if (!(await isRewritten())) await redis.bgrewriteaof().catch(() => undefined);
+    await until('the append-only file is rewritten', () => isRewritten().catch(() => false), { withinMs: 30_000 });
     const folder = join(this.#home, 'redis', 'appendonlydir');
     const names = readdirSync(folder).filter((file) => file.endsWith('.incr.aof'));
     const newest = names.toSorted((a, b) => sequenceOf(a) - sequenceOf(b)).at(-1);

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { readConfig } from '@relay/config';
+import { startWith } from '@relay/config';
 import { IngressEnv } from '@relay/settings';
 import { startIngress } from './start.js';
 
-await startIngress(readConfig(IngressEnv, process.env));
+await startWith(IngressEnv, process.env, startIngress);

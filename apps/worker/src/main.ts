@@ -1,6 +1,6 @@
 import 'reflect-metadata';
-import { readConfig } from '@relay/config';
+import { startWith } from '@relay/config';
 import { WorkerEnv } from '@relay/settings';
 import { startWorker } from './start.js';
 
-await startWorker(readConfig(WorkerEnv, process.env));
+await startWith(WorkerEnv, process.env, startWorker);

@@ -5,7 +5,7 @@ import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
 import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
-import { onlyShard, redisFault, rewriteAfterRestart, type Shard, Shards } from '@relay/redis';
+import { redisFault, Shards } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -18,6 +18,7 @@ import { LogReader } from './log/log-reader.js';
 import { pause } from './log/pause.js';
 import { KAFKA_ADMIN, QUEUE_SHARDS } from './platform/tokens.js';
 import { Shutdown } from './shutdown.js';
+import { watchDisks } from './watch-disks.js';
 import { persist, waitForKafka, waitForRedis } from './wait-for-stores.js';
 import type { WorkerConfig } from '@relay/settings';
 import { WorkerModule } from './worker.module.js';
@@ -36,10 +37,14 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(WorkerModule.register(config, die), {
     inject: [KafkaLogStrategy],
     useFactory: (strategy: KafkaLogStrategy) => ({ strategy }),
+    // What keeps it from starting is told by its caller in one line, without what Nest has said until then.
     bufferLogs: true,
+    autoFlushLogs: false,
+    abortOnError: false,
   });
   const log = app.get(Log);
   app.useLogger(nestLoggerOf(log));
+  app.flushLogs();
 
   for (const opening of egressOpenings(config)) log.warn('egress.opened', opening);
 
@@ -77,13 +82,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   process.on('SIGINT', (signal) => stop(signal));
 
   phase = 'waiting for Redis';
-  // One of the shards on each server, for what belongs to the server.
-  const servers = new Map([...shards.all, onlyShard(redis)].map((shard) => [shard.redis, shard]));
-  for (const [connection, shard] of servers) {
-    await waitForRedis(connection, log);
-    void mendFile(shard, log);
-    connection.on('ready', () => void mendFile(shard, log));
-  }
+  for (const { redis: connection } of shards.servers) await waitForRedis(connection, log);
+  watchDisks(shards.servers, log);
   await assertNumberOfShards(redis, shards.all.length, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
   const webhooks = app.get(RedisWebhookView);
   // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are owned again.
@@ -113,17 +113,4 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   app.get(ConsumerWatch).start();
   phase = undefined;
   log.info('worker.started', 'The worker reads the log and the queue', { healthPort: config.HEALTH_PORT });
-}
-
-/** Has Redis rewrite an append-only file that a crash may have torn. Tried again at the next connection. */
-async function mendFile(shard: Shard, log: Log): Promise<void> {
-  try {
-    await rewriteAfterRestart(shard);
-  } catch (error) {
-    log.warn(
-      'redis.not_rewritten',
-      'Redis was not asked to rewrite its append-only file; if Redis restarted after its machine crashed, run BGREWRITEAOF',
-      { reason: reasonOf(error) },
-    );
-  }
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { secret } from './env.js';
+import { urlOf } from './forms.js';
 import { egressEnv, tokenEnv } from './settings.js';
 
 const { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_NAT64_PREFIX } = egressEnv;
@@ -16,8 +17,7 @@ export const sendEnv = {
 
 /** How the command line asks the operations app. */
 export const operationsEnv = {
-  OPERATIONS_URL: z
-    .url({ protocol: /^https?$/ })
+  OPERATIONS_URL: urlOf({ scheme: 'http', login: false })
     .default('http://localhost:3100')
     .describe('Address of the operations app, for the commands that ask it.'),
   OPERATOR_CLIENT_ID: z.string().optional().describe('Client id of the operator that these commands ask as.'),

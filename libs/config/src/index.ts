@@ -18,7 +18,6 @@ export {
 } from './env.js';
 export { origins, portalEnv } from './portal.js';
 export { hasKafkaLogin, kafkaEnv } from './kafka-settings.js';
-export { readConfig } from './read-config.adapter.js';
 export {
   dedupeEnv,
   egressEnv,
@@ -36,4 +35,5 @@ export {
   type TelemetryEnv,
   webhooksEnv,
 } from './settings.js';
+export { startWith } from './start-with.adapter.js';
 export { RELAY_VERSION } from './version.js';

@@ -1,11 +1,12 @@
 import { z } from 'zod';
-import { flag, integer, list, secret } from './env.js';
+import { flag, integer, secret } from './env.js';
+import { pem, places } from './forms.js';
 import { without } from './without.js';
 
 const TOKEN_URL = /^https:\/\/[^@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/\S*)?$/;
 
 export const kafkaEnv = {
-  KAFKA_BROKERS: list()
+  KAFKA_BROKERS: places()
     .refine((brokers) => brokers.length > 0, 'at least one host:port is expected')
     .describe('Brokers as host:port, comma separated.'),
   KAFKA_CLIENT_ID: z.string().default('partner-relay').describe('Client id shown to the brokers.'),
@@ -23,11 +24,11 @@ export const kafkaEnv = {
   KAFKA_SSL: flag(false).describe(
     'Whether the connections to the brokers use TLS, with the authorities that Node trusts, or KAFKA_SSL_CA, which turns it on too.',
   ),
-  KAFKA_SSL_CA: secret(z.string().optional()).describe(
+  KAFKA_SSL_CA: secret(pem('CERTIFICATE').optional()).describe(
     'PEM of the certificate authority. This, a certificate or a key turns TLS on.',
   ),
-  KAFKA_SSL_CERT: secret(z.string().optional()).describe('PEM of the client certificate.'),
-  KAFKA_SSL_KEY: secret(z.string().optional()).describe('PEM of the client key.'),
+  KAFKA_SSL_CERT: secret(pem('CERTIFICATE').optional()).describe('PEM of the client certificate.'),
+  KAFKA_SSL_KEY: secret(pem('PRIVATE KEY').optional()).describe('PEM of the client key.'),
   KAFKA_SASL_MECHANISM: z
     .enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .optional()
@@ -41,7 +42,10 @@ export const kafkaEnv = {
   ),
   KAFKA_SASL_TOKEN_URL: z
     .string()
-    .regex(TOKEN_URL, 'an https:// URL is expected, or http:// of this machine')
+    .refine(
+      (text) => TOKEN_URL.test(text) && URL.canParse(text),
+      'an https:// URL is expected, or http:// of this machine',
+    )
     .optional()
     .meta({ values: '`https://…`' })
     .describe('Address that gives tokens for `oauthbearer` by client credentials (RFC 6749 section 4.4).'),

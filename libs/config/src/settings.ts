@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
+import { places, urlOf } from './forms.js';
 import { without } from './without.js';
 
 // The variables of docs/configuration.md in groups; each app's schema spreads the groups it needs, so a name,
@@ -19,8 +20,7 @@ export const processEnv = {
     .describe('Least level that is logged.'),
 };
 
-const collector = (): z.ZodOptional<z.ZodURL> =>
-  z.url({ protocol: /^https?$/, error: 'an http or https URL is expected' }).optional();
+const collector = () => urlOf({ scheme: 'http', login: false }).optional();
 
 /** Of the OpenTelemetry specification, with its names and meanings. */
 export const telemetryEnv = {
@@ -69,15 +69,12 @@ export const telemetryEnv = {
 export type TelemetryEnv = z.infer<z.ZodObject<typeof telemetryEnv>>;
 
 export const redisEnv = {
-  REDIS_URL: secret(
-    z
-      .string()
-      .regex(/^rediss?:\/\//, 'a redis:// or rediss:// URL is expected')
-      .optional(),
-  ).describe('Redis as a URL, or give REDIS_SENTINELS or REDIS_CLUSTER_NODES.'),
-  REDIS_SENTINELS: list().describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
+  REDIS_URL: secret(urlOf({ scheme: 'redis', login: true, rest: /^(?:\/\d*)?(?:\?.*)?$/ }).optional()).describe(
+    'Redis as a URL, with a percent-encoded password, or give REDIS_SENTINELS or REDIS_CLUSTER_NODES.',
+  ),
+  REDIS_SENTINELS: places('optional').describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
   REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
-  REDIS_CLUSTER_NODES: list().describe(
+  REDIS_CLUSTER_NODES: places().describe(
     'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it, or with REDIS_SHARDS in so many more.',
   ),
   REDIS_SHARDS: integer(1, 1, 64).describe(
@@ -138,8 +135,7 @@ export const keyringEnv = {
 };
 
 export const tokenEnv = {
-  PUBLIC_URL: z
-    .url()
+  PUBLIC_URL: urlOf({ scheme: 'http', login: false })
     .default('http://localhost:3000')
     .describe('Address under which partners reach the ingress; issuer of the tokens.'),
   JWT_PRIVATE_KEYS: secret(z.string({ error: 'kid:base64 of a PKCS #8 EC P-256 key is expected' })).describe(
@@ -185,7 +181,7 @@ export const egressEnv = {
   KEEP_ENDPOINT_ANSWERS: flag(true).describe(
     'Whether up to 1,024 characters of what an endpoint answered, and some header fields, are kept and shown: for a failed attempt, a test, and of each webhook one good attempt in ten minutes. They are without the webhook’s credential and secrets.',
   ),
-  EGRESS_PROXY_URL: secret(z.url({ protocol: /^https?$/ }).optional()).describe(
+  EGRESS_PROXY_URL: secret(urlOf({ scheme: 'http', login: true, rest: /^\/?$/ }).optional()).describe(
     'Proxy for every request to an endpoint, as `http://[user:password@]host:port`. It resolves the names, so it must refuse private addresses itself. No other proxy variable is read.',
   ),
 };

@@ -242,6 +242,7 @@ describe('settingFindings', () => {
       'all 6 nodes: maxmemory-policy is noeviction',
       'all 6 nodes: maxmemory is 1000 bytes',
       'all 6 nodes: appendonly is on',
+      'all 6 nodes: no write to the disk failed',
       'all 6 nodes: a shard that is not served stops no other',
       'all 6 nodes run Redis 7.4.2',
       'used of maxmemory: a:6379 10 %, b:6379 10 %, c:6379 10 %, d:6379 10 %, e:6379 10 %, f:6379 10 %',

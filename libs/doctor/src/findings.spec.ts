@@ -11,11 +11,11 @@ const info = (policy: string, aof: string, maxmemory = 1_000): string =>
 
 describe('redisFindings', () => {
   it.each([
-    ['noeviction', '1', 'production', ['ok', 'ok', 'ok']],
-    ['allkeys-lru', '1', 'production', ['fault', 'ok', 'ok']],
-    ['allkeys-lru', '1', 'development', ['fault', 'ok', 'ok']],
-    ['noeviction', '0', 'production', ['ok', 'ok', 'fault']],
-    ['noeviction', '0', 'development', ['ok', 'ok', 'warning']],
+    ['noeviction', '1', 'production', ['ok', 'ok', 'ok', 'ok']],
+    ['allkeys-lru', '1', 'production', ['fault', 'ok', 'ok', 'ok']],
+    ['allkeys-lru', '1', 'development', ['fault', 'ok', 'ok', 'ok']],
+    ['noeviction', '0', 'production', ['ok', 'ok', 'fault', 'ok']],
+    ['noeviction', '0', 'development', ['ok', 'ok', 'warning', 'ok']],
   ])('reads a policy %s with aof_enabled %s in %s', (policy, aof, environment, states) => {
     expect(redisFindings(info(policy, aof), environment).map(({ state }) => state)).toEqual(states);
   });
@@ -40,6 +40,15 @@ describe('redisFindings', () => {
     const found = redisFindings(info('noeviction', '1', maxmemory), environment)[1];
     expect(found).toMatchObject({ check: 'redis memory limit', state });
   });
+
+  it.each(['aof_last_write_status', 'aof_last_bgrewrite_status', 'rdb_last_bgsave_status'])(
+    'takes %s for what a full disk may be',
+    (status) => {
+      const text = `${info('noeviction', '1')}${status}:`;
+      expect(redisFindings(`${text}ok\r\n`, 'development')[3]).toMatchObject({ check: 'redis disk', state: 'ok' });
+      expect(redisFindings(`${text}err\r\n`, 'development')[3]).toMatchObject({ check: 'redis disk', state: 'fault' });
+    },
+  );
 
   it('takes a policy it is not told for a fault', () => {
     expect(redisFindings('# Server\r\n', 'development')[0]?.state).toBe('fault');

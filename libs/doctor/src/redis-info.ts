@@ -1,11 +1,18 @@
+import { diskFaultIn } from '@relay/redis';
 import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 
 /**
  * Findings about Redis’ settings from INFO: managed services often refuse CONFIG but never INFO.
  * @param environment RELAY_ENV
  * @param syncing `appendfsync`, which INFO omits; undefined where CONFIG is refused
+ * @param diskFault what is wrong with its disk, where more is known of it than INFO says
  */
-export function redisFindings(info: string, environment: string, syncing?: string): Finding[] {
+export function redisFindings(
+  info: string,
+  environment: string,
+  syncing?: string,
+  diskFault = diskFaultIn(info),
+): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
   const policy = field('maxmemory_policy') ?? 'unknown';
   return [
@@ -19,7 +26,17 @@ export function redisFindings(info: string, environment: string, syncing?: strin
         ),
     memoryLimit(Number(field('maxmemory') ?? 0), environment),
     durability(field('aof_enabled') === '1', environment, syncing),
+    diskFinding(diskFault),
   ];
+}
+
+function diskFinding(found: string | undefined): Finding {
+  if (found === undefined) return ok('redis disk', 'no write to the disk failed');
+  return fault(
+    'redis disk',
+    `${found}: its disk may be full, and a full disk ends Redis`,
+    'make room for twice its data, then run `BGREWRITEAOF`, and `BGSAVE` if it keeps snapshots; see RelayRedisDisk in docs/operations/runbooks.md',
+  );
 }
 
 /** Without a limit workers never pause reading, and the machine kills Redis instead. */

@@ -1,7 +1,7 @@
 import { RedisClientStore } from '@relay/identity';
 import { checkTopicConfigs, checkTopics, findTopics, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
-import { isRedisAway } from '@relay/redis';
+import { isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
@@ -33,7 +33,9 @@ export async function checkRedis(
   keyring: Keyring | undefined,
   hasNodes: boolean,
 ): Promise<Finding[]> {
-  const settings = hasNodes ? [] : redisFindings(await redis.info(), environment, await syncingOf(redis));
+  const settings = hasNodes
+    ? []
+    : redisFindings(await redis.info(), environment, await syncingOf(redis), (await readDisk(onlyShard(redis))).fault);
   const stored =
     keyring === undefined ? [] : await orFault('stored records', FIXES.records, () => checkStored(redis, keyring));
   return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];

@@ -27,7 +27,7 @@ export interface EgressPolicy {
 /** The rules by which addresses are checked. */
 export type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
 
-/** @throws RangeError naming the port, range or prefix that cannot be read */
+/** @throws RangeError naming what cannot be read by its position, never its value */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     ports: new Set(settings.ports.map(port)),
@@ -97,15 +97,16 @@ function isWithin(address: Address, ranges: readonly Cidr[]): boolean {
   return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
-function cidr(text: string): Cidr {
+function cidr(text: string, index = 0): Cidr {
   const [address = '', bits = ''] = text.split('/');
   const width = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1;
   if (!/^\d{1,3}$/.test(bits) || Number(bits) > width || text.includes('%'))
-    throw new RangeError(`${text} is not an address range such as 10.0.0.0/8`);
+    throw new RangeError(`entry ${index + 1} is not an address range such as 10.0.0.0/8`);
   return [ipaddr.parse(address), Number(bits)];
 }
 
-function port(text: string): string {
-  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535) throw new RangeError(`${text} is not a port number`);
+function port(text: string, index: number): string {
+  if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
+    throw new RangeError(`entry ${index + 1} is not a port number`);
   return text;
 }

@@ -18,14 +18,10 @@ export function nat64Prefix(text: string): Embedding {
   const [address = '', bits = ''] = text.split('/');
   const network = ipaddr.IPv6.isValid(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : undefined;
   if (network === undefined || !LENGTHS.map(String).includes(bits))
-    throw new RangeError(
-      `${text} is no NAT64 prefix such as 2001:db8:64::/96 (its length is one of ${LENGTHS.join(', ')})`,
-    );
+    throw new RangeError(`it is no NAT64 prefix such as 2001:db8:64::/96 (its length is one of ${LENGTHS.join(', ')})`);
   const bytes = network.toByteArray();
   if (bytes.some((byte, at) => byte !== 0 && (at === NULL_BYTE || at * 8 >= Number(bits))))
-    throw new RangeError(
-      `${text} is no NAT64 prefix: bits 64 to 71, and those behind its length, must be zero (RFC 6052)`,
-    );
+    throw new RangeError(`it is no NAT64 prefix: bits 64 to 71, and those behind its length, must be zero (RFC 6052)`);
   return { network, bits: Number(bits) };
 }
 

@@ -28,10 +28,13 @@ export async function createHttpApp(
   );
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
+    // What keeps it from starting is told by its caller in one line, without what Nest has said until then.
     bufferLogs: true,
+    autoFlushLogs: false,
     abortOnError: false,
   });
   app.useLogger(nestLoggerOf(app.get(Log)));
+  app.flushLogs();
   const registry = app.get<Registry>(Registry);
   const answered = registerRequestMetrics(registry);
   const fastify = adapter.getInstance();

@@ -1,4 +1,4 @@
-import type { Shards } from '@relay/redis';
+import { readDisk, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
 /** Bytes; `max` is 0 when Redis has no limit. */
@@ -24,3 +24,19 @@ export const fullestOf = (all: readonly RedisMemory[]): RedisMemory =>
   all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
 
 const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);
+
+/** What the servers say of their disks. */
+export interface RedisDisks {
+  /** Whether each of them writes to its own without a fault. */
+  readonly isWell: boolean;
+  /** Of the one that was started last. */
+  readonly uptimeS: number;
+}
+
+export async function readDisks({ servers }: Pick<Shards, 'servers'>): Promise<RedisDisks> {
+  const all = await Promise.all(servers.map(readDisk));
+  return {
+    isWell: all.every(({ fault }) => fault === undefined),
+    uptimeS: Math.min(...all.map(({ uptimeS }) => uptimeS)),
+  };
+}

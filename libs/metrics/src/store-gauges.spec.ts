@@ -14,6 +14,7 @@ const well: StoreSources = {
   ],
   lag: async () => [{ topic: 'task.created', lag: 7 }],
   memory: async () => ({ used: 5, max: 10 }),
+  disks: async () => ({ isWell: false, uptimeS: 9 }),
   webhooks: async () => ({ active: 2, disabled: 1 }),
 };
 const away = (): Promise<never> => Promise.reject(new Error('away'));
@@ -36,6 +37,8 @@ describe('the gauges of the stores', () => {
       'relay_kafka_consumer_lag{topic="task.created"} 7',
       'relay_redis_memory_used_bytes 5',
       'relay_redis_memory_max_bytes 10',
+      'relay_redis_disk_ok 0',
+      'relay_redis_uptime_seconds 9',
       'relay_webhooks{status="active"} 2',
       'relay_webhooks{status="disabled"} 1',
       'relay_webhooks_parked 2',
@@ -52,6 +55,7 @@ describe('the gauges of the stores', () => {
     ['queues', 'relay_dead_letters'],
     ['lag', 'relay_kafka_consumer_lag'],
     ['memory', 'relay_redis_memory_used_bytes'],
+    ['disks', 'relay_redis_disk_ok'],
     ['webhooks', 'relay_webhooks{'],
     ['parked', 'relay_webhooks_parked'],
     ['notices', 'relay_notices_waiting'],

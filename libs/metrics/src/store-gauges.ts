@@ -4,7 +4,7 @@ import type { ReplayTotals } from '@relay/replays';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Registry } from 'prom-client';
 import { type Sample, registerGauge } from './gauge.js';
-import type { RedisMemory } from './redis-memory.adapter.js';
+import type { RedisDisks, RedisMemory } from './redis-memory.adapter.js';
 import { SharedReading } from './shared-reading.js';
 
 /** Readings of the stores; a rejected one is left out of that scrape. */
@@ -12,6 +12,7 @@ export interface StoreSources {
   queues(): Promise<readonly QueueState[]>;
   lag(): Promise<readonly TopicLag[]>;
   memory(): Promise<RedisMemory>;
+  disks(): Promise<RedisDisks>;
   /** Registrations by status. */
   webhooks(): Promise<Readonly<Record<string, number>>>;
   /** Number of webhooks with ranges in the log. */
@@ -29,6 +30,7 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
   const queues = new SharedReading('queues', () => sources.queues(), log);
   const lag = new SharedReading('lag', () => sources.lag(), log);
   const memory = new SharedReading('memory', () => sources.memory(), log);
+  const disks = new SharedReading('disks', () => sources.disks(), log);
   const webhooks = new SharedReading('webhooks', () => sources.webhooks(), log);
   const parked = new SharedReading('parked', () => sources.parked(), log);
   const notices = new SharedReading('notices', () => sources.notices(), log);
@@ -77,6 +79,21 @@ export function registerStoreGauges(registry: Registry, sources: StoreSources, l
     { name: 'relay_redis_memory_max_bytes', help: `maxmemory of Redis; 0: it has no limit. ${SHARED}` },
     memory,
     ({ max }) => [[{}, max]],
+  );
+  registerGauge(
+    registry,
+    {
+      name: 'relay_redis_disk_ok',
+      help: `Whether Redis writes to its disk without a fault: 0 after a write, a rewrite of its file or a snapshot that failed. ${SHARED}`,
+    },
+    disks,
+    ({ isWell }) => [[{}, isWell ? 1 : 0]],
+  );
+  registerGauge(
+    registry,
+    { name: 'relay_redis_uptime_seconds', help: `Time since Redis started; of several, the last one. ${SHARED}` },
+    disks,
+    ({ uptimeS }) => [[{}, uptimeS]],
   );
   registerGauge(
     registry,

@@ -1,35 +1,87 @@
+import { ASKED, diskFaultIn, fieldIn, hasRewritten, isRewriting } from './disk-fault.js';
 import type { Shard } from './shard.js';
 
-/** Start of Redis (its `run_id`) whose append-only file was rewritten last. */
-const rewrittenKey = (shard: Shard): string => shard.key('rewritten');
+/** Writes have gone well for so long before the disk is asked for more than they need. */
+const WELL_MS = 120_000;
+
+/** What is stored of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
+const markKey = (shard: Shard): string => shard.key('rewritten');
+
+/** What Redis says of its disk. */
+export interface DiskState {
+  /** Its start. */
+  readonly run: string;
+  readonly uptimeS: number;
+  readonly fault: string | undefined;
+  /** Nothing is left to do for this start: the file was rewritten, or there is none. */
+  readonly isRewritten: boolean;
+}
+
+/** @throws when Redis is away */
+export async function readDisk(shard: Shard): Promise<DiskState> {
+  const { info, mark } = await read(shard);
+  return stateOf(info, mark);
+}
+
+function stateOf(info: string, mark: string): DiskState {
+  const run = fieldIn(info, 'run_id');
+  return {
+    run,
+    uptimeS: Number(fieldIn(info, 'uptime_in_seconds')),
+    fault: diskFaultIn(info, mark),
+    isRewritten: fieldIn(info, 'aof_enabled') !== '1' || hasRewritten(info) || (mark === run && !isRewriting(info)),
+  };
+}
+
+async function read(shard: Shard): Promise<{ info: string; mark: string }> {
+  const [info, mark] = await Promise.all([shard.redis.info(), shard.redis.get(markKey(shard))]);
+  return { info, mark: mark ?? '' };
+}
 
 /**
- * Makes Redis rewrite its append-only file once after each of its starts; resolves when the rewrite has begun.
+ * Has a Redis rewrite its append-only file once after each of its starts.
  *
  * A crash of the machine can tear that file inside a transaction, which every script of several writes is. Redis leaves
  * the torn transaction out when it starts, but servers without valkey-io/valkey#4342 leave its beginning in the file: at
  * the next start it is taken together with whatever was written behind it, so jobs would stand in two lists or in none.
  * A rewritten file is free of it.
- * @throws when Redis is away or refuses
+ *
+ * A rewrite needs the data once more. On a disk without that space it would end a Redis that has just come back, so it waits until
+ * writes have gone well, and is not asked for again when Redis ended meanwhile.
  */
-export async function rewriteAfterRestart(shard: Shard): Promise<void> {
-  const { redis } = shard;
-  const info = await redis.info();
-  const run = /^run_id:(\S+)/m.exec(info)?.[1] ?? '';
-  if (!/^aof_enabled:1/m.test(info) || (await redis.get(rewrittenKey(shard))) === run) return;
-  try {
-    await redis.bgrewriteaof();
-  } catch (error) {
-    if (!(error instanceof Error && /in progress/.test(error.message))) throw error;
-  }
-  // Only now: a request that was lost on its way must be made again. Asked twice it is refused while it runs.
-  await redis.set(rewrittenKey(shard), run);
-}
+export class AppendOnlyFile {
+  #run: string | undefined;
+  #wellSince = 0;
 
-/** Whether the file was rewritten since Redis started, and no rewrite is running. @throws when Redis is away */
-export async function isRewritten(shard: Shard): Promise<boolean> {
-  const { redis } = shard;
-  const info = await redis.info();
-  const isDone = /^aof_rewrite_in_progress:0/m.test(info) && /^aof_rewrite_scheduled:0/m.test(info);
-  return isDone && (await redis.get(rewrittenKey(shard))) === /^run_id:(\S+)/m.exec(info)?.[1];
+  constructor(private readonly shard: Shard) {}
+
+  /**
+   * Looks, and asks for the rewrite when it is time.
+   * @param nowMs on a clock that only goes forward
+   * @throws when Redis is away or refuses
+   */
+  async look(nowMs: number): Promise<DiskState> {
+    const { info, mark } = await read(this.shard);
+    const state = stateOf(info, mark);
+    if (state.run !== this.#run || state.fault !== undefined) this.#wellSince = nowMs;
+    this.#run = state.run;
+    if (state.isRewritten && mark.endsWith(ASKED)) await this.#mark(state.run);
+    const isWell = state.fault === undefined && nowMs - this.#wellSince >= WELL_MS;
+    if (!state.isRewritten && !isRewriting(info) && isWell) await this.#rewrite(state.run);
+    return state;
+  }
+
+  async #rewrite(run: string): Promise<void> {
+    // Before: a Redis that ends because of it does not forget that it was asked.
+    await this.#mark(run + ASKED);
+    try {
+      await this.shard.redis.bgrewriteaof();
+    } catch (error) {
+      if (!(error instanceof Error && /in progress/.test(error.message))) throw error;
+    }
+  }
+
+  async #mark(text: string): Promise<void> {
+    await this.shard.redis.set(markKey(this.shard), text);
+  }
 }

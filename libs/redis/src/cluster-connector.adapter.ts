@@ -1,11 +1,7 @@
-import { connect as connectPlain } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { connect as connectSecured } from 'node:tls';
 import { AbstractConnector, type RedisOptions } from 'ioredis';
 import type { ClusterLook } from './cluster-look.adapter.js';
-
-type Connector = NonNullable<RedisOptions['Connector']>;
-type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
+import { open, primaryOnly, type Connected, type Connector } from './primary-connector.adapter.js';
 
 const AGAIN_MS = 500;
 
@@ -14,13 +10,12 @@ const AGAIN_MS = 500;
  * one slot, so its commands, transactions and scripts need no client that knows every node.
  */
 export function clusterConnector(look: ClusterLook, key: string): Connector {
-  return class extends AbstractConnector {
+  class ClusterConnector extends AbstractConnector {
     readonly #options: RedisOptions;
 
-    constructor(options: unknown) {
-      const own = options as RedisOptions;
-      super(own.disconnectTimeout ?? 2_000);
-      this.#options = own;
+    constructor(options: RedisOptions) {
+      super(options.disconnectTimeout ?? 2_000);
+      this.#options = options;
     }
 
     /** Repeats until a primary is found: ioredis never connects again after a connector has failed. */
@@ -30,7 +25,11 @@ export function clusterConnector(look: ClusterLook, key: string): Connector {
         try {
           const { host, port } = await look.primaryOf(key, this.#options);
           if (!this.connecting) throw new Error('Connection is closed.');
-          return this.#open(host, port);
+          this.stream = open({ ...this.#options, host, port });
+          this.stream.once('error', (error: Error) => {
+            this.firstError = error;
+          });
+          return this.stream;
         } catch (error) {
           if (!this.connecting) throw error;
           tell('error', error instanceof Error ? error : new Error(String(error)));
@@ -38,15 +37,6 @@ export function clusterConnector(look: ClusterLook, key: string): Connector {
         }
       }
     }
-
-    #open(host: string, port: number): Connected {
-      const { tls } = this.#options;
-      const stream = tls === undefined ? connectPlain({ host, port }) : connectSecured({ host, port, ...tls });
-      stream.once('error', (error: Error) => {
-        this.firstError = error;
-      });
-      this.stream = stream;
-      return stream;
-    }
-  };
+  }
+  return primaryOnly(ClusterConnector);
 }

@@ -3,10 +3,11 @@
 // Guarantees that a `command` connection never queues or resends by itself, and that a script is loaded again when Redis has
 // forgotten it.
 // Leaves repeating to the caller, who knows what a repeat means.
-export { isRewritten, rewriteAfterRestart } from './append-only-file.adapter.js';
+export { AppendOnlyFile, readDisk, type DiskState } from './append-only-file.adapter.js';
 export { askNode, type NodeLogin } from './cluster-node.adapter.js';
 export { nodesOf, primaryOf, type ClusterNode } from './cluster-nodes.js';
 export { clientNameOf, connectedRoles } from './connected-roles.adapter.js';
+export { diskFaultIn } from './disk-fault.js';
 export { globalKey, GLOBAL_TAG } from './keys.js';
 export type { LogView, ViewPart } from './log-view.port.js';
 export { droppedNoticesOf, NOTICE_LINES, noticeClaimsOf, NOTICES, noticeLinesLua } from './notice-lines.script.js';

@@ -1,5 +1,6 @@
 // Error codes of the Redis protocol that mean "not now": starting, failing over, moving, full, or unable to write.
-const NOT_NOW = /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|OOM|MISCONF|BUSY)\b/;
+const NOT_NOW =
+  /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|OOM|MISCONF|BUSY)\b/;
 // ioredis has neither classes nor codes for these; the texts are those of its 5.x sources.
 const CONNECTION_TEXTS =
   /^(?:Command timed out$|Connection is closed\.$|Stream isn't writeable|Socket timeout\.|Command aborted due to connection close$|connect ETIMEDOUT$|All sentinels are unreachable)/;

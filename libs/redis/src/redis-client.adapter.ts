@@ -1,8 +1,10 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Redis, SentinelConnector, type RedisOptions } from 'ioredis';
 import { clusterConnector } from './cluster-connector.adapter.js';
 import { ClusterLook } from './cluster-look.adapter.js';
 import type { NodeLogin } from './cluster-node.adapter.js';
 import { GLOBAL_TAG } from './keys.js';
+import { AddressConnector, NotPrimaryError, primaryOnly } from './primary-connector.adapter.js';
+import { watchRole, wrongServer } from './wrong-server.adapter.js';
 
 /** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {
@@ -33,7 +35,8 @@ export type RedisUse = 'command' | 'queue';
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * Opens a connection that reconnects by itself, every second at the latest. The caller ends it with `quit` or `disconnect`.
+ * Opens a connection that reconnects by itself, every second at the latest, and leaves a server that is no primary any more. The
+ * caller ends it with `quit` or `disconnect`.
  * @param tag hash tag whose slot it leads to in a cluster; by default that of what is global
  */
 export function connectRedis(
@@ -60,19 +63,29 @@ export function connectRedis(
         }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),
     connectTimeout: 5_000,
+    // BullMQ's connections send a refused command again.
+    reconnectOnError: wrongServer(use === 'queue' ? 2 : true),
     ...(settings.clientName === undefined ? {} : { connectionName: settings.clientName }),
-    ...placeOptions(settings, use, tag),
+    ...placeOptions(settings, tag),
   };
   const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);
-  redis.on('error', onFault);
+  redis.on('error', (error: Error) => {
+    if (error instanceof NotPrimaryError) notPrimary.set(redis, error.message);
+    onFault(error);
+  });
+  redis.on('ready', () => notPrimary.delete(redis));
+  watchRole(redis);
   return redis;
 }
 
-function placeOptions(settings: RedisSettings, use: RedisUse, tag: string): Options {
-  if (settings.REDIS_URL !== undefined) return {};
+/** What the server was found to be that each of these connections leads to. */
+const notPrimary = new WeakMap<Redis, string>();
+
+function placeOptions(settings: RedisSettings, tag: string): Options {
+  if (settings.REDIS_URL !== undefined) return { Connector: primaryOnly(AddressConnector) };
   const { REDIS_CLUSTER_NODES: nodes = [], REDIS_SENTINELS: sentinels } = settings;
   const { tls, ...login } = nodeLogin(settings);
-  if (nodes.length > 0) return { ...login, ...(tls && { tls }), ...clusterOptions(nodes, tag, use) };
+  if (nodes.length > 0) return { ...login, ...(tls && { tls }), Connector: clusterConnector(lookOf(nodes), tag) };
   if (sentinels.length > 0) return { ...login, ...sentinelOptions(settings) };
   throw new Error('None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set');
 }
@@ -96,21 +109,12 @@ function lookOf(nodes: readonly string[]): ClusterLook {
   return look;
 }
 
-/** Keys with one hash tag are in one slot, which one node of the cluster serves. */
-function clusterOptions(nodes: readonly string[], tag: string, use: RedisUse): Options {
-  // The slot is served by another node: this one was demoted, or gave it away. BullMQ's connections send the command again.
-  const again = use === 'queue' ? 2 : true;
-  return {
-    Connector: clusterConnector(lookOf(nodes), tag),
-    reconnectOnError: ({ message }) => (/^(?:MOVED|READONLY|CLUSTERDOWN)\b/.test(message) ? again : false),
-  };
-}
-
 function sentinelOptions(settings: RedisSettings): Options {
   const { REDIS_SENTINEL_PASSWORD: sentinelPassword } = settings;
   return {
     ...(sentinelPassword === undefined ? {} : { sentinelPassword }),
     ...(settings.REDIS_TLS === true ? { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true } : {}),
+    Connector: primaryOnly(SentinelConnector),
     name: settings.REDIS_SENTINEL_NAME,
     sentinels: settings.REDIS_SENTINELS.map((entry) => {
       const [host = '', port = '26379'] = entry.split(':');
@@ -122,7 +126,7 @@ function sentinelOptions(settings: RedisSettings): Options {
 /** The fault of the first connection that takes no commands; undefined when all do. */
 export function redisFault(...connections: readonly Redis[]): string | undefined {
   const away = connections.find(({ status }) => status !== 'ready');
-  return away === undefined ? undefined : `not connected (${away.status})`;
+  return away === undefined ? undefined : (notPrimary.get(away) ?? `not connected (${away.status})`);
 }
 
 /** Waits until the connection takes commands; reports the reason every 5 s. */

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { Redis } from 'ioredis';
 import { GLOBAL_TAG } from './keys.js';
-import { Shard } from './shard.js';
+import { onlyShard, Shard } from './shard.js';
 
 /** One of a kind for each shard. */
 export interface PerShard<T> {
@@ -34,6 +34,11 @@ export class Shards {
   get connections(): readonly Redis[] {
     const global = this.#global === undefined ? [] : [this.#global];
     return [...new Set([...global, ...this.all.map(({ redis }) => redis)])];
+  }
+
+  /** Each connection with a shard of it, for what belongs to a server. */
+  get servers(): readonly Shard[] {
+    return [...new Map([...this.all, onlyShard(this.global)].map((shard) => [shard.redis, shard])).values()];
   }
 
   /** The shard of an envelope. */

@@ -15,14 +15,14 @@ describe('parseSchedule', () => {
   });
 
   it.each([
-    ['', 'entry 1 of the retry schedule, "", is no duration above zero such as 5s, 5m or 2h'],
-    ['5s,,5m', 'entry 2 of the retry schedule, "",'],
-    ['5s,5m,', 'entry 3 of the retry schedule, "",'],
-    ['5s,5x', 'entry 2 of the retry schedule, "5x",'],
-    ['5', 'entry 1 of the retry schedule, "5",'],
-    ['-5s', 'entry 1 of the retry schedule, "-5s",'],
-    ['1.5h', 'entry 1 of the retry schedule, "1.5h",'],
-    ['0s,5s', 'entry 1 of the retry schedule, "0s",'],
+    ['', 'entry 1 of the retry schedule is no duration above zero such as 5s, 5m or 2h'],
+    ['5s,,5m', 'entry 2 of the retry schedule is'],
+    ['5s,5m,', 'entry 3 of the retry schedule is'],
+    ['5s,5x', 'entry 2 of the retry schedule is'],
+    ['5', 'entry 1 of the retry schedule is'],
+    ['-5s', 'entry 1 of the retry schedule is'],
+    ['1.5h', 'entry 1 of the retry schedule is'],
+    ['0s,5s', 'entry 1 of the retry schedule is'],
   ])('refuses %p and names the entry', (text, message) => {
     expect(() => parseSchedule(text)).toThrow(message);
   });

@@ -23,3 +23,5 @@ export { FORBIDDEN_HOSTS } from './forbidden-hosts.js';
 export { moveSeenClock, seenGenerations } from './seen-clock.js';
 export { aSigningKeyText } from './signing-key.js';
 export { SpanCollector, type CollectedSpan } from './span-collector.js';
+export { SmallDisk } from './small-disk.js';
+export { TcpProxy } from './tcp-proxy.js';

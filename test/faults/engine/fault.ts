@@ -1,3 +1,4 @@
+import type { FailoverRedis } from '../../support/failover-redis.js';
 import type { Settings } from '../../support/stack.js';
 import type { Trial } from './trial.js';
 
@@ -39,8 +40,12 @@ export interface Fault {
   readonly cluster?: boolean;
   /** On a Redis Cluster of three primaries with a replica each, with so many shards of the relay. */
   readonly redisShards?: number;
+  /** A Redis of its own that has a replica. */
+  readonly redis?: () => Promise<FailoverRedis>;
   /** The servers are of no use for another fault afterwards. */
   readonly spoils?: boolean;
+  /** Why it cannot be run on this machine; undefined where it can. */
+  impossible?(): string | undefined;
   /** Before any process of the relay is started: what stands between it and its servers. */
   prepare?(trial: Trial): Promise<void>;
   run(trial: Trial): Promise<void>;

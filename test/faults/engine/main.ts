@@ -66,7 +66,12 @@ async function main(): Promise<number> {
     if (values.fresh) journal.forget(selected.map(({ name }) => name));
     const seed = values.seed ?? journal.seed?.split(':')[0] ?? String(randomInt(1, 1_000_000));
     say(`seed ${seed}, code ${version}`);
-    for (const fault of selected)
+    for (const fault of selected) {
+      const impossible = fault.impossible?.();
+      if (impossible !== undefined) {
+        say(`${fault.name} skipped: ${impossible}`);
+        continue;
+      }
       for (let number = 1; number <= Number(values.runs); number += 1) {
         if (journal.find(fault.name, number) !== undefined) continue;
         const own = `${seed}:${fault.name}:${number}`;
@@ -78,6 +83,7 @@ async function main(): Promise<number> {
           `  kept: ${keepEvidence(`${fault.name}-${number}`, { ...logs, 'outcome.json': JSON.stringify(outcome, undefined, 2) })}`,
         );
       }
+    }
     const lines = faults.map((fault) => ({ fault, entries: journal.of(fault.name) }));
     const done = lines.filter(({ entries }) => entries.length > 0);
     say(`\n${textOf(done.filter(({ fault }) => selected.includes(fault)))}`);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { shardNumber } from '@relay/redis';
-import type { ClusterNode, RedisCluster } from '../../support/redis-cluster.js';
+import { RedisCluster, type ClusterNode } from '../../support/redis-cluster.js';
 import { until } from '../../support/until.js';
 import { isDelivering } from './recovery.js';
 import type { Trial } from './trial.js';
@@ -19,9 +19,9 @@ export class StruckShard {
   ) {}
 
   get cluster(): RedisCluster {
-    const { cluster } = this.trial;
-    if (cluster === undefined) throw new Error('this fault has no Redis Cluster');
-    return cluster;
+    const { failover } = this.trial;
+    if (!(failover instanceof RedisCluster)) throw new Error('this fault has no Redis Cluster');
+    return failover;
   }
 
   get tag(): string {

@@ -1,14 +1,16 @@
 import { connectRedis, connectShards, type Shards } from '@relay/redis';
-import type { Stack } from '../../support/stack.js';
+import type { Settings } from '../../support/stack.js';
 
-/** The shards of a trial's relay, to look at. The caller ends their connections where they are not the stack's. */
-export function shardsOf({ env, shards }: Stack): Shards {
-  if (env['REDIS_CLUSTER_NODES'] === undefined) return shards;
+/** The shards of a relay with these settings, to look at. The caller ends their connections. */
+export function shardsOf(env: Settings): Shards {
+  const listed = (name: string): string[] => env[name]?.split(',') ?? [];
   const settings = {
-    REDIS_SENTINELS: [],
-    REDIS_SENTINEL_NAME: '',
-    REDIS_CLUSTER_NODES: env['REDIS_CLUSTER_NODES'].split(','),
+    REDIS_URL: env['REDIS_URL'],
+    REDIS_SENTINELS: listed('REDIS_SENTINELS'),
+    REDIS_SENTINEL_NAME: env['REDIS_SENTINEL_NAME'] ?? '',
+    REDIS_CLUSTER_NODES: listed('REDIS_CLUSTER_NODES'),
     REDIS_PASSWORD: env['REDIS_PASSWORD'],
+    REDIS_SENTINEL_PASSWORD: env['REDIS_SENTINEL_PASSWORD'],
     REDIS_SHARDS: Number(env['REDIS_SHARDS'] ?? 1),
   };
   const ignored = (): void => undefined;

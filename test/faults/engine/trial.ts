@@ -9,6 +9,7 @@ import { App, type Start } from '../../support/app.js';
 import { Client } from '../../support/client.js';
 import { CommandLine } from '../../support/command-line.js';
 import { Receiver } from '../../support/receiver.js';
+import type { FailoverRedis } from '../../support/failover-redis.js';
 import { RedisCluster } from '../../support/redis-cluster.js';
 import type { Servers } from '../../support/servers.js';
 import { Stack } from '../../support/stack.js';
@@ -22,6 +23,7 @@ import { Random } from './random.js';
 import { goesOn, isDelivering } from './recovery.js';
 import { shardsOf } from './trial-shards.js';
 import { StruckShard } from './struck-shard.js';
+import { there } from './there.js';
 import { Turns } from './turns.js';
 
 const PRELOADED = ['kill-point.mjs', 'redirect.mjs'].map(
@@ -68,18 +70,19 @@ export class Trial {
     readonly servers: Servers,
     readonly stack: Stack,
     readonly receiver: Receiver,
-    readonly cluster: RedisCluster | undefined,
+    /** Its own Redis, where it has one that has replicas. */
+    private readonly ownRedis: FailoverRedis | undefined,
   ) {
     this.random = new Random(seed);
-    this.shards = shardsOf(stack);
+    this.shards = ownRedis === undefined ? stack.shards : shardsOf(stack.env);
   }
 
   static async open(fault: Fault, seed: string, servers: Servers): Promise<Trial> {
     const copies = fault.cluster === true ? '3' : '1';
-    const cluster = fault.redisShards === undefined ? undefined : await RedisCluster.start(fault.redisShards);
-    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...cluster?.settings, ...fault.settings };
+    const redis = await (fault.redisShards === undefined ? fault.redis?.() : RedisCluster.start(fault.redisShards));
+    const settings = { RETRY_SCHEDULE, KAFKA_TOPIC_REPLICATION: copies, ...redis?.settings, ...fault.settings };
     const stack = await Stack.open(settings, servers.envFile);
-    const trial = new Trial(fault, seed, servers, stack, await Receiver.open(), cluster);
+    const trial = new Trial(fault, seed, servers, stack, await Receiver.open(), redis);
     try {
       await fault.prepare?.(trial);
       await trial.#begin();
@@ -113,21 +116,20 @@ export class Trial {
     return Math.round(this.#delay.max / 1e6);
   }
 
+  get failover(): FailoverRedis {
+    return there(this.ownRedis, 'this fault has no Redis with a replica');
+  }
+
   get ingress(): App {
-    const [ingress] = this.ingresses;
-    if (ingress === undefined) throw new Error('no ingress has been started');
-    return ingress;
+    return there(this.ingresses[0], 'no ingress has been started');
   }
 
   get worker(): App {
-    const [worker] = this.workers;
-    if (worker === undefined) throw new Error('no worker has been started');
-    return worker;
+    return there(this.workers[0], 'no worker has been started');
   }
 
   get partner(): Client {
-    if (this.#partner === undefined) throw new Error('there is no partner yet');
-    return this.#partner;
+    return there(this.#partner, 'there is no partner yet');
   }
 
   get hasLoad(): boolean {
@@ -135,8 +137,7 @@ export class Trial {
   }
 
   get load(): Load {
-    if (this.#load === undefined) throw new Error('the load has not begun');
-    return this.#load;
+    return there(this.#load, 'the load has not begun');
   }
 
   /** Every process started in this run. */
@@ -292,8 +293,8 @@ export class Trial {
     if (this.fault.spoils !== true) await this.stack.close().catch(() => this.stack.abandon());
     else this.stack.abandon();
     for (const task of this.#tasks) await task();
-    if (this.cluster !== undefined) for (const connection of this.shards.connections) connection.disconnect();
-    await this.cluster?.close();
+    if (this.ownRedis !== undefined) for (const connection of this.shards.connections) connection.disconnect();
+    await this.ownRedis?.close();
     rmSync(this.#folder, { recursive: true, force: true });
   }
 }

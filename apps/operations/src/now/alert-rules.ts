@@ -127,6 +127,12 @@ export const ALERT_RULES: readonly AlertRule[] = [
     },
   },
   {
+    name: 'RelayRedisDisk',
+    severity: 'critical',
+    forS: MINUTE_S,
+    means: 'A disk that is full ends Redis at its next write. What is accepted waits in Kafka, seven days at most.',
+  },
+  {
     name: 'RelayShardAway',
     severity: 'critical',
     forS: 2 * MINUTE_S,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { readQueues } from '@relay/jobs';
-import { fullestMemory, readShards, registerShardGauges, registerStoreGauges } from '@relay/metrics';
+import { fullestMemory, readDisks, readShards, registerShardGauges, registerStoreGauges } from '@relay/metrics';
 import { parkedWebhooks, withShownStatus } from '@relay/progress';
 import { NoticeLines } from '@relay/notices';
 import { Shards } from '@relay/redis';
@@ -26,6 +26,7 @@ export class StoreMetrics {
         queues: () => readQueues(shards, Date.now()),
         lag: () => lag.read(),
         memory: () => fullestMemory(shards),
+        disks: () => readDisks(shards),
         webhooks: () => webhooksByStatus(shards, webhooks),
         parked: async () => (await parkedWebhooks(shards)).size,
         notices: () => new NoticeLines(shards.global, shards).count(),

@@ -8,7 +8,7 @@ export class TcpProxy {
   #turn = 0;
 
   private constructor(
-    /** Of the processes that get new connections. */
+    /** Of the processes that get new connections; open ones stay where they are when it changes. */
     public ports: readonly number[],
   ) {
     this.#server = createServer((client) => {
@@ -32,8 +32,12 @@ export class TcpProxy {
     return proxy;
   }
 
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   cut(): void {

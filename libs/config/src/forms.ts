@@ -1,0 +1,88 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { isIPv6 } from 'node:net';
+import { z } from 'zod';
+import { list } from './env.js';
+
+// The forms of what drivers read for themselves. Each is checked here, because a driver prints what it cannot read, and that may
+// be a password. A message names no value.
+
+const HOST = /^(?:\[[\da-f:.]+\]|[^\s:/@?#[\]]+)$/i;
+
+/** Whether a text is host:port; an IPv6 address may have brackets. */
+function isPlace(text: string, isPortNeeded: boolean): boolean {
+  const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(text) ?? [];
+  const isHost = HOST.test(host) || (port !== undefined && isIPv6(host));
+  return isHost && (port === undefined ? !isPortNeeded : Number(port) > 0 && Number(port) <= 65_535);
+}
+
+/** Addresses as host:port, comma separated. @param port whether each must have one */
+export const places = (port: 'needed' | 'optional' = 'needed') =>
+  list().refine(
+    (given) => given.every((place) => isPlace(place, port === 'needed')),
+    'host:port is expected, comma separated, without a scheme, user or password',
+  );
+
+interface UrlForm {
+  /** `redis`, `http`; each may end in `s` too. */
+  readonly scheme: string;
+  /** Whether user and password may be in it. */
+  readonly login: boolean;
+  /** What may stand behind the host; default: any path, and no query. */
+  readonly rest?: RegExp;
+}
+
+/** A URL with a host. */
+export const urlOf = (form: UrlForm) =>
+  z.string().superRefine((text, context) => {
+    const message = urlFault(text, form);
+    if (message !== undefined) context.addIssue({ code: 'custom', message });
+  });
+
+function urlFault(text: string, { scheme, login, rest = /^[^?]*$/ }: UrlForm): string | undefined {
+  if (!new RegExp(`^${scheme}s?://`).test(text)) return `a ${scheme}:// or ${scheme}s:// URL is expected`;
+  const url = URL.parse(text);
+  const behind = url === null ? '' : url.pathname + url.search + url.hash;
+  // A character that ends the host early leaves the rest of the password, and its @, behind the host.
+  const isWhole =
+    url !== null && url.hostname !== '' && !/[@#\s]/.test(behind) && [url.username, url.password].every(isEncoded);
+  if (!isWhole)
+    return login
+      ? 'it cannot be read: percent-encode the password and the user (# is %23, % is %25, / is %2F, ? is %3F, @ is %40)'
+      : `it cannot be read: ${scheme}s://host:port is expected`;
+  if (!login && url.username + url.password !== '') return 'it may have no user and no password';
+  return rest.test(behind) ? undefined : 'what stands behind the host is not expected';
+}
+
+function isEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A certificate, several of them, or a private key without a passphrase, in PEM. */
+export const pem = (what: 'CERTIFICATE' | 'PRIVATE KEY') =>
+  z
+    .string()
+    .refine(
+      (text) => isReadable(() => (what === 'CERTIFICATE' ? certificates(text) : createPrivateKey(text))),
+      what === 'CERTIFICATE'
+        ? 'PEM is expected, from -----BEGIN CERTIFICATE----- on, with its line breaks'
+        : 'PEM of a private key without a passphrase is expected, with its line breaks',
+    );
+
+function certificates(text: string): X509Certificate[] {
+  const found = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [''];
+  return found.map((one) => new X509Certificate(one));
+}
+
+function isReadable(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
