@@ -72,13 +72,16 @@ describe('nameResolver', () => {
     expect(await addressesOf('late-a.example', true)).toEqual(['1.1.1.1', '2606:4700::1111']);
   });
 
-  it.each(['hang', 'fail'])('asks the next server where one does %s, and begins with it the next time', async (does) => {
-    const troubled = await SpecNameServer.open(RECORDS, does);
-    const asks = nameResolver({ servers: [troubled.address, server.address] });
-    for (let n = 0; n < 2; n += 1) expect(await asks('four.example')).toEqual([{ address: '1.1.1.1', family: 4 }]);
-    expect(troubled.asked).toHaveLength(2);
-    troubled.close();
-  });
+  it.each(['hang', 'fail'])(
+    'asks the next server where one does %s, and begins with it the next time',
+    async (does) => {
+      const troubled = await SpecNameServer.open(RECORDS, does);
+      const asks = nameResolver({ servers: [troubled.address, server.address] });
+      for (let n = 0; n < 2; n += 1) expect(await asks('four.example')).toEqual([{ address: '1.1.1.1', family: 4 }]);
+      expect(troubled.asked).toHaveLength(2);
+      troubled.close();
+    },
+  );
 
   it('shares one look-up of concurrent requests, and repeats it afterwards', async () => {
     await Promise.all(Array.from({ length: 50 }, () => resolve('four.example')));
