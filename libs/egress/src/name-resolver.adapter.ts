@@ -93,15 +93,13 @@ function lookUp(
       for (const family of FAMILIES) {
         if (answers.has(family)) continue;
         open[family] += 1;
-        (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname)).then(
-          (addresses) => {
+        void answerOf(resolver, family, hostname).then((answer) => {
+          if (isOver) return;
+          if ('addresses' in answer) {
             answeredBy(server);
-            if (!isOver) settle(family, { addresses });
-          },
-          (fault: unknown) => {
-            if (!isOver) failed(family, fault);
-          },
-        );
+            settle(family, answer);
+          } else failed(family, answer.fault);
+        });
       }
     };
     askNext();
@@ -110,6 +108,14 @@ function lookUp(
       for (const family of FAMILIES) settle(family, { fault: silence(hostname, family) });
     }, LOOK_UP_MS);
   });
+}
+
+async function answerOf(resolver: Resolver, family: Family, hostname: string): Promise<Answer> {
+  try {
+    return { addresses: await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname)) };
+  } catch (fault) {
+    return { fault };
+  }
 }
 
 /** IPv4 first, which every network has; Node then alternates between the families (RFC 8305). */

@@ -19,12 +19,12 @@ export class SpecNameServer {
     readonly trouble: string | undefined,
   ) {
     socket.on('message', (query, { port, address }) => {
-      const [question, trouble, answer] = this.#answer(query);
+      const [question, kind, answer] = this.#answer(query);
       this.asked.push(question);
       this.#held.get(question)?.();
       const send = (): void => socket.send(answer, port, address);
-      if (trouble === 'late') this.#held.set(question, send);
-      else if (trouble !== 'hang') send();
+      if (kind === 'late') this.#held.set(question, send);
+      else if (kind !== 'hang') send();
     });
   }
 
