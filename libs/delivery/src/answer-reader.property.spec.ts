@@ -1,7 +1,8 @@
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
-import { AnswerReader, ProtocolFault } from './answer-reader.js';
+import { ProtocolFault } from './answer-head.js';
+import { AnswerReader } from './answer-reader.js';
 
 const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptBytes: 20 };
 
@@ -30,17 +31,23 @@ function ours(bytes: Buffer, sizes: readonly number[]): Seen {
   return { status: reader.head?.status, isWhole: false };
 }
 
-/** Node's client, whose parser is llhttp, on a connection that brings these bytes and ends. */
+/** The status for which Node's client, whose parser is llhttp, would keep a connection that brings these bytes and ends. */
 function nodes(bytes: Buffer): Promise<number | undefined> {
   return new Promise((resolve) => {
     const connection = new Duplex({ read: () => undefined, write: (_, __, done) => done() });
-    const asked = request({ method: 'POST', createConnection: () => connection });
+    const same = (): Duplex => connection;
+    // What the agent calls of a socket that it would keep.
+    Object.assign(connection, { setKeepAlive: same, setTimeout: same, ref: same, unref: same });
+    const agent = Object.assign(new Agent({ keepAlive: true }), { createConnection: same });
+    const asked = request({ method: 'POST', agent });
     asked.on('error', () => resolve(undefined));
     asked.on('upgrade', () => resolve(undefined));
     asked.on('response', (response) => {
-      response.resume().on('error', () => undefined);
-      resolve(response.statusCode);
-      connection.destroy();
+      response.resume().on('error', () => resolve(undefined));
+      response.on('end', () => {
+        resolve(response.complete && asked.shouldKeepAlive ? response.statusCode : undefined);
+        connection.destroy();
+      });
     });
     asked.end('x', () => {
       connection.push(bytes);
@@ -57,6 +64,7 @@ const field = fc.constantFrom(
   'transfer-encoding: gzip, chunked',
   'connection: close',
   'Connection: keep-alive',
+  'content-encoding: gzip',
   'keep-alive: timeout=5, max=9',
   'retry-after: 3',
   'x-text: \t some text',
@@ -104,7 +112,7 @@ describe('the reader of answers', () => {
     );
   });
 
-  it('takes nothing for a whole answer that llhttp refuses or takes for another status', async () => {
+  it('keeps a connection behind no answer that llhttp refuses, closes it behind, or takes for another status', async () => {
     await fc.assert(
       fc.asyncProperty(changed, async (bytes) => {
         const seen = ours(bytes, [bytes.length + 1]);

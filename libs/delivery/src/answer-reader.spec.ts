@@ -1,4 +1,5 @@
-import { AnswerReader, ProtocolFault } from './answer-reader.js';
+import { ProtocolFault } from './answer-head.js';
+import { AnswerReader } from './answer-reader.js';
 
 const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptBytes: 20 };
 const lines = (...all: string[]): string => [...all, '', ''].join('\r\n');
@@ -25,7 +26,7 @@ describe('the reader of an answer', () => {
     ],
     [
       'in chunks, with trailers',
-      lines('HTTP/1.1 200 OK', 'transfer-encoding: gzip, Chunked') + '1\r\nx\r\n0\r\na: b\r\n\r\n',
+      lines('HTTP/1.1 200 OK', 'transfer-encoding: \tChunked') + '1\r\nx\r\n0\r\na: b\r\n\r\n',
     ],
     ['of HTTP/1.0 that keeps the connection', lines('HTTP/1.0 200 OK', 'connection: Keep-Alive', 'content-length: 0')],
   ])('finds the end of one %s, in whatever pieces it comes', (_, text) => {
@@ -35,13 +36,48 @@ describe('the reader of an answer', () => {
 
   it.each([204, 304])('expects no body behind %i, whatever its head says', (status) => {
     const text = lines(`HTTP/1.1 ${status} x`, 'content-length: 5', 'retry-after: 1');
-    expect(read(text)).toEqual({ status, progress: 'end', closes: false, hasMore: false });
+    expect(read(text)).toEqual({ status, progress: 'end', closes: true, hasMore: false });
     expect(read(`${text}hello`)).toMatchObject({ progress: 'end', hasMore: true });
+  });
+
+  it.each([204, 304, 103])('keeps no connection behind %i whose head promises a body', (status) => {
+    const behind = status === 103 ? lines('HTTP/1.1 200 OK', 'content-length: 0') : '';
+    const closes = (...fields: string[]) => read(lines(`HTTP/1.1 ${status} x`, ...fields) + behind).closes;
+    for (const field of [
+      'content-length: 1',
+      'transfer-encoding: chunked',
+      'transfer-encoding:',
+      'content-encoding: gzip',
+    ])
+      expect([field, closes('x: y', field)]).toEqual([field, true]);
+    expect([closes(), closes('content-length: 0')]).toEqual([false, false]);
   });
 
   it.each([
     ['it says so', lines('HTTP/1.1 200 OK', 'connection: x, CLOSE', 'content-length: 0'), 'end'],
     ['it is of HTTP/1.0', lines('HTTP/1.0 200 OK', 'content-length: 0'), 'end'],
+    [
+      'an interim one says so',
+      `${lines('HTTP/1.1 103 x', 'connection: close')}${lines('HTTP/1.1 200 OK', 'content-length: 0')}`,
+      'end',
+    ],
+    [
+      'it is of HTTP/1.0 and in chunks',
+      lines('HTTP/1.0 200 OK', 'connection: keep-alive', 'transfer-encoding: chunked') + '0\r\n\r\n',
+      'end',
+    ],
+    ...['gzip, chunked', 'chunked, chunked', 'chunked\r\ntransfer-encoding: chunked'].map(
+      (encodings): [string, string, string] => [
+        `its encodings are ${encodings}`,
+        lines('HTTP/1.1 200 OK', `transfer-encoding: ${encodings}`) + '0\r\n\r\n',
+        'end',
+      ],
+    ),
+    [
+      'a no-break space is in its encoding',
+      lines('HTTP/1.1 200 OK', 'transfer-encoding: \xa0chunked') + '0\r\n\r\n',
+      'more',
+    ],
     ['nothing else ends it', `${lines('HTTP/1.1 200 OK')}body`, 'more'],
     ['its last encoding is not chunked', `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked, gzip')}body`, 'more'],
   ])('says that the connection ends with it when %s', (_, text, progress) => {
@@ -99,6 +135,7 @@ describe('the reader of an answer', () => {
     ['two lengths', lines('HTTP/1.1 200 OK', 'content-length: 2', 'content-length: 2')],
     ['a list of lengths', lines('HTTP/1.1 200 OK', 'content-length: 2, 2')],
     ['a signed length', lines('HTTP/1.1 200 OK', 'content-length: +2')],
+    ['a length behind a no-break space', lines('HTTP/1.1 200 OK', 'content-length: \xa02')],
     ['no length', lines('HTTP/1.1 200 OK', 'content-length: ')],
     ['a length beside chunks', lines('HTTP/1.1 200 OK', 'content-length: 2', 'transfer-encoding: chunked')],
     ['a long head', lines('HTTP/1.1 200 OK', `x: ${'y'.repeat(16_384)}`)],
@@ -108,6 +145,14 @@ describe('the reader of an answer', () => {
     ['a signed chunk size', `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked')}-1\r\n`],
     ['a chunk longer than its size', `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked')}1\r\nxy\r\n`],
     ['a chunk line with a bare line feed', `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked')}1\nx\r\n`],
+    [
+      'a bare carriage return in a chunk line',
+      `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked')}1;\r0\r\nx\r\n`,
+    ],
+    ...['no field', ' folded: x', 'a: b\rc: d', 'a: b\r', 'HTTP/1.1 500 x'].map((trailer): [string, string] => [
+      `the trailer ${JSON.stringify(trailer)}`,
+      `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked')}0\r\n${trailer}\r\n\r\n`,
+    ]),
     ['a long chunk line', `${lines('HTTP/1.1 200 OK', 'transfer-encoding: chunked')}1;${'x'.repeat(1_100)}`],
   ])('refuses %s', (_, text) => {
     for (const size of [text.length, 1]) expect(() => read(text, size)).toThrow(ProtocolFault);

@@ -1,3 +1,14 @@
+import {
+  checkText,
+  isAmbiguous,
+  isBodiless,
+  nameOf,
+  ProtocolFault,
+  readHead,
+  saysClose,
+  type Fields,
+} from './answer-head.js';
+
 /** What the relay needs of the head of a final answer. */
 export interface AnswerHead {
   readonly status: number;
@@ -9,15 +20,10 @@ export interface AnswerHead {
   readonly text: string;
   /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
   readonly keepAliveMs: number | undefined;
-  /** Whether the connection ends with this answer. */
+  /** Whether the connection ends with this answer: the endpoint says so, or may mean another end of it than is read. */
   readonly closes: boolean;
   /** Whether the body ends where the connection does. */
   readonly endsAtClose: boolean;
-}
-
-/** The endpoint does not speak HTTP/1.1 (RFC 9112), or more of it than is read. */
-export class ProtocolFault extends Error {
-  override readonly name = 'ProtocolFault';
 }
 
 export interface AnswerLimits {
@@ -35,11 +41,6 @@ type Progress = 'more' | 'end' | 'too-long';
 
 const HEAD_END = '\r\n\r\n';
 const VERSION = 'HTTP/1.';
-const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
-/** What no head may have: a control character, or half of a line's end. */
-const NOT_TEXT = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
-const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-const LENGTH = /^\d{1,15}$/;
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/;
 const KEEP_ALIVE = /(?:^|[,; \t])timeout=(\d{1,6})/i;
 const ENCODED = 'encoded';
@@ -56,6 +57,7 @@ export class AnswerReader {
   #partBytes = 0;
   #headBytes = 0;
   #interim = 0;
+  #closes = false;
   #head: AnswerHead | undefined;
   #bodyBytes = 0;
   /** Of a body with a length, what is to come. */
@@ -108,6 +110,7 @@ export class AnswerReader {
       const fields = readHead(text);
       this.#headBytes += end + HEAD_END.length;
       bytes = bytes.subarray(end + HEAD_END.length);
+      this.#closes ||= saysClose(fields) || isAmbiguous(fields);
       if (fields.status >= 200) {
         this.#begin(fields, text);
         return bytes;
@@ -123,9 +126,9 @@ export class AnswerReader {
   }
 
   #begin(fields: Fields, text: string): void {
-    const { status, isOld, length, encodings, connection, keepAlive, retryAfter, contentType, isEncoded } = fields;
+    const { status, length, encodings, keepAlive, retryAfter, contentType, isEncoded } = fields;
     const isChunked = encodings?.at(-1) === 'chunked';
-    const hasNoBody = status === 204 || status === 304;
+    const hasNoBody = isBodiless(status);
     if (isChunked && !hasNoBody) this.#chunks = new ChunkedBody();
     this.#left = hasNoBody ? 0 : (length ?? 0);
     const endsAtClose = !hasNoBody && !isChunked && length === undefined;
@@ -136,7 +139,7 @@ export class AnswerReader {
       contentType: isEncoded ? ENCODED : contentType,
       text,
       keepAliveMs: seconds === undefined ? undefined : Number(seconds) * 1_000,
-      closes: endsAtClose || connection.includes('close') || (isOld && !connection.includes('keep-alive')),
+      closes: this.#closes || endsAtClose,
       endsAtClose,
     };
   }
@@ -201,7 +204,12 @@ class ChunkedBody {
   }
 
   #isLast(line: string): boolean {
-    if (this.#expects === 'trailer') return line === '';
+    if (this.#expects === 'trailer') {
+      if (line === '') return true;
+      checkText(line);
+      nameOf(line);
+      return false;
+    }
     if (this.#expects === 'data-end') {
       if (line !== '') throw new ProtocolFault('a chunk is longer than its size');
       this.#expects = 'size';
@@ -215,71 +223,4 @@ class ChunkedBody {
   }
 }
 
-interface Fields {
-  readonly status: number;
-  readonly isOld: boolean;
-  length: number | undefined;
-  encodings: string[] | undefined;
-  connection: string[];
-  keepAlive: string;
-  retryAfter: string | undefined;
-  contentType: string | undefined;
-  isEncoded: boolean;
-}
-
-function readHead(text: string): Fields {
-  if (NOT_TEXT.test(text)) throw new ProtocolFault('the head has a character that no head may have');
-  const lines = text.split('\r\n');
-  const [, minor, status] = STATUS_LINE.exec(lines[0] ?? '') ?? [];
-  if (status === undefined) throw new ProtocolFault('the answer has no status line of HTTP/1.1');
-  const fields: Fields = {
-    status: Number(status),
-    isOld: minor === '0',
-    length: undefined,
-    encodings: undefined,
-    connection: [],
-    keepAlive: '',
-    retryAfter: undefined,
-    contentType: undefined,
-    isEncoded: false,
-  };
-  for (let n = 1; n < lines.length; n += 1) readField(fields, lines[n] ?? '');
-  if (fields.length !== undefined && fields.encodings !== undefined)
-    throw new ProtocolFault('the answer has both content-length and transfer-encoding');
-  return fields;
-}
-
-function readField(fields: Fields, line: string): void {
-  const colon = line.indexOf(':');
-  const name = line.slice(0, Math.max(colon, 0));
-  if (!NAME.test(name)) throw new ProtocolFault('a line of the head is no header field');
-  switch (name.toLowerCase()) {
-    case 'content-length': {
-      const value = line.slice(colon + 1).trim();
-      if (fields.length !== undefined || !LENGTH.test(value)) throw new ProtocolFault('the content-length is not one');
-      fields.length = Number(value);
-      return;
-    }
-    case 'transfer-encoding':
-      fields.encodings = [...(fields.encodings ?? []), ...tokens(line.slice(colon + 1))];
-      return;
-    case 'connection':
-      fields.connection.push(...tokens(line.slice(colon + 1)));
-      return;
-    case 'keep-alive':
-      fields.keepAlive = line.slice(colon + 1);
-      return;
-    case 'retry-after':
-      fields.retryAfter ??= line.slice(colon + 1).trim();
-      return;
-    case 'content-type':
-      fields.contentType ??= line.slice(colon + 1).trim();
-      return;
-    case 'content-encoding':
-      fields.isEncoded = true;
-  }
-}
-
 const tooLong = (): ProtocolFault => new ProtocolFault('the head of the answer is too long');
-
-const tokens = (value: string): string[] => value.split(',').map((token) => token.trim().toLowerCase());

@@ -1,4 +1,5 @@
 import { chosenFields } from './answer-fields.js';
+import { secretFinder } from './repeated-secret.js';
 import type { Credential } from './request.js';
 
 /** What an endpoint answered, as far as it is kept. */
@@ -22,96 +23,77 @@ export interface ShownAnswer {
 const MAX_CHARACTERS = 1_024;
 /** The longest value of a header field. */
 const MAX_VALUE = 256;
-/** A shorter one stands in any text, and is no secret. */
-const MIN_SECRET = 4;
-/** So much of a secret shows that it stands there, even if the rest was cut off. */
-const SIGN = 8;
-const REDACTED = '[redacted]';
+/** Behind what is shown: bytes in which a secret that begins there is recognised, in whatever encoding. */
+const BEHIND = 1_024;
+/** Of a body, what its text is made from: a character takes at most three bytes of UTF-8. */
+export const KEPT_BYTES = 3 * MAX_CHARACTERS + BEHIND;
+const LEFT_OUT = 'left out: it repeats a credential';
 const IS_TEXT = /^\s*(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml)\b|application\/x-www-form-urlencoded\b)/i;
 const CONTROL = /[^\P{Cc}\t\r\n]/u;
 
 /**
- * An answer as it may be shown: a text of at most 1,024 characters, and header fields of 256 each and 1,024 together. An endpoint may answer
- * with what it was sent, so every secret of its webhook is replaced: as it is, percent-encoded, in base64 and in hex.
+ * An answer as it may be shown: a text of at most 1,024 characters, and header fields of 256 each and 1,024 together. An endpoint may
+ * answer with what it was sent: a text or a field that repeats a piece of a secret of its webhook is left out, and says so.
  */
 export function shownAnswer(
   { contentType, head, bytes }: EndpointAnswer,
   credential: Credential,
   signingSecrets: readonly string[],
 ): ShownAnswer {
-  // The longest first: one may be a part of another.
-  const forms = new Set([...secretsOf(credential), ...signingSecrets].flatMap(formsOf));
-  const inOrder = [...forms].toSorted((a, b) => b.length - a.length);
+  const secrets = signingSecrets.flatMap((secret) => [secret, keyOf(secret)]);
+  const repeats = secretFinder([...formsOf(secretOf(credential)), ...secrets]);
+  const fields = chosenFields(head).map(([name, value]) => [name, value.slice(0, MAX_VALUE + BEHIND)] as const);
+  const isText = contentType === undefined || IS_TEXT.test(contentType);
+  const { text, checked } = isText ? textOf(bytes()) : NO_TEXT;
+  // Nearly every answer repeats nothing, which is found out at once.
+  const isSuspect = repeats([...fields.map(([, value]) => value), checked].join('\n'));
   return {
-    text: contentType === undefined || IS_TEXT.test(contentType) ? textOf(bytes(), inOrder) : undefined,
-    headers: headersOf(head, inOrder),
+    text: text !== undefined && isSuspect && repeats(checked) ? LEFT_OUT : text,
+    headers: headersOf(fields, (value) => isSuspect && repeats(value)),
   };
 }
 
-function headersOf(head: string, forms: readonly string[]): Record<string, string> | undefined {
+/** What is shown of a body, and its bytes as far as a secret that begins there may go. */
+function textOf(bytes: Buffer): { text: string | undefined; checked: string } {
+  const all = bytes.toString('utf8');
+  if (all === '' || CONTROL.test(all)) return NO_TEXT;
+  const text = all.slice(0, MAX_CHARACTERS);
+  return { text, checked: bytes.toString('latin1', 0, Buffer.byteLength(text) + BEHIND) };
+}
+
+const NO_TEXT = { text: undefined, checked: '' };
+
+function headersOf(
+  fields: readonly (readonly [name: string, value: string])[],
+  repeats: (value: string) => boolean,
+): Record<string, string> | undefined {
   const headers: Record<string, string> = {};
   let room = MAX_CHARACTERS;
-  for (const [name, value] of chosenFields(head)) {
-    const shown = redacted(value, forms).slice(0, Math.min(MAX_VALUE, room));
+  for (const [name, value] of fields) {
+    const shown = (repeats(value) ? LEFT_OUT : value).slice(0, Math.min(MAX_VALUE, room));
     room -= shown.length;
     if (shown !== '') headers[name] = shown;
   }
   return room === MAX_CHARACTERS ? undefined : headers;
 }
 
-function textOf(bytes: Buffer, forms: readonly string[]): string | undefined {
-  const text = bytes.toString('utf8');
-  return text === '' || CONTROL.test(text) ? undefined : redacted(text, forms).slice(0, MAX_CHARACTERS);
-}
-
-function secretsOf(credential: Credential): string[] {
+/** The user name is none, and where both stand the password stands too. */
+function secretOf(credential: Credential): string {
   switch (credential.kind) {
     case 'apiKey':
-      return [credential.apiKey];
+      return credential.apiKey;
     case 'jwt':
-      return [credential.jwt];
+      return credential.jwt;
     case 'basic':
-      return [`${credential.userName}:${credential.password}`, credential.password, credential.userName];
+      return credential.password;
     default:
       return credential satisfies never;
   }
 }
 
-const redacted = (text: string, forms: readonly string[]): string => forms.reduce(without, text);
+/** Its characters, which below U+0100 are also its bytes in Latin-1, and its bytes in UTF-8. */
+const formsOf = (secret: string): string[] => [secret, Buffer.from(secret).toString('latin1')];
 
-/** Replaces each place at which the form begins, for as long as the text goes on like it. */
-function without(text: string, form: string): string {
-  const sign = form.slice(0, SIGN);
-  let shown = '';
-  let from = 0;
-  for (let at = text.indexOf(sign); at !== -1; at = text.indexOf(sign, from)) {
-    let length = sign.length;
-    while (length < form.length && text[at + length] === form[length]) length += 1;
-    const isWhole = length === form.length || at + length === text.length;
-    shown += text.slice(from, at) + (isWhole ? REDACTED : text.slice(at, at + length));
-    from = at + length;
-  }
-  return shown + text.slice(from);
-}
-
-/** In a longer text that is encoded as a whole, base64 of a secret begins at one of three places of a group. */
-function formsOf(secret: string): string[] {
-  if (secret.length < MIN_SECRET) return [];
-  const bytes = Buffer.from(secret);
-  const base64 = [0, 1, 2].flatMap((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    const own = encoded.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6));
-    return [own, own.replaceAll('+', '-').replaceAll('/', '_')];
-  });
-  const hex = bytes.toString('hex');
-  const inJson = JSON.stringify(secret).slice(1, -1);
-  return [
-    secret,
-    inJson,
-    inJson.replaceAll('/', String.raw`\/`),
-    encodeURIComponent(secret),
-    ...base64,
-    hex,
-    hex.toUpperCase(),
-  ];
-}
+/** The bytes that a signing secret, `whsec_` and base64, stands for. */
+const keyOf = (secret: string): string =>
+  Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64').toString('latin1');

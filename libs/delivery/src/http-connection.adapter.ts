@@ -103,18 +103,20 @@ export class HttpConnection {
     if (asker === undefined || reader === undefined) return this.#end(undefined);
     this.#isAnswered = true;
     const isNew = reader.head === undefined;
+    let progress: ReturnType<AnswerReader['read']> | undefined;
+    let fault: unknown;
     try {
-      const progress = reader.read(bytes);
-      const { head } = reader;
-      // The time of an answer that comes in one piece is that of its end.
-      if (progress === 'more' && this.#times !== undefined) this.#times.firstByteAt ??= performance.now();
-      if (head === undefined) return;
-      if (isNew) asker.answered(head, this.limits.keptBytes === 0 ? undefined : reader);
-      // It may have ended the exchange.
-      if (progress !== 'more' && this.#asker === asker) this.#ended(asker, head, progress === 'end' && !reader.hasMore);
-    } catch (fault) {
-      this.#end(fault);
+      progress = reader.read(bytes);
+    } catch (thrown) {
+      fault = thrown;
     }
+    const { head } = reader;
+    // The time of an answer that comes in one piece is that of its end.
+    if (progress === 'more' && this.#times !== undefined) this.#times.firstByteAt ??= performance.now();
+    // The status counts whatever follows it, also in the same piece.
+    if (isNew && head !== undefined) asker.answered(head, this.limits.keptBytes === 0 ? undefined : reader);
+    if (fault !== undefined) this.#end(fault);
+    else if (head !== undefined && progress !== 'more') this.#ended(asker, head, progress === 'end' && !reader.hasMore);
   }
 
   #ended(asker: Asker, { closes, keepAliveMs }: AnswerHead, isWhole: boolean): void {

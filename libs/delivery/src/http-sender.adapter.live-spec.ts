@@ -1,87 +1,25 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector, type ResolveAll } from '@relay/egress';
-import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
-import { reachOf, type AttemptResult } from './outcome.js';
-import type { DeliveryRequest } from './request.js';
+import { reachOf } from './outcome.js';
+import {
+  anEndpoint,
+  aRequest,
+  aSender,
+  closeAll,
+  closers,
+  empty,
+  errorOf,
+  listen,
+  OK,
+  settings,
+  until,
+} from './spec-raw-endpoint.js';
 
-const settings = { ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] };
-const connector = guardedConnector(egressPolicy(settings), { connectTimeoutMs: 200 });
-const BODY = Buffer.from('{"a":1.10}');
-const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
-const TIMEOUT_MS = 300;
-
-const aRequest = (url: string, headers: Record<string, string> = {}): DeliveryRequest => ({
-  method: 'POST',
-  url,
-  headers: { 'content-type': 'application/json', 'webhook-id': 'w1', ...headers },
-  body: BODY,
-  webhookId: 'w',
-  partnerId: 'p',
-});
-
-const closers: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()));
-});
-
-const aSender = (more: HttpSenderSettings = {}, by = connector): HttpSender => {
-  const sender = new HttpSender(by, { timeoutMs: TIMEOUT_MS, ...more });
-  closers.push(() => sender.close());
-  return sender;
-};
-
-interface Endpoint {
-  url: string;
-  readonly requests: string[];
-  connections: number;
-  open: number;
-}
-
-const listen = async (server: Server, scheme = 'http'): Promise<Endpoint> => {
-  const sockets = new Set<Socket>();
-  const endpoint: Endpoint = { url: '', requests: [], connections: 0, open: 0 };
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket.on('error', () => {}));
-    endpoint.connections += 1;
-    endpoint.open += 1;
-    socket.on('close', () => (endpoint.open -= 1));
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closers.push(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  const address = server.address();
-  endpoint.url = `${scheme}://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/hook?x=1`;
-  return endpoint;
-};
-
-/** An endpoint that does with each request, counted from 1 on its connection, whatever the test wants. */
-const anEndpoint = async (answer: (socket: Socket, nth: number) => void): Promise<Endpoint> => {
-  const endpoint = await listen(
-    createServer((socket) => {
-      let text = '';
-      let nth = 0;
-      socket.on('data', (chunk) => {
-        text += chunk.toString('latin1');
-        if (!text.endsWith(BODY.toString())) return;
-        endpoint.requests.push(text);
-        text = '';
-        nth += 1;
-        answer(socket, nth);
-      });
-    }),
-  );
-  return endpoint;
-};
-
-const empty = (status: number, ...headers: string[]): string =>
-  [`HTTP/1.1 ${status} x`, 'content-length: 0', ...headers, '', ''].join('\r\n');
+afterEach(closeAll);
 
 /** Writes the text again and again, a piece every 10 ms, until the connection closes. */
 const drip = (socket: Socket, piece: string): void => {
@@ -89,6 +27,7 @@ const drip = (socket: Socket, piece: string): void => {
   socket.on('close', () => clearInterval(timer));
 };
 
+<<<<<<< HEAD
 const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
 };
@@ -96,6 +35,8 @@ const until = async (isSo: () => boolean): Promise<void> => {
 const errorOf = (result: AttemptResult): string => (result.kind === 'failed' ? result.error : `${result.status}`);
 const ended = (result: AttemptResult): string => `${errorOf(result)}, ${reachOf(result)}`;
 
+=======
+>>>>>>> 327cfd4c (fix(delivery): keep no connection behind an answer of unclear end)
 describe('HttpSender', () => {
   it('sends method, path, headers and body unchanged', async () => {
     const endpoint = await anEndpoint((socket) => socket.write(OK));

@@ -1,3 +1,4 @@
+import { KEPT_BYTES } from './endpoint-answer.js';
 import type { Connector } from './http-connection.adapter.js';
 import { HttpConnections } from './http-connections.adapter.js';
 import { HttpExchange } from './http-exchange.adapter.js';
@@ -15,9 +16,6 @@ export interface HttpSenderSettings {
   /** Whether results have the head of an answer and the beginning of its body; by default they have not. */
   readonly keepsAnswers?: boolean;
 }
-
-/** More than is shown, so that no secret is cut where the text begins to be too long. */
-const KEPT_BYTES = 2_048;
 
 /**
  * Sends over HTTP/1.1 through its connector, which must be the guarded one of `@relay/egress`. A redirect is an answer like any

@@ -212,6 +212,48 @@ describe('guardedConnector behind DNS64', () => {
   );
 });
 
+describe('guardedConnector at a name of which one family is not answered', () => {
+  const NO_WAY = 'ff02:0000:0000:0000:0000:0000:0000:0001'; // TCP to a multicast address fails on every machine
+  const policyAt = (port: string): EgressPolicy => policyFor(port, ['127.0.0.0/8', 'ff02::1/128']);
+  const names = {
+    'hang-aaaa.example': ['127.0.0.1', NO_WAY],
+    'hang-a.example': ['10.0.0.1', '0000:0000:0000:0000:0000:0000:0000:0001'],
+    'late-a.example': ['127.0.0.1', NO_WAY],
+    'late-a.private.example': ['10.0.0.1', NO_WAY],
+  };
+  let all: SpecNameServer[];
+  beforeAll(async () => {
+    all = await Promise.all([1, 2, 3].map(() => SpecNameServer.open(names)));
+  });
+  afterAll(() => all.forEach((server) => server.close()));
+  const by = (count: number) => ({
+    resolve: nameResolver({ servers: all.slice(0, count).map(({ address }) => address) }),
+  });
+
+  it.each([1, 2, 3])('connects by the other one, whatever %i name servers leave out', async (count) => {
+    const port = await listen(createServer((socket) => socket.end()));
+    const target = { hostname: 'hang-aaaa.example', port };
+    expect(await codeOf(connect(policyAt(port), target, by(count)))).toBe('connected');
+    expect(attempts).toEqual(['127.0.0.1']);
+  });
+
+  it('checks the addresses of the other one', async () => {
+    const port = await listen(createServer((socket) => socket.end()));
+    const denied = await connect(policyAt(port), { hostname: 'hang-a.example', port }, by(1));
+    expect(denied).toBeInstanceOf(EgressDenied);
+    expect(attempts).toEqual([]);
+  });
+
+  it('waits for the late one, and checks it, where the machine has no way to the first', async () => {
+    const port = await listen(createServer((socket) => socket.end()));
+    expect(await codeOf(connect(policyAt(port), { hostname: 'late-a.example', port }, by(1)))).toBe('connected');
+    expect(attempts).toEqual(['ff02::1', '127.0.0.1']);
+    const hostname = 'late-a.private.example';
+    expect(await connect(policyAt(port), { hostname, port }, by(1))).toBeInstanceOf(EgressDenied);
+    expect(attempts).toEqual(['ff02::1', '127.0.0.1', 'ff02::1']);
+  });
+});
+
 describe('guardedConnector over TLS', () => {
   const name = 'hooks.example.com';
   let pem: string;

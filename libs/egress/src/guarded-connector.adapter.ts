@@ -42,32 +42,40 @@ export type TimedConnector = (
 /** For each address of a name: low enough that one silent address does not make an endpoint a slow one. */
 const ATTEMPT_MS = 800;
 
+/** What a machine says of an address to which it has no way. */
+const NO_WAY: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
 /** Bytes that an endpoint can send before any is read. A socket option that undici's types lack. */
 const BUFFERED = { highWaterMark: 16_384 };
 
 /**
  * A connector for undici that checks every new connection: the URL's scheme, host and port by the rules of registration, then
- * every address of its name. It connects to the checked addresses, with the name as SNI and Host, so a name that resolves
- * differently a moment later gains nothing. One forbidden address among several forbids the connection.
+ * every address that the look-up of its name brought. It connects to these checked addresses only, with the name as SNI and Host,
+ * so a name that resolves differently a moment later gains nothing. One forbidden address among several forbids the connection.
  *
  * With a proxy this connector checks the URL and the proxy resolves the name, so the proxy itself must refuse private addresses;
  * TLS stays between the relay and the endpoint.
  */
 export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions = {}): TimedConnector {
   const connectTimeoutMs = options.connectTimeoutMs ?? 5_000;
-  const direct = openConnector({
-    allowH2: false,
-    minVersion: 'TLSv1.2',
-    rejectUnauthorized: true, // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect
-    timeout: connectTimeoutMs,
-    // By default Node gives up an address after 250 ms: too soon for another continent.
-    autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
-    ...BUFFERED,
-    lookup: vettedLookup(policy, options.resolve ?? nameResolver()),
-    ...(options.ca === undefined ? {} : { ca: options.ca }),
-  });
+  const resolve = options.resolve ?? nameResolver();
+  const connectorBy = (lookup: LookupFunction): buildConnector.connector =>
+    openConnector({
+      allowH2: false,
+      minVersion: 'TLSv1.2',
+      rejectUnauthorized: true, // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect
+      timeout: connectTimeoutMs,
+      // By default Node gives up an address after 250 ms: too soon for another continent.
+      autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
+      ...BUFFERED,
+      lookup,
+      ...(options.ca === undefined ? {} : { ca: options.ca }),
+    });
+  const direct = connectorBy(vettedLookup(policy, resolve));
   const connect =
-    options.proxyUrl === undefined ? timed(direct) : tunnelThrough(new URL(options.proxyUrl), direct, connectTimeoutMs);
+    options.proxyUrl === undefined
+      ? timed(direct, connectorBy(vettedLookup(policy, (hostname) => resolve(hostname, true))))
+      : tunnelThrough(new URL(options.proxyUrl), direct, connectTimeoutMs);
   return (target, callback, times = {}) => {
     // Node calls no `lookup` for a literal address, so it is checked here.
     const host = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
@@ -77,16 +85,30 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
   };
 }
 
-/** undici's connector returns the socket that it connects, which its types leave out. */
-function timed(connect: buildConnector.connector): TimedConnector {
+/**
+ * Connects by the family whose addresses came first. A machine without a way to it says so at once; only then is the other one
+ * waited for.
+ */
+function timed(quick: buildConnector.connector, patient: buildConnector.connector): TimedConnector {
   return (target, callback, times = {}) => {
-    const socket: unknown = connect(target, callback);
-    if (!(socket instanceof Socket)) return;
-    socket
-      .on('lookup', (fault: Error | null) => {
-        if (fault === null) times.resolvedAt ??= performance.now();
-      })
-      .once('connect', () => (times.connectedAt = performance.now()));
+    const families = new Set<unknown>();
+    const begin = (connect: buildConnector.connector, done: buildConnector.Callback): void => {
+      // undici's connector returns the socket that it connects, which its types leave out.
+      const socket: unknown = connect(target, done);
+      if (!(socket instanceof Socket)) return;
+      socket
+        .on('lookup', (fault: Error | null, _address: unknown, family: unknown) => {
+          if (fault !== null) return;
+          families.add(family);
+          times.resolvedAt ??= performance.now();
+        })
+        .once('connect', () => (times.connectedAt = performance.now()));
+    };
+    begin(quick, (...[fault, socket]) => {
+      if (fault === null) callback(null, socket);
+      else if (families.size === 1 && NO_WAY.has(String(Object(fault).code))) begin(patient, callback);
+      else callback(fault, null);
+    });
   };
 }
 

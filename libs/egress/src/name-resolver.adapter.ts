@@ -1,13 +1,27 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 
-/** Resolves every address of a name. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) when there is none. */
-export type ResolveAll = (hostname: string) => Promise<readonly LookupAddress[]>;
+/**
+ * Resolves a name. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) when there is no address.
+ * @param isPatient whether to wait for both families, when the addresses of one are of no use
+ */
+export type ResolveAll = (hostname: string, isPatient?: boolean) => Promise<readonly LookupAddress[]>;
 
 export interface ResolverSettings {
   /** Name servers as `address:port` instead of the system's. */
   readonly servers?: readonly string[];
 }
+
+/** How long a look-up takes at most, whatever its servers do: less than a connect may, so that it fails as DNS. */
+const LOOK_UP_MS = 4_500;
+/** How long the addresses of one family wait for those of the other (RFC 8305 section 3). */
+const GRACE_MS = 50;
+/** After so long without an answer the next server is asked too; what the others say still counts. */
+const TURN_MS = 1_500;
+
+const FAMILIES = [4, 6] as const;
+type Family = (typeof FAMILIES)[number];
+type Answer = { readonly addresses: readonly string[] } | { readonly fault: unknown };
 
 /**
  * Resolves names by the system's name servers over c-ares. `dns.lookup` would use libuv's pool, four threads shared by the whole
@@ -16,26 +30,108 @@ export interface ResolverSettings {
  * name.
  */
 export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
-  // Three rounds of about a second; the connect timeout ends slower look-ups anyway.
-  const resolver = new Resolver({ timeout: 2_000, tries: 3 });
-  if (servers !== undefined) resolver.setServers(servers);
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
-  return (hostname) => {
-    const known = running.get(hostname);
+  let best: string | undefined;
+  return (hostname, isPatient = false) => {
+    const key = `${hostname} ${isPatient}`;
+    const known = running.get(key);
     if (known !== undefined) return known;
-    const asked = bothFamilies(resolver, hostname).finally(() => running.delete(hostname));
-    running.set(hostname, asked);
+    const all = servers ?? new Resolver().getServers();
+    const inOrder = all.toSorted((a, b) => Number(b === best) - Number(a === best));
+    const asked = lookUp(hostname, inOrder, isPatient, (server) => (best = server)).finally(() => running.delete(key));
+    running.set(key, asked);
     return asked;
   };
 }
 
-/** IPv4 first, which every network has; Node then alternates between the families (RFC 8305). */
-async function bothFamilies(resolver: Resolver, hostname: string): Promise<readonly LookupAddress[]> {
-  const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
-  if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
-  return [...found(v4, 4), ...found(v6, 6)];
+/**
+ * Asks for both families, server after server, and ends by the first of: both answered, one has addresses and the other had its
+ * time, the look-up took too long. c-ares itself would give up a query before it asks the next server, and the sooner the quicker
+ * a server was before; so each question has a resolver of its own, which asks one server once.
+ */
+function lookUp(
+  hostname: string,
+  servers: readonly string[],
+  isPatient: boolean,
+  answeredBy: (server: string) => void,
+): Promise<LookupAddress[]> {
+  return new Promise((resolve, reject) => {
+    const asked: Resolver[] = [];
+    const answers = new Map<Family, Answer>();
+    const open = { 4: 0, 6: 0 };
+    let grace: NodeJS.Timeout | undefined;
+    let isOver = false;
+
+    const end = (): void => {
+      isOver = true;
+      clearInterval(turns);
+      clearTimeout(bound);
+      clearTimeout(grace);
+      for (const resolver of asked) resolver.cancel();
+      const found = FAMILIES.flatMap((family) => addressesOf(answers.get(family), family));
+      if (found.length > 0) resolve(found);
+      else reject(faultOf(answers));
+    };
+    const settle = (family: Family, answer: Answer): void => {
+      if (answers.has(family)) return;
+      answers.set(family, answer);
+      if (answers.size === FAMILIES.length) end();
+      else if ('addresses' in answer && !isPatient) grace = setTimeout(end, GRACE_MS);
+    };
+    const failed = (family: Family, fault: unknown): void => {
+      open[family] -= 1;
+      // Says something about the name, where any other fault is one of the server.
+      if (['ENOTFOUND', 'ENODATA'].includes(codeOf(fault))) settle(family, { fault });
+      else if (asked.length < servers.length) askNext();
+      else if (open[family] === 0) settle(family, { fault });
+    };
+    const askNext = (): void => {
+      const server = servers[asked.length % servers.length] ?? '';
+      const resolver = new Resolver({ timeout: LOOK_UP_MS, tries: 1 });
+      resolver.setServers([server]);
+      asked.push(resolver);
+      for (const family of FAMILIES) {
+        if (answers.has(family)) continue;
+        open[family] += 1;
+        void answerOf(resolver, family, hostname).then((answer) => {
+          if (isOver) return;
+          if ('addresses' in answer) {
+            answeredBy(server);
+            settle(family, answer);
+          } else failed(family, answer.fault);
+        });
+      }
+    };
+    askNext();
+    const turns = setInterval(askNext, TURN_MS);
+    const bound = setTimeout(() => {
+      for (const family of FAMILIES) settle(family, { fault: silence(hostname, family) });
+    }, LOOK_UP_MS);
+  });
 }
 
-function found(result: PromiseSettledResult<string[]>, family: 4 | 6): LookupAddress[] {
-  return result.status === 'fulfilled' ? result.value.map((address) => ({ address, family })) : [];
+async function answerOf(resolver: Resolver, family: Family, hostname: string): Promise<Answer> {
+  try {
+    return { addresses: await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname)) };
+  } catch (fault) {
+    return { fault };
+  }
+}
+
+/** IPv4 first, which every network has; Node then alternates between the families (RFC 8305). */
+function addressesOf(answer: Answer | undefined, family: Family): LookupAddress[] {
+  return answer !== undefined && 'addresses' in answer ? answer.addresses.map((address) => ({ address, family })) : [];
+}
+
+/** That a name has no address of one family says nothing where the other could not be asked. */
+function faultOf(answers: ReadonlyMap<Family, Answer>): unknown {
+  const faults = FAMILIES.map((family) => Object(answers.get(family)).fault as unknown);
+  return faults.find((fault) => codeOf(fault) !== 'ENODATA') ?? faults[0];
+}
+
+const codeOf = (fault: unknown): string => String(Object(fault).code);
+
+function silence(hostname: string, family: Family): Error {
+  const syscall = family === 4 ? 'queryA' : 'queryAaaa';
+  return Object.assign(new Error(`${syscall} ETIMEOUT ${hostname}`), { code: 'ETIMEOUT', syscall, hostname });
 }

@@ -94,6 +94,21 @@ describe('an egress proxy', () => {
     expect(await post('https://hooks.example.com', proxy.url)).toBe(code);
   });
 
+  it.each([
+    ['200 OK\r\ncontent-length: 5', 'a length'],
+    ['200 OK\r\ntransfer-encoding: chunked', 'an encoding'],
+    ['200 OK\r\n\r\nHTTP/1.1 200 OK', 'bytes behind it'],
+  ])('that answers %j, %s, speaks for no endpoint', async (answer) => {
+    const proxy = await aProxy(await anEndpoint(), answer);
+    for (const url of ['http://hooks.example.com:8443', 'https://hooks.example.com'])
+      expect(await post(url, proxy.url)).toBe('EGRESS_PROXY');
+  });
+
+  it('may say that nothing stands behind its answer', async () => {
+    const proxy = await aProxy(await anEndpoint(), '200 OK\r\ncontent-length: 0');
+    expect(await post('http://hooks.example.com:8443', proxy.url)).toBe(202);
+  });
+
   it('that is away fails the attempt without revealing its address', async () => {
     const server = await listen(createServer());
     const url = `http://127.0.0.1:${portOf(server)}`;

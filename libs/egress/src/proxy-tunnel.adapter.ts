@@ -45,7 +45,9 @@ export function tunnelThrough(proxy: URL, secure: buildConnector.connector, time
         request.destroy();
       })
       .on('connect', (response: IncomingMessage, socket: Socket, head: Buffer) => {
-        if (response.statusCode !== 200 || head.length > 0) {
+        // What stands behind the head, or is to come, would be read as the endpoint's: a page of the proxy is no tunnel.
+        const { 'content-length': length = '0', 'transfer-encoding': encoding } = response.headers;
+        if (response.statusCode !== 200 || head.length > 0 || Number(length) !== 0 || encoding !== undefined) {
           socket.destroy();
           end(refusal(response), null);
         } else if (target.protocol === 'https:') {
@@ -80,6 +82,10 @@ function connectRequest(proxy: URL, authority: string): ClientRequest {
 }
 
 const refusal = ({ statusCode }: IncomingMessage): Error =>
-  new ProxyRefused(`the egress proxy answered ${statusCode ?? 'nothing'}`);
+  new ProxyRefused(
+    statusCode === 200
+      ? 'the egress proxy answered 200 with a text of its own, and made no tunnel'
+      : `the egress proxy answered ${statusCode ?? 'nothing'}`,
+  );
 
 function noop(): void {}

@@ -4,25 +4,35 @@ import { once } from 'node:events';
 const A = 1;
 const AAAA = 28;
 
-/** A real name server for specs: answers from the given table, NXDOMAIN for the rest, nothing for names with `hang`. */
+/** What a name may begin with, for one of its types or for both: nothing is answered, SERVFAIL, or only once it is asked again. */
+const TROUBLE = /^(hang|fail|late)(?:-(a|aaaa))?(?:-\d+)?\./;
+
+/** A real name server for specs: answers from the given table, NXDOMAIN for the rest; names may begin with a trouble. */
 export class SpecNameServer {
-  /** Names asked for, once per query packet. */
+  /** Type and name of each query packet. */
   readonly asked: string[] = [];
+  readonly #held = new Map<string, () => void>();
 
   private constructor(
     private readonly socket: Socket,
     readonly records: Record<string, readonly string[]>,
+    readonly trouble: string | undefined,
   ) {
     socket.on('message', (query, { port, address }) => {
-      const answer = this.#answer(query);
-      if (answer !== undefined) socket.send(answer, port, address);
+      const [question, kind, answer] = this.#answer(query);
+      this.asked.push(question);
+      this.#held.get(question)?.();
+      const send = (): void => socket.send(answer, port, address);
+      if (kind === 'late') this.#held.set(question, send);
+      else if (kind !== 'hang') send();
     });
   }
 
-  static async open(records: Record<string, readonly string[]> = {}): Promise<SpecNameServer> {
+  /** @param trouble of every name */
+  static async open(records: Record<string, readonly string[]> = {}, trouble?: string): Promise<SpecNameServer> {
     const socket = createSocket('udp4').bind(0, '127.0.0.1');
     await once(socket, 'listening');
-    return new SpecNameServer(socket, records);
+    return new SpecNameServer(socket, records, trouble);
   }
 
   get address(): string {
@@ -34,7 +44,7 @@ export class SpecNameServer {
   }
 
   // RFC 1035 section 4: header, one question, answers whose name points at the question's.
-  #answer(query: Buffer): Buffer | undefined {
+  #answer(query: Buffer): [question: string, trouble: string | undefined, answer: Buffer] {
     const labels: string[] = [];
     let at = 12;
     for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
@@ -42,17 +52,19 @@ export class SpecNameServer {
       at += 1 + length;
     }
     const name = labels.join('.').toLowerCase();
-    this.asked.push(name);
-    if (name.includes('hang')) return undefined;
     const type = query.readUInt16BE(at + 1);
     const known = this.records[name];
+    const [, kind, only] = TROUBLE.exec(name) ?? [];
+    const trouble = only === undefined || (only === 'a') === (type === A) ? (kind ?? this.trouble) : undefined;
     const answers = (known ?? []).filter((address) => type === (address.includes(':') ? AAAA : A));
     const header = Buffer.from(query.subarray(0, 12));
-    header.writeUInt16BE(known === undefined ? 0x8183 : 0x8180, 2);
+    header.writeUInt16BE(trouble === 'fail' ? 0x8182 : known === undefined ? 0x8183 : 0x8180, 2);
     header.writeUInt16BE(answers.length, 6);
     header.writeUInt16BE(0, 8);
     header.writeUInt16BE(0, 10);
-    return Buffer.concat([header, query.subarray(12, at + 5), ...answers.map((address) => record(type, address))]);
+    const records = answers.map((address) => record(type, address));
+    const answer = Buffer.concat([header, query.subarray(12, at + 5), ...records]);
+    return [`${type === A ? 'A' : 'AAAA'} ${name}`, trouble, answer];
   }
 }
 
