@@ -80,6 +80,7 @@ describe.each([25, -97])('an ingress whose clock is %i h ahead', (hours) => {
       const token = await new Client(from.url, partner.clientId, partner.clientSecret).token();
       const answer = await fetch(`${to.url}/webhooks`, { headers: { authorization: `Bearer ${token}` } });
       expect(answer.status).toBe(200);
+      expect(Math.abs(Date.parse(answer.headers.get('date') ?? '') - Date.now())).toBeLessThan(60_000);
     }
 
     relay.receiver.plan('/tasks', { status: 500 }, { status: 204 });
