@@ -28,7 +28,7 @@ const aheadOf = async (app: App): Promise<number> =>
 /** When the deliveries that wait are due, epoch milliseconds. */
 async function dueTimes({ stack }: Relay): Promise<number[]> {
   const all = stack.shards.all.map((shard) =>
-    shard.redis.zrange(shard.key(DELIVERIES_QUEUE, 'delayed'), 0, -1, 'WITHSCORES'),
+    shard.redis.zrange(shard.key(DELIVERIES_QUEUE, 'delayed'), '0', '-1', 'WITHSCORES'),
   );
   return (await Promise.all(all)).flat().flatMap((score, index) => (index % 2 === 1 ? [dueTimeOf(score)] : []));
 }
@@ -121,7 +121,7 @@ it('a delivery that a wrong clock put off for 30 h is made due', async () => {
   expect(await source.post(envelope)).toMatchObject({ status: 202 });
   const shard = relay.stack.shards.of(envelope.id);
   const delayed = shard.key(DELIVERIES_QUEUE, 'delayed');
-  const job = await until('it waits', async () => (await shard.redis.zrange(delayed, 0, 0))[0]);
+  const job = await until('it waits', async () => (await shard.redis.zrange(delayed, '0', '0'))[0]);
   await relay.worker.stop();
   await shard.redis.zadd(delayed, 'XX', (Date.now() + 30 * HOUR_MS) * 4_096, job);
   relay.worker.start();

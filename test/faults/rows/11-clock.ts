@@ -36,7 +36,7 @@ const LATEST_MS = 1_200_000;
 /** @throws Error when a delivery is due later than any delay of this relay explains */
 async function nothingIsPutOffForLong(trial: Trial): Promise<void> {
   const all = trial.shards.all.map((shard) =>
-    shard.redis.zrange(shard.key(DELIVERIES_QUEUE, 'delayed'), 0, 0, 'REV', 'WITHSCORES'),
+    shard.redis.zrange(shard.key(DELIVERIES_QUEUE, 'delayed'), '0', '0', 'REV', 'WITHSCORES'),
   );
   const latest = Math.max(0, ...(await Promise.all(all)).map(([, score = '0']) => dueTimeOf(score)));
   const inMs = latest - Date.now();
