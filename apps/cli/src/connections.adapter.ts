@@ -3,7 +3,7 @@ import { Away } from '@relay/doctor';
 import { kafkaEnv, redisAddressFault, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
 import { saidShards } from '@relay/progress';
-import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards } from '@relay/redis';
+import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards, StoreClock } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import type { z } from 'zod';
@@ -48,6 +48,8 @@ export async function withRedis<T>(
       const setting = settings.REDIS_CLUSTER_NODES.length > 0 ? 'REDIS_CLUSTER_NODES' : 'REDIS_URL';
       throw new Away(fault, `start it, or correct ${setting}`, error);
     });
+    // What a command writes must have the time of those who read it.
+    await new StoreClock().rule().look(redis);
     if (needed !== 'any number of shards') await assertSaid(redis, shards.all.length);
     return await work(redis, shards);
   } finally {

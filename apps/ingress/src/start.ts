@@ -8,7 +8,8 @@ import { checkTopics, createTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
 import { assertNumberOfShards } from '@relay/progress';
-import { redisReady } from '@relay/redis';
+import { watchClock } from '@relay/metrics';
+import { redisReady, StoreClock } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import type { IngressConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
@@ -26,6 +27,7 @@ const STOP_MS = 25_000;
  * requests or is stopped.
  */
 export async function startIngress(config: IngressConfig): Promise<void> {
+  const clock = new StoreClock().rule();
   const app = await createIngressApp(IngressModule.register(config), config);
   const log = app.get(Log);
   const die = (error: unknown): void => {
@@ -45,6 +47,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
   const keys = new KeyCheck(app.get(Redis), app.get(RegistryView).of('key'), app.get(Keyring), log);
   app.get(Health).ready('keys', () => keys.fault);
   registerMetrics(app, config);
+  watchClock(clock, app.get(Redis), app.get(Registry), log);
   const health = await serveHealth(config.HEALTH_PORT, app.get(Health), app.get(Registry));
 
   const stopping = new AbortController();

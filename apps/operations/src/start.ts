@@ -5,7 +5,8 @@ import { everyAddress, proxyWarning } from '@relay/http';
 import { Publisher } from '@relay/publishing';
 import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
-import { redisFault, redisReady } from '@relay/redis';
+import { watchClock } from '@relay/metrics';
+import { redisFault, redisReady, StoreClock } from '@relay/redis';
 import type { OperationsConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -21,6 +22,7 @@ const STOP_MS = 25_000;
 
 /** Starts health, then Redis, then HTTP. While Kafka is away operators can look but change nothing. */
 export async function startOperations(config: OperationsConfig): Promise<void> {
+  const clock = new StoreClock().rule();
   const app = await createOperationsApp(OperationsModule.register(config), config);
   const log = app.get(Log);
   const die = (error: unknown): void => {
@@ -41,6 +43,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   health.ready('redis', () => redisFault(redis));
   health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
   registerMetrics(app, config);
+  watchClock(clock, redis, app.get<Registry>(Registry), log);
   const server = await serveHealth(config.HEALTH_PORT, health, app.get<Registry>(Registry));
 
   const stopping = new AbortController();

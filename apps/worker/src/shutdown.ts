@@ -4,7 +4,7 @@ import { ModuleRef } from '@nestjs/core';
 import { DeadLetterReader } from '@relay/dead-letters';
 import { RepeatCounter } from '@relay/dedupe';
 import { Sender } from '@relay/delivery';
-import { DisabledWebhookJobs, UnprovenJobs } from '@relay/jobs';
+import { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from '@relay/jobs';
 import { KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
@@ -69,6 +69,7 @@ const STEPS: readonly Step[] = [
       // The reporters of dead letters close with it.
       parts.get<RetryQueue>(RetryQueue).close(),
       parts.get(DisabledWebhookJobs).close(),
+      parts.get(MisdatedJobs).close(),
       parts.get(UnprovenJobs).close(),
       parts.get<EventReporter>(WEBHOOKS_REPORTER).close(),
       parts.get(RegistryKeeper).close(),

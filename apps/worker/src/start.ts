@@ -2,10 +2,11 @@ import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
+import { watchClock } from '@relay/metrics';
 import { Publisher } from '@relay/publishing';
 import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
-import { redisFault, Shards } from '@relay/redis';
+import { redisFault, Shards, StoreClock } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
@@ -25,6 +26,7 @@ import { WorkerModule } from './worker.module.js';
 
 /** Starts the worker: health first, then the stores, then the log and the queue. Resolves when it reads. */
 export async function startWorker(config: WorkerConfig): Promise<void> {
+  const clock = new StoreClock().rule();
   const die = (reason: string): void => {
     process.stderr.write(
       `${JSON.stringify({ level: 60, event: 'worker.dead', msg: `The worker cannot continue and ends; restart it: ${reason}` })}\n`,
@@ -58,6 +60,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   health.ready('registry', () => app.get(RegistryView).fault);
   const keys = new KeyCheck(redis, app.get(RegistryView).of('key'), app.get(Keyring), log);
   health.ready('keys', () => keys.fault);
+  health.ready('clock', () => clock.fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
   const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
 
@@ -81,9 +84,17 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   process.on('SIGTERM', (signal) => stop(signal));
   process.on('SIGINT', (signal) => stop(signal));
 
+  let isTrusted = false;
+  // Which of the two clocks is wrong is unknown. It ends, so that others take its partitions over, and waits at its next start.
+  watchClock(clock, redis, app.get(Registry), log, (fault) => {
+    if (isTrusted && fault !== undefined) stop('clock.off', 1);
+  });
   phase = 'waiting for Redis';
   for (const { redis: connection } of shards.servers) await waitForRedis(connection, log);
   watchDisks(shards.servers, log);
+  phase = 'waiting for its clock';
+  while (!stopping.signal.aborted && clock.fault !== undefined) await pause(1_000);
+  isTrusted = true;
   await assertNumberOfShards(redis, shards.all.length, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
   const webhooks = app.get(RedisWebhookView);
   // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are owned again.

@@ -1,5 +1,16 @@
 import * as fc from 'fast-check';
-import { barredUntil, CLOSED, counted, held, isForgettable, openMs, probed, probing, type Breaker } from './breaker.js';
+import {
+  barredUntil,
+  CLOSED,
+  counted,
+  held,
+  isForgettable,
+  openMs,
+  probed,
+  probing,
+  sound,
+  type Breaker,
+} from './breaker.js';
 
 const NOW = 1_000_000_000;
 const fails = (breaker: Breaker, times: number, now = NOW): Breaker => {
@@ -66,11 +77,17 @@ describe('a breaker', () => {
   });
 
   it('ignores a time from a clock that was hours ahead when it opened: a probe is due at once', () => {
-    const open = fails(CLOSED, 10, NOW + 7_200_000);
+    const open = sound(fails(CLOSED, 10, NOW + 7_200_000), NOW);
     expect(barredUntil(open, NOW)).toBe(NOW);
     expect(probing(open, NOW, 20_000)).toMatchObject({ probeUntil: NOW + 20_000 });
-    const longest = { ...open, openUntil: NOW + 600_000 };
+    const longest = sound({ ...open, openUntil: NOW + 600_000 }, NOW);
     expect(barredUntil(longest, NOW)).toBe(NOW + 600_000);
+  });
+
+  it('ignores a rest that is longer than an endpoint can ask for, and counts a minute that has not begun as begun', () => {
+    expect(sound(held(CLOSED, NOW + 90_000_000), NOW).heldUntil).toBe(NOW);
+    expect(sound(held(CLOSED, NOW + 86_400_000), NOW).heldUntil).toBe(NOW + 86_400_000);
+    expect(sound(fails(CLOSED, 1, NOW + 7_200_000), NOW)).toMatchObject({ halfAt: NOW, present: { failed: 1 } });
   });
 
   it('ignores attempts that began before it opened', () => {

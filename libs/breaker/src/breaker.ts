@@ -8,6 +8,8 @@ const AT_LEAST = 20;
 const HALF_MS = 30_000;
 const FIRST_OPEN_MS = 30_000;
 const LONGEST_OPEN_MS = 600_000;
+/** The longest that an endpoint can ask for (`MAX_RETRY_AFTER_MS` of `delivery`), and a minute by which clocks may differ. */
+const LONGEST_HELD_MS = 86_460_000;
 /** No delivery waits for longer, so none is left to make the probe: the endpoint was removed. */
 const ABANDONED_MS = 96 * 3_600_000;
 
@@ -95,15 +97,20 @@ export function probed(breaker: Breaker, succeeded: boolean, now: number): Break
 
 /** Until when no attempt may be made; not after `now` when one may, which is the probe if the breaker is open. */
 export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: number): number {
-  return Math.max(
-    openUntil === 0 ? now : Math.max(...[openUntil, probeUntil].map((at) => sane(at, now))),
-    heldUntil,
-    now,
-  );
+  return Math.max(openUntil === 0 ? now : Math.max(openUntil, probeUntil), heldUntil, now);
 }
 
-/** A time further ahead than any opening comes from a wrong clock, of its writer or of this process: it counts as passed. */
-const sane = (at: number, now: number): number => (at > now + LONGEST_OPEN_MS ? now : at);
+/** A stored breaker without the times that a wrong clock wrote: what is further ahead than any can be counts as passed. */
+export function sound(breaker: Breaker, now: number): Breaker {
+  const within = (at: number, longestMs: number): number => (at > now + longestMs ? now : at);
+  return {
+    ...breaker,
+    halfAt: within(breaker.halfAt, HALF_MS),
+    openUntil: within(breaker.openUntil, LONGEST_OPEN_MS),
+    probeUntil: within(breaker.probeUntil, LONGEST_OPEN_MS),
+    heldUntil: within(breaker.heldUntil, LONGEST_HELD_MS),
+  };
+}
 
 /** Whether the breaker need not be stored. */
 export function isForgettable(breaker: Breaker, now: number): boolean {

@@ -1,6 +1,6 @@
 import { globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { Breaker, CLOSED, isForgettable } from './breaker.js';
+import { Breaker, CLOSED, isForgettable, sound } from './breaker.js';
 import { BreakerStore } from './breaker-store.port.js';
 import { swapBreaker } from './breaker.script.js';
 
@@ -17,7 +17,7 @@ export class RedisBreakerStore extends BreakerStore {
   async change(key: string, now: number, change: (breaker: Breaker) => Breaker | undefined) {
     let found = (await this.redis.hget(BREAKERS, key)) ?? '';
     for (let tries = 0; tries < TRIES; tries += 1) {
-      const breaker = read(found);
+      const breaker = read(found, now);
       const next = change(breaker);
       const wanted = next === undefined ? found : isForgettable(next, now) ? '' : JSON.stringify(next);
       if (next === undefined || wanted === found) return { breaker: next ?? breaker, isChanged: next !== undefined };
@@ -29,14 +29,15 @@ export class RedisBreakerStore extends BreakerStore {
   }
 
   async all(): Promise<ReadonlyMap<string, Breaker>> {
+    const now = Date.now();
     const fields = await this.redis.hgetall(BREAKERS);
-    return new Map(Object.entries(fields).map(([key, text]) => [key, read(text)]));
+    return new Map(Object.entries(fields).map(([key, text]) => [key, read(text, now)]));
   }
 }
 
 /** A breaker of a newer format counts as closed, and is overwritten with the next failure. */
-function read(text: string): Breaker {
+function read(text: string, now: number): Breaker {
   if (text === '') return CLOSED;
   const parsed = Breaker.safeParse(JSON.parse(text));
-  return parsed.success ? parsed.data : CLOSED;
+  return parsed.success ? sound(parsed.data, now) : CLOSED;
 }

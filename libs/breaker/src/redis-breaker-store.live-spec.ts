@@ -42,6 +42,13 @@ describe('RedisBreakerStore', () => {
     expect([...((await stores[2]?.all()) ?? new Map()).keys()]).toEqual(['p a']);
   });
 
+  it('ends the rest that a wrong clock wrote', async () => {
+    await stores[0]?.change('p d', NOW, (breaker) => ({ ...failure(breaker), heldUntil: NOW + 400_000_000 }));
+    expect((await stores[1]?.all())?.get('p d')?.heldUntil).toBeLessThan(NOW + 60_000);
+    expect((await stores[1]?.change('p d', NOW, failure))?.breaker).toMatchObject({ heldUntil: NOW });
+    await stores[0]?.change('p d', NOW, () => CLOSED);
+  });
+
   it('treats an unreadable breaker as closed', async () => {
     await clients[0]?.hset('{relay:0}:breakers', 'p c', '{"of":"a newer version"}');
     expect((await stores[0]?.change('p c', NOW, failure))?.breaker).toMatchObject({ row: 1 });

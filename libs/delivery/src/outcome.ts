@@ -59,7 +59,8 @@ export function reachOf(result: AttemptResult): Reach {
   return result.isWritten ? 'silent' : 'unreached';
 }
 
-const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
+/** Longest time for which an endpoint can ask for no attempt. */
+export const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
 /** Classifies a result by the table in docs/partners.md. */
 export function classify(result: AttemptResult, now: number): Outcome {

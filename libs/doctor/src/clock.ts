@@ -1,6 +1,6 @@
 import { fault, ok, type Finding } from './finding.js';
 
-/** Tokens, signatures and due times tolerate a few seconds; verification at partners allows five minutes. */
+/** Much less than the 30 s at which a worker takes no work. */
 const BEARABLE_MS = 5_000;
 
 /** @param aheadMs by how much Redis' clock is ahead of this machine's */
@@ -9,7 +9,7 @@ export function clockFinding(aheadMs: number): Finding {
   if (Math.abs(aheadMs) < BEARABLE_MS) return ok('clock', `within ${Math.max(1, seconds)} s of that of Redis`);
   return fault(
     'clock',
-    `${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of Redis: retries come at the wrong time, and tokens and signatures may be refused`,
+    `${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of Redis: all processes work by Redis' time, and a worker on a host that is 30 s off takes no work`,
     'synchronise the clocks of all machines by NTP, such as with chrony; the doctor compares the one it runs on',
   );
 }

@@ -1,6 +1,7 @@
 import { askNode, GLOBAL_TAG, nodeLogin, nodesOf, shardTags, type ClusterNode, type RedisSettings } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { Away } from './away.js';
+import { clockFindings } from './cluster-clocks.js';
 import { SLOTS, type ClusterFacts, type NodeAnswer, type NodeFacts } from './cluster-facts.js';
 import { replicaFindings } from './cluster-replicas.js';
 import { settingFindings } from './cluster-settings.js';
@@ -19,6 +20,7 @@ export async function checkCluster(settings: RedisSettings, environment: string)
     ...shardFindings(facts),
     ...replicaFindings(facts, environment),
     ...settingFindings(facts, environment),
+    ...clockFindings(facts),
   ];
 }
 

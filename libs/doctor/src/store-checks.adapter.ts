@@ -1,7 +1,7 @@
 import { RedisClientStore } from '@relay/identity';
 import { checkTopicConfigs, checkTopics, findTopics, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
-import { isRedisAway, onlyShard, readDisk } from '@relay/redis';
+import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
@@ -49,9 +49,9 @@ async function syncingOf(redis: Redis): Promise<string | undefined> {
 
 /** Milliseconds by which Redis’ clock is ahead of this one, to within the round trip. */
 async function aheadMs(redis: Redis): Promise<number> {
-  const asked = Date.now();
+  const asked = hostTime();
   const [seconds, microseconds] = await redis.time();
-  return Number(seconds) * 1_000 + Number(microseconds) / 1_000 - (asked + Date.now()) / 2;
+  return Number(seconds) * 1_000 + Number(microseconds) / 1_000 - (asked + hostTime()) / 2;
 }
 
 async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {

@@ -135,7 +135,9 @@ export function fastifyShell(
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(security).header('x-request-id', request.id);
+    // Node's own is of the host's clock. The portal counts from it until its token expires.
+    const date = new Date(Date.now()).toUTCString();
+    void reply.headers(security).header('date', date).header('x-request-id', request.id);
     const refused =
       refusedHead(request.raw) ??
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));

@@ -6,6 +6,7 @@ import { redisOfSpec } from '@relay/testing';
 import type { DeliveryJob } from './delivery-job.js';
 import { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
 import { dueTime } from './due-time.adapter.js';
+import { MisdatedJobs } from './misdated-jobs.adapter.js';
 import { DELIVERIES_QUEUE } from './queues.js';
 import { UnprovenJobs } from './unproven-jobs.adapter.js';
 
@@ -17,6 +18,7 @@ describe.each([1, 3])('held jobs of %i shards', (count) => {
   const shards = shardsOn(redis, count);
   const queue = new BullmqRetryQueue(shards);
   const [disabled, unproven] = [new DisabledWebhookJobs(shards), new UnprovenJobs(shards)];
+  const misdated = new MisdatedJobs(shards);
   const webhookId = randomUUID();
   const jobs = Array.from({ length: 60 }, (): DeliveryJob => ({
     v: 1,
@@ -35,7 +37,7 @@ describe.each([1, 3])('held jobs of %i shards', (count) => {
     await redis.flushall();
     await Promise.all(jobs.map((job) => queue.add({ job, at: later })));
   });
-  afterAll(() => Promise.all([queue.close(), disabled.close(), unproven.close()]));
+  afterAll(() => Promise.all([queue.close(), disabled.close(), unproven.close(), misdated.close()]));
   const dueEarly = async (): Promise<number> => {
     const times = await Promise.all(
       jobs.map((job) => dueTime(shards.of(job.envelopeId), DELIVERIES_QUEUE, deliveryId(job))),
@@ -56,5 +58,12 @@ describe.each([1, 3])('held jobs of %i shards', (count) => {
     expect(await unproven.origins()).toEqual([ORIGIN]);
     await unproven.letGo(ORIGIN);
     expect([await dueEarly(), await unproven.origins(), await redis.keys('*unproven*')]).toEqual([50, [], []]);
+  });
+
+  it('are due soon, in every shard, when they were put off for longer than may be', async () => {
+    expect(await misdated.mend(later)).toBe(0);
+    expect(await dueEarly()).toBe(0);
+    expect(await misdated.mend(later - 1)).toBe(60);
+    expect([await dueEarly(), await misdated.mend(later - 1)]).toEqual([60, 0]);
   });
 });

@@ -11,6 +11,7 @@ export { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
 export { hasten } from './hasten.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
 export { LazyQueue } from './lazy-queue.adapter.js';
+export { MisdatedJobs } from './misdated-jobs.adapter.js';
 export { countDeliveries, countJobs, readQueues, type QueueState } from './queue-state.adapter.js';
 export { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
 export { envelopeIdOf } from './envelope-of-job.js';

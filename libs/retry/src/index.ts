@@ -6,4 +6,4 @@ export { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 export { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, type Disposition, type RetryPolicy } from './disposition.js';
 export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';
 export { RetryQueue } from './retry-queue.port.js';
-export { DEFAULT_SCHEDULE, parseSchedule } from './schedule.js';
+export { DEFAULT_SCHEDULE, longestWait, parseSchedule } from './schedule.js';

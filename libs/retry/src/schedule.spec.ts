@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { DEFAULT_SCHEDULE, parseSchedule, retryDelay } from './schedule.js';
+import { DEFAULT_SCHEDULE, longestWait, parseSchedule, retryDelay } from './schedule.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -38,6 +38,16 @@ describe('the default schedule', () => {
   it('ends before the 96 hours however far chance stretches it', () => {
     const longest = DEFAULT_SCHEDULE.map((_, index) => retryDelay(DEFAULT_SCHEDULE, index + 1, 1) ?? 0);
     expect(longest.reduce((sum, delayMs) => sum + delayMs, 0)).toBeLessThan(96 * HOUR_MS);
+  });
+});
+
+describe('longestWait', () => {
+  it.each([
+    ['5s', 24 * HOUR_MS],
+    ['20h', 24 * HOUR_MS],
+    ['24h,5s', 28.8 * HOUR_MS],
+  ])('of %p is %d ms', (schedule, expected) => {
+    expect(longestWait(parseSchedule(schedule))).toBe(expected);
   });
 });
 

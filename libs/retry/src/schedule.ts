@@ -1,4 +1,5 @@
 import { parseDuration } from '@relay/config';
+import { MAX_RETRY_AFTER_MS } from '@relay/delivery';
 
 /** Delays between the attempts of one delivery, in milliseconds: n delays allow n + 1 attempts. */
 export type Schedule = readonly number[];
@@ -20,6 +21,10 @@ export function parseSchedule(text: string): number[] {
     throw new RangeError(`entry ${index + 1} of the retry schedule is no duration above zero such as 5s, 5m or 2h`);
   });
 }
+
+/** The longest time in milliseconds until a next attempt, by the schedule or because the endpoint asked for it. */
+export const longestWait = (schedule: Schedule): number =>
+  Math.max(MAX_RETRY_AFTER_MS, Math.max(...schedule) * (1 + MAX_STRETCH));
 
 /**
  * Milliseconds to wait after so many attempts: the scheduled delay stretched by 0 to 20 %; undefined when the schedule is

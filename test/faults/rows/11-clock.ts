@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { DELIVERIES_QUEUE, dueTimeOf } from '@relay/jobs';
 import type { Fault } from '../engine/fault.js';
 import { toolPath } from '../../support/tool-path.js';
 import { attemptOf, envelopeIdOf } from '../engine/endpoints.js';
@@ -8,8 +9,8 @@ import type { Trial } from '../engine/trial.js';
 const file = (trial: Trial): string => trial.file('clock');
 const setClock = (trial: Trial, offset: string): void => writeFileSync(file(trial), offset);
 
-/** Both roles see a clock that a file moves; the time since their start goes on as it does. */
-async function prepare(trial: Trial): Promise<void> {
+/** These roles see a clock that a file moves; the time since their start goes on as it does. */
+async function movable(trial: Trial, ...roles: readonly ('ingress' | 'worker')[]): Promise<void> {
   const clock = {
     LD_PRELOAD: await toolPath('faketime'),
     FAKETIME_TIMESTAMP_FILE: file(trial),
@@ -18,7 +19,28 @@ async function prepare(trial: Trial): Promise<void> {
     DONT_FAKE_MONOTONIC: '1',
   };
   setClock(trial, '+0');
-  for (const env of [trial.env.ingress, trial.env.worker]) Object.assign(env, clock);
+  for (const role of roles) Object.assign(trial.env[role], clock);
+}
+
+/** A worker whose clock is right, beside the one whose clock is moved. */
+async function besideARightOne(trial: Trial): Promise<void> {
+  const moved = { ...trial.env.worker };
+  for (const name of Object.keys(moved)) delete trial.env.worker[name];
+  await trial.addWorker();
+  Object.assign(trial.env.worker, moved);
+}
+
+/** The longest opening of a breaker, and as long again over which what waits for its end is spread. */
+const LATEST_MS = 1_200_000;
+
+/** @throws Error when a delivery is due later than any delay of this relay explains */
+async function nothingIsPutOffForLong(trial: Trial): Promise<void> {
+  const all = trial.shards.all.map((shard) =>
+    shard.redis.zrange(shard.key(DELIVERIES_QUEUE, 'delayed'), '0', '0', 'REV', 'WITHSCORES'),
+  );
+  const latest = Math.max(0, ...(await Promise.all(all)).map(([, score = '0']) => dueTimeOf(score)));
+  const inMs = latest - Date.now();
+  if (inMs > LATEST_MS) throw new Error(`a delivery is due in ${Math.round(inMs / 1_000)} s`);
 }
 
 /** A schedule of five attempts is used up by five requests, whatever the clock says: nothing is tried without end. */
@@ -33,29 +55,56 @@ function hotRetries(trial: Trial): string[] {
   return repeated === 0 ? [] : [`${repeated} attempts were made more than twice`];
 }
 
+const checked = async (trial: Trial): Promise<readonly string[]> => {
+  const again = await trial.load.repeatFirst();
+  return [...hotRetries(trial), ...(again === 'duplicate' ? [] : [`a repeat after the step was answered ${again}`])];
+};
+
 const steps = (name: string, does: string, run: (trial: Trial) => Promise<void>): Fault => ({
   row: 11,
   name: `clock-${name}`,
   does,
   duplicates: 'none',
-  prepare,
+  prepare: (trial) => movable(trial, 'ingress', 'worker'),
   run,
-  check: async (trial) => {
-    const again = await trial.load.repeatFirst();
-    return [...hotRetries(trial), ...(again === 'duplicate' ? [] : [`a repeat after the step was answered ${again}`])];
+  check: checked,
+});
+
+const ofOne = (name: string, does: string, run: (trial: Trial) => Promise<void>): Fault => ({
+  row: 11,
+  name: `worker-clock-${name}`,
+  does: `the clock of one of two workers ${does}`,
+  duplicates: 'none',
+  prepare: (trial) => movable(trial, 'worker'),
+  run: async (trial) => {
+    await besideARightOne(trial);
+    await trial.anyMoment();
+    await run(trial);
+    await nothingIsPutOffForLong(trial);
   },
+  check: checked,
 });
 
 export const faults: readonly Fault[] = [
-  steps('ahead', 'the clock of ingress and worker goes 2 h ahead and stays there', async (trial) => {
+  steps('ahead', 'the clock of ingress and worker goes 2 h ahead and returns after 10 s', async (trial) => {
     await trial.anyMoment();
     setClock(trial, '+7200');
     await delay(10_000);
+    setClock(trial, '+0');
   }),
-  // What is put off while the clock is ahead would wait 2 h after its return: there it only comes back from behind.
   steps('back', 'the clock of ingress and worker goes 2 h back and returns after 8 s', async (trial) => {
     await trial.anyMoment();
     setClock(trial, '-7200');
+    await delay(8_000);
+    setClock(trial, '+0');
+    await delay(4_000);
+  }),
+  ofOne('ahead', 'goes 25 h ahead and stays there', async (trial) => {
+    setClock(trial, '+90000');
+    await delay(10_000);
+  }),
+  ofOne('back', 'goes 97 h back and returns after 8 s', async (trial) => {
+    setClock(trial, '-349200');
     await delay(8_000);
     setClock(trial, '+0');
     await delay(4_000);

@@ -176,5 +176,12 @@ export const ALERT_RULES: readonly AlertRule[] = [
     forS: 15 * MINUTE_S,
     means: 'One partner with much traffic, or the way out of the cluster.',
   },
+  {
+    name: 'RelayClockOff',
+    severity: 'warning',
+    forS: 2 * MINUTE_S,
+    means:
+      'A worker that is 30 s off Redis takes no work. The clock of the host is wrong, or, where all hosts are off, that of Redis.',
+  },
   { name: 'RelayKeyOld', severity: 'info', forS: 0, means: 'Rotate it.' },
 ];

@@ -73,7 +73,7 @@ export class AttemptLog {
       envelopeId,
       webhookId,
       eventType,
-      at: new Date().toISOString(),
+      at: textOf(Date.now()),
       outcome,
       reason,
       final: true,

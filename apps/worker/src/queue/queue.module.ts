@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { DisabledWebhookJobs, JobBodies, UnprovenJobs, WaitingJobs } from '@relay/jobs';
+import { DisabledWebhookJobs, JobBodies, MisdatedJobs, UnprovenJobs, WaitingJobs } from '@relay/jobs';
 import { Shards } from '@relay/redis';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { QUEUE_SHARDS } from '../platform/tokens.js';
@@ -27,9 +27,10 @@ const overShards = { inject: [Shards] };
       ...overQueue,
     },
     { provide: UnprovenJobs, useFactory: (shards: Shards) => new UnprovenJobs(shards), ...overQueue },
+    { provide: MisdatedJobs, useFactory: (shards: Shards) => new MisdatedJobs(shards), ...overQueue },
     { provide: WaitingJobs, useFactory: (shards: Shards) => new WaitingJobs(shards), ...overShards },
     { provide: JobBodies, useFactory: (shards: Shards) => new JobBodies(shards), ...overShards },
   ],
-  exports: [RetryQueue, DisabledWebhookJobs, UnprovenJobs, WaitingJobs, JobBodies],
+  exports: [RetryQueue, DisabledWebhookJobs, MisdatedJobs, UnprovenJobs, WaitingJobs, JobBodies],
 })
 export class QueueModule {}

@@ -9,6 +9,7 @@ import type { WorkerConfig } from '@relay/settings';
 import { AttemptProcessor } from './attempt.processor.js';
 import { DeadLetterExpiry } from './dead-letter-expiry.js';
 import { EnabledWebhooks } from './enabled-webhooks.js';
+import { MisdatedJobsWatch } from './misdated-jobs-watch.js';
 import { QueueConsumer } from './queue-consumer.js';
 import { MAKE_QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.adapter.js';
 import { QueuedAdmission } from './queued-admission.js';
@@ -34,6 +35,7 @@ import { QueuedJobs } from './queued-jobs.js';
     QueueConsumer,
     EnabledWebhooks,
     DeadLetterExpiry,
+    MisdatedJobsWatch,
   ],
 })
 export class QueuedAttemptsModule {}
