@@ -57,7 +57,8 @@ export class WebhookStatesController {
   }
 
   async #one(request: FastifyRequest, id: string): Promise<WebhookState[]> {
-    const found = isShown(callerOf(request), id) ? await this.webhooks.find(callerIdOf(request), id) : undefined;
+    const caller = callerOf(request);
+    const found = isShown(caller, id) ? await this.webhooks.find(caller.clientId, id) : undefined;
     if (found === undefined) throw notFound();
     return this.states.of([found.details]);
   }

@@ -125,8 +125,11 @@ export class WebhookController {
   @HttpCode(200)
   @Operation(rotateWebhookSecret)
   async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
-    const secret = await this.webhooks.rotateSecret(callerIdOf(request), readId(id));
+    const webhookId = readId(id);
+    const secret = await this.webhooks.rotateSecret(callerIdOf(request), webhookId);
     if (secret === undefined) throw notFound();
+    // A repeated rotation changes nothing, and answers the secret all the same.
+    await this.audit.report(request, 'secret.read', { webhookId });
     return { secret };
   }
 
