@@ -30,6 +30,8 @@ export function shownData(data: unknown): unknown {
   return {
     ...Object.fromEntries(Object.entries(facts).filter(([name]) => SHOWN.has(name))),
     ...(tries === undefined ? {} : { tries: Attempts.safeParse(tries).data }),
-    ...(body === undefined ? {} : { body: `${Buffer.byteLength(String(body))} bytes, not shown here` }),
+    ...(body === undefined
+      ? {}
+      : { body: `${Buffer.byteLength(typeof body === 'string' ? body : '')} bytes, not shown here` }),
   };
 }
