@@ -131,7 +131,12 @@ it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells 
   const events = (answer: Answer): unknown[] =>
     (answer.json['records'] as unknown as { event: string }[]).map(({ event }) => event);
   const told = await ask('GET', `/audit?webhook=${id}`);
-  expect(events(told).slice(-3)).toEqual(['replay.ordered', 'webhook.enabled', 'webhook.disabled']);
+  expect(events(told).slice(-4)).toEqual([
+    'replay.ordered',
+    'webhook.enabled',
+    'webhook.disabled',
+    'webhook.registered',
+  ]);
   expect(events(await ask('GET', `/audit?event=webhook.disabled&operator=${admin.clientId}`))).toEqual([
     'webhook.disabled',
   ]);
@@ -209,6 +214,7 @@ it('orders replays of several webhooks at once, tells so in one record, and sums
         id,
         requestId: expect.any(String),
       }),
+      expect.objectContaining({ event: 'webhook.registered', webhookId: webhook }),
     ]);
   }
 });

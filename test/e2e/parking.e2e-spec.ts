@@ -39,7 +39,8 @@ const estimateError = (): number => (relay.stack.shards.all.length === 1 ? 0 : 5
 const told = async (webhookId: string): Promise<Record<string, unknown>[]> => {
   const records = await relay.stack.topic('relay.operations').read();
   const events = records.map(({ value }) => OperationsRecord.parse(JSON.parse(value.toString())));
-  return events.filter((event) => event.webhookId === webhookId && event.event.startsWith('webhook.'));
+  const of = events.filter((event) => event.webhookId === webhookId && event.event.startsWith('webhook.'));
+  return of.filter(({ event }) => event !== 'webhook.registered');
 };
 
 describe('a webhook over its queue limit', () => {

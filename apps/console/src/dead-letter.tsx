@@ -39,7 +39,7 @@ function Letter({ id }: { readonly id: string }) {
               facts={[
                 ['Given up', <Time key="died" at={letter.diedAt} />],
                 ['Why', REASONS[letter.reason] ?? letter.reason],
-                ['Last failure', letter.lastFailure ?? '–'],
+                ['Last failure', [letter.lastFailure ?? '–', letter.lastAttempt?.answer].filter(Boolean).join(': ')],
                 ['Attempts', letter.attempts],
                 ['Accepted', <Time key="accepted" at={letter.acceptedAt} />],
                 ['Event type', letter.eventType],

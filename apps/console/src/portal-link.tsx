@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { ask, ChoiceField, Copy, Notice, Time } from '@relay/ui';
-import { type Answer, api } from './session.js';
+import { type Answer, api, may } from './session.js';
 
 interface LinkProps {
   readonly id: string;
@@ -41,10 +41,7 @@ export function PortalLink({ id, name }: LinkProps) {
         <ChoiceField
           label="Whoever opens it may"
           value={access}
-          choices={[
-            ['read', 'look'],
-            ['write', 'look and change'],
-          ]}
+          choices={[['read', 'look'], ...(may('admin') ? [['write', 'look and change'] as const] : [])]}
         />
       </div>
       <div class="buttons">

@@ -1,9 +1,11 @@
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { tokenProviders } from '@relay/access';
+import { Audit } from '@relay/audit';
 import { PartnerQuota, type Quota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import { Publisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
 import { RegistryLog, RegistryView } from '@relay/registry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -12,6 +14,7 @@ import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
+import { PartnerAudit } from './access/partner-audit.js';
 
 /** The providers that every module uses: configuration, drivers, keys, log and the client directory. */
 @Global()
@@ -52,6 +55,16 @@ export class PlatformModule implements OnApplicationShutdown {
         provide: ClientDirectory,
         useFactory: (store: ClientStore, keyring: Keyring) => new ClientDirectory(store, keyring),
         inject: [ClientStore, Keyring],
+      },
+      {
+        provide: Audit,
+        useFactory: (publisher: Publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
+        inject: [Publisher],
+      },
+      {
+        provide: PartnerAudit,
+        useFactory: (audit: Audit, log: ThrottledLog) => new PartnerAudit(audit, log),
+        inject: [Audit, ThrottledLog],
       },
       { provide: PartnerQuota, useValue: new PartnerQuota(quotaOf(config)) },
     ];

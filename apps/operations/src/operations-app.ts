@@ -5,7 +5,7 @@ import { callerOf, createHttpApp, KnownRoutes, ProblemFilter, type FastifyReques
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGuard } from './access/operator-guard.js';
-import { assertOwnOrigin, assertOwnPage } from './access/own-origin.js';
+import { assertOwnOrigin, assertOwnPage, madeAt } from './access/own-origin.js';
 import { assertRole, assertWritable } from './access/role.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
@@ -44,14 +44,15 @@ export async function createOperationsApp(
   });
   fastify.addHook('onRequest', async (request: FastifyRequest) => {
     const { method, headers, ip: address } = request;
-    const { authorization, cookie, origin, host } = headers;
+    const { authorization, cookie } = headers;
     const { access } = request.routeOptions.config;
-    const [console, site] = [headers['relay-console'], headers['sec-fetch-site']].map((value) => value?.toString());
-    assertOwnOrigin({ method, origin, host });
+    const console = headers['relay-console']?.toString();
+    const made = madeAt(request);
+    assertOwnOrigin(made);
     if (access?.kind === 'public') return;
     const { caller, by } = await gate.admit({ authorization, address, cookie, console });
     request.caller = caller;
-    if (by === 'session') assertOwnPage({ method, origin, host, site, isMarked: console !== undefined });
+    if (by === 'session') assertOwnPage(made);
     if (access?.kind === 'operator') assertRole(caller.scopes, access.role);
     if (isChange(method)) assertWritable(config.OPERATIONS_WRITE);
   });

@@ -4,7 +4,7 @@ import { readBearer } from './authorization.js';
 import type { Caller } from './caller.js';
 import { insufficientScope, invalidToken, missingCredential } from './challenge.js';
 import { Guesses } from './guesses.port.js';
-import { admits, type PortalRule } from './portal-grant.js';
+import { admits, isStillGranted, type PortalRule } from './portal-grant.js';
 
 /** The head of a request, as any HTTP framework has it: guards decide before the body is read. */
 export interface GuardedRequest {
@@ -35,14 +35,14 @@ export class BearerGuard {
   }
 }
 
-/** @throws ProblemError when the client is deleted or disabled, the secret behind the token has ended, or a scope is missing */
+/** @throws ProblemError when the client is deleted or disabled, the secret behind the token has ended, the operator behind a portal token has lost its role, or a scope is missing */
 export async function callerOf(
   token: VerifiedToken,
   needed: readonly string[],
   directory: ClientDirectory,
   portal?: PortalRule,
 ): Promise<Caller> {
-  const client = await directory.findByToken(token);
+  const client = await clientBehind(token, directory);
   if (client === undefined) throw invalidToken();
   if (token.portal !== undefined) {
     // Of a partner that may not do this itself, nobody else may either.
@@ -53,6 +53,15 @@ export async function callerOf(
   const caller = callerWith(token, client);
   if (!needed.every((scope) => caller.scopes.includes(scope))) throw insufficientScope(needed);
   return caller;
+}
+
+/** The client of a token, if it still counts: of a portal token so must the operator who made the link. */
+export async function clientBehind(
+  token: VerifiedToken,
+  directory: ClientDirectory,
+): Promise<ClientRecord | undefined> {
+  const client = await directory.findByToken(token);
+  return token.portal === undefined || (await isStillGranted(token.portal, directory)) ? client : undefined;
 }
 
 /** The client may have lost scopes after the token was issued. */

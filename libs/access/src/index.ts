@@ -6,12 +6,12 @@
 export type { AccessRule } from './access-rule.js';
 export { AccessTokens, holderOf, type VerifiedToken } from './access-tokens.js';
 export { formDecode, readBasic, readBearer } from './authorization.js';
-export { BearerGuard, headerOf, type GuardedRequest } from './bearer.guard.js';
+export { BearerGuard, clientBehind, headerOf, type GuardedRequest } from './bearer.guard.js';
 export type { Caller } from './caller.js';
 export { FailureLimiter } from './failure-limiter.adapter.js';
 export { Guesses } from './guesses.port.js';
 export { NetworkFailures, type SpentLimit } from './network-failures.js';
-export { PortalAccess, type PortalGrant, type PortalRule } from './portal-grant.js';
+export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './portal-grant.js';
 export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl } from './portal-link-request.js';
 export { PortalLinks, type PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore } from './redis-revocation-store.adapter.js';

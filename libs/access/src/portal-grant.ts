@@ -1,3 +1,4 @@
+import { hasRole, type ClientDirectory, type OperatorRole } from '@relay/identity';
 import { z } from 'zod';
 
 /** What the holder of a portal token may do: look, or change as well. */
@@ -9,6 +10,8 @@ export const PortalGrant = z.object({
   access: PortalAccess,
   /** The only webhooks that its holder sees; all of the partner's without it. */
   webhookIds: z.array(z.string()).optional(),
+  /** Client id of the operator who made the link; none for a link of the partner itself. */
+  operator: z.string().optional(),
 });
 export type PortalGrant = z.infer<typeof PortalGrant>;
 
@@ -19,4 +22,15 @@ export type PortalRule = PortalAccess | 'register';
 export function admits(rule: PortalRule | undefined, { access, webhookIds }: PortalGrant): boolean {
   if (rule === undefined) return false;
   return rule === 'read' || (access === 'write' && (rule === 'write' || webhookIds === undefined));
+}
+
+/** The role of an operator that a link asks for: whoever changes something by it acts as the partner. */
+export const roleToGrant = (access: PortalAccess): OperatorRole => (access === 'write' ? 'admin' : 'operator');
+
+/** Whether a grant still counts: the operator who made the link, if one did, is enabled and has the role. */
+export async function isStillGranted(
+  { access, operator }: PortalGrant,
+  directory: Pick<ClientDirectory, 'find'>,
+): Promise<boolean> {
+  return operator === undefined || hasRole((await directory.find(operator))?.scopes ?? [], roleToGrant(access));
 }

@@ -39,9 +39,17 @@ export const PortalLinkAnswer = z
   .meta({ id: 'PortalLink', description: 'A link to the portal.' });
 export type PortalLinkAnswer = z.infer<typeof PortalLinkAnswer>;
 
-/** What a requested link opens. */
-export function portalLinkOf(partnerId: string, { ttl: ttlS, access, webhookIds }: PortalLinkRequest): PortalLink {
-  const grant: PortalGrant = { access, ...(webhookIds === undefined ? {} : { webhookIds }) };
+/** What a requested link opens. @param operator who makes it, if the partner does not */
+export function portalLinkOf(
+  partnerId: string,
+  { ttl: ttlS, access, webhookIds }: PortalLinkRequest,
+  operator?: string,
+): PortalLink {
+  const grant: PortalGrant = {
+    access,
+    ...(webhookIds === undefined ? {} : { webhookIds }),
+    ...(operator === undefined ? {} : { operator }),
+  };
   return { partnerId, grant, ttlS };
 }
 

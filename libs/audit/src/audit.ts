@@ -6,10 +6,17 @@ import type { Publisher } from '@relay/publishing';
 export type ReportedChange = {
   readonly event: OperationsEvent;
   readonly [fact: string]: unknown;
-} & (
-  | { /** Client id, or the command of the command line. */ readonly operator: string }
-  | { /** Client id. */ readonly partnerId: string }
-);
+} & AskedBy;
+
+/** A partner; `operator` is who made the link to its portal by which it is asked, if one did. */
+export interface AskingPartner {
+  readonly partnerId: string;
+  readonly operator?: string;
+  readonly requestId?: string;
+}
+
+/** A partner, an operator, or a command of the command line. */
+export type AskedBy = AskingPartner | { readonly operator: string };
 
 /** Reports every change on `relay.operations`, for other teams and auditors. */
 export class Audit {
@@ -27,7 +34,7 @@ export class Audit {
     const { event, ...facts } = change;
     const record = {
       topic: operationsTopic(this.topicPrefix),
-      key: String('operator' in change ? change.operator : change.partnerId),
+      key: String(change['operator'] ?? change['partnerId']),
       value: Buffer.from(JSON.stringify(operationsRecord(event, facts, this.now()))),
       headers: { 'content-type': 'application/json' },
     };

@@ -6,7 +6,7 @@ export { DeadLetter, type DeadLetterReason } from './dead-letter.js';
 export { DeadLetterEnding } from './dead-letter-ending.js';
 export { DeadLetterEndings } from './dead-letter-endings.js';
 export type { DeadLetterFacets } from './dead-letter-facets.js';
-export { deadLetterFacts } from './dead-letter-facts.js';
+export { deadLetterFacts, type DeadLetterFacts } from './dead-letter-facts.js';
 export { isEmpty, type DeadLetterFilter } from './dead-letter-filter.js';
 export { DeadLetterIndex, type DeadLetterPeriod } from './dead-letter-index.adapter.js';
 export type { DeadLetterQueue } from './dead-letter-queue.port.js';

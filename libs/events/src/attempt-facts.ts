@@ -59,6 +59,13 @@ export const ShownAttempt = AttemptFacts.extend({
 }).meta({ id: 'Attempt', description: 'A call of the endpoint.' });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 
+/** An attempt without what its endpoint answered, which may repeat what was sent. */
+export const withoutAnswer = <T extends Partial<Pick<AttemptFacts, 'answer' | 'answerHeaders'>>>({
+  answer: _answer,
+  answerHeaders: _headers,
+  ...facts
+}: T): Omit<T, 'answer' | 'answerHeaders'> => facts;
+
 export const shownAttempt = ({ at, ...facts }: AttemptFacts): ShownAttempt => ({
   at: new Date(at).toISOString(),
   ...facts,

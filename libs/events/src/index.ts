@@ -17,7 +17,14 @@ export {
 } from './notice-type.js';
 export { Notice, NOTICE_PAYLOADS, type NoticeFacts } from './notice.js';
 export { noticeText } from './notice-text.js';
-export { AnswerHeaders, AttemptFacts, AttemptTiming, ShownAttempt, shownAttempt } from './attempt-facts.js';
+export {
+  AnswerHeaders,
+  AttemptFacts,
+  AttemptTiming,
+  ShownAttempt,
+  shownAttempt,
+  withoutAnswer,
+} from './attempt-facts.js';
 export { StatusFilter } from './status-filter.js';
 export { uuidBytes, uuidOf } from './uuid-bytes.js';
 export { AttemptRecord } from './attempt-record.js';

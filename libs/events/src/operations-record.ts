@@ -2,12 +2,17 @@ import { z } from 'zod';
 
 /** The events of `relay.operations`. */
 export const OPERATIONS_EVENTS = [
+  'webhook.registered',
+  'webhook.changed',
+  'webhook.tested',
   'webhook.failing',
   'webhook.disabled',
   'webhook.enabled',
   'webhook.deleted',
   'webhook.expiring',
   'webhook.expired',
+  'secret.read',
+  'secret.rotated',
   'delivery.dead',
   'delivery.retried',
   'replay.ordered',
@@ -42,14 +47,21 @@ export const OperationsRecord = z
     at: z.iso.datetime().describe('When it was told.'),
     event: z.enum(OPERATIONS_EVENTS),
     partnerId: member('The partner whose webhook or delivery it is, or who asked for it.'),
-    operator: member('Client id of the operator who asked for it, or the command, such as `relay replay`.'),
-    requestId: member('Of the request by which an operator asked for it.'),
+    operator: member(
+      'Client id of the operator who asked for it, or made the link to the portal by which it was asked for; or the command, such as `relay replay`.',
+    ),
+    requestId: member('Of the request by which it was asked for.'),
     clientId: member('The client that is made or changed.'),
     webhookId: member('The webhook it is about.'),
-    webhookIds: z.array(z.string()).optional().describe('The webhooks that `replays.ordered` is about.'),
+    webhookIds: z
+      .array(z.string())
+      .optional()
+      .describe('The webhooks that `replays.ordered` is about, or to which the link of `portal.opened` is limited.'),
     deliveryId: member('The delivery it is about.'),
     envelopeId: member('The envelope it is about.'),
     eventType: member('Event type of the webhook or envelope.'),
+    members: z.array(z.string()).optional().describe('What `webhook.changed` writes, by name.'),
+    origin: member('Of the URL that a webhook gets, or that is tested.'),
     reason: member('Why a webhook was disabled, or a delivery given up.'),
   })
   .meta({

@@ -1,4 +1,4 @@
-import type { Audit } from '@relay/audit';
+import type { AskedBy, Audit } from '@relay/audit';
 import type { TimeWindow } from '@relay/kafka';
 import type { ReplayStatus } from './replay-status.js';
 import type { ReplayRange, Replays } from './replays.adapter.js';
@@ -17,13 +17,19 @@ export type Ordered =
   /** Another replay of the webhook is running or paused. */
   | { readonly kind: 'running'; readonly id: string };
 
-/** Orders, pauses or ends a replay: the partner itself, or an operator. */
-export type ReplayActor = { readonly partnerId: string } | { readonly operator: string };
-
 export interface ReplayServiceParts {
   readonly replays: Pick<
     Replays,
-    'create' | 'find' | 'ordered' | 'cancel' | 'pause' | 'newest' | 'ofPartner' | 'runningOf' | 'underWay'
+    | 'create'
+    | 'find'
+    | 'ordered'
+    | 'cancel'
+    | 'pause'
+    | 'newest'
+    | 'ofPartner'
+    | 'ofWebhooks'
+    | 'runningOf'
+    | 'underWay'
   >;
   /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
@@ -75,7 +81,7 @@ export class ReplayService {
   async order(
     target: ReplayTarget,
     window: TimeWindow,
-    actor: ReplayActor,
+    actor: AskedBy,
     known?: Pick<ReplayScope, 'ranges'>,
   ): Promise<Ordered> {
     const { replays, audit, newId, now } = this.parts;
@@ -92,7 +98,7 @@ export class ReplayService {
       since: timeOf(window.since),
       until: timeOf(window.until),
     });
-    const orderedBy = 'operator' in actor ? 'operator' : 'partner';
+    const orderedBy = actor.operator === undefined ? 'partner' : 'operator';
     const running = await replays.create({ id, ...target, ...window, orderedBy }, ranges, now());
     if (running !== undefined) return { kind: 'running', id: running };
     const replay = await replays.ordered(id, now());
@@ -105,9 +111,12 @@ export class ReplayService {
     return this.parts.replays.newest(0, limit, this.parts.now());
   }
 
-  /** The newest replays of a partner, at most `limit`. */
-  ofPartner(partnerId: string, limit: number): Promise<ReplayStatus[]> {
-    return this.parts.replays.ofPartner(partnerId, limit, this.parts.now());
+  /** The newest replays of a partner, or of some of its webhooks, at most `limit`. */
+  async ofPartner(partnerId: string, limit: number, webhookIds?: readonly string[]): Promise<ReplayStatus[]> {
+    const { replays, now } = this.parts;
+    if (webhookIds === undefined) return replays.ofPartner(partnerId, limit, now());
+    const found = await replays.ofWebhooks(webhookIds, limit, now());
+    return found.filter((replay) => replay.partnerId === partnerId);
   }
 
   find(id: string): Promise<ReplayStatus | undefined> {
@@ -115,7 +124,7 @@ export class ReplayService {
   }
 
   /** Ends a running or paused replay; deliveries that it has begun continue. False when it had ended. */
-  async cancel(id: string, actor: ReplayActor): Promise<boolean> {
+  async cancel(id: string, actor: AskedBy): Promise<boolean> {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());
     if (replay === undefined || !isUnderWay(replay)) return false;
@@ -127,7 +136,7 @@ export class ReplayService {
    * Pauses a running replay, then reports that: a pause loses nothing, and its caller may be about to exit.
    * @param unreported called when Kafka does not take the report
    */
-  async pause(id: string, actor: ReplayActor, unreported: (error: unknown) => void): Promise<void> {
+  async pause(id: string, actor: AskedBy, unreported: (error: unknown) => void): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'running' || !(await replays.pause(id, true))) return;
     // The cause, since the error itself says that nothing was changed.
@@ -135,7 +144,7 @@ export class ReplayService {
   }
 
   /** Reports the resumption of a paused replay, then resumes it. */
-  async resume(id: string, actor: ReplayActor): Promise<void> {
+  async resume(id: string, actor: AskedBy): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'paused') return;
     await audit.report({ event: 'replay.resumed', ...actor, id });

@@ -165,6 +165,19 @@ export class Replays {
     return this.#all(await this.redis.zrevrange(partnerKeyOf(partnerId), 0, limit - 1), now);
   }
 
+  /** The replays of some webhooks of the last 30 days, newest first. */
+  async ofWebhooks(webhookIds: readonly string[], limit: number, now: number): Promise<ReplayStatus[]> {
+    const lists = webhookIds.map((id) => this.redis.lrange(newestKeyOf(id), 0, limit - 1));
+    const ids = (await Promise.all(lists)).flat().map((entry) => entry.split(' ', 1)[0] ?? '');
+    const times = ids.length === 0 ? [] : await this.redis.zmscore(ALL, ...ids);
+    const dated = ids.map((id, index) => ({ id, at: Number(times[index] ?? 0) }));
+    const newest = dated.toSorted((a, b) => b.at - a.at).slice(0, limit);
+    return this.#all(
+      newest.map(({ id }) => id),
+      now,
+    );
+  }
+
   async #all(ids: readonly string[], now: number): Promise<ReplayStatus[]> {
     const found = await Promise.all(ids.map((id) => this.find(id, now)));
     return found.filter((status) => status !== undefined);

@@ -98,3 +98,12 @@ export const EnvelopeStory = z
   })
   .meta({ id: 'EnvelopeStory', description: 'What became of an envelope.' });
 export type EnvelopeStory = z.infer<typeof EnvelopeStory>;
+
+/** The story for those who may not read envelopes: an answer may repeat what was sent. */
+export const withoutAnswers = (story: EnvelopeStory): EnvelopeStory => ({
+  ...story,
+  deliveries: story.deliveries.map((delivery) => ({
+    ...delivery,
+    attempts: delivery.attempts.map((attempt) => ({ ...attempt, answer: null, answerHeaders: null })),
+  })),
+});

@@ -4,7 +4,7 @@
 // much they hold.
 // Leaves to the apps who may ask and what of it they are shown.
 export { ClueQuery, clueOf, type EnvelopeClue } from './clue.js';
-export { EnvelopeStory, StoryDelivery, type IncompletePart } from './envelope-story.js';
+export { EnvelopeStory, StoryDelivery, withoutAnswers, type IncompletePart } from './envelope-story.js';
 export { LoggedAttempts } from './logged-attempts.js';
 export { storyOf, type StoryFacts } from './story-of.js';
 export { StoryReader, type AttemptsOfEnvelope, type StoryWebhook, type StoryWebhooks } from './story-reader.js';

@@ -23,6 +23,7 @@ import {
   WebhookStore,
   type ChangeResult,
   type DeleteResult,
+  type DetailsListing,
   type DetailsPage,
   type Listing,
   type Page,
@@ -94,12 +95,17 @@ export class RedisWebhookStore extends WebhookStore {
   }
 
   async delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult> {
+    await this.registry.current();
     for (;;) {
-      const command = { kind: 'delete' as const, partnerId, eventType, ...(id === undefined ? {} : { id }) };
-      const result = await this.#commands.send(command, ['deleted', 'not-found', 'ambiguous']);
-      if (result.kind !== 'ambiguous') return result;
-      const ids = await this.#stored.idsOf(partnerId, eventType);
-      if (ids.length > 1) return { kind: 'ambiguous', ids };
+      // The only webhook is looked up first, so that the command names it; the script checks that it still is.
+      const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
+      if (target === undefined) return { kind: 'not-found' };
+      const command = { kind: 'delete' as const, partnerId, eventType, id: target, only: id === undefined };
+      const result = await this.#commands.send(command, ['deleted', 'not-found', 'ambiguous', 'stale']);
+      if (result.kind === 'ambiguous') {
+        const ids = await this.#stored.idsOf(partnerId, eventType);
+        if (ids.length > 1) return { kind: 'ambiguous', ids };
+      } else if (result.kind !== 'stale') return result;
     }
   }
 
@@ -157,12 +163,11 @@ export class RedisWebhookStore extends WebhookStore {
     };
   }
 
-  async listDetails(
-    partnerId: string,
-    { eventType, after = 0, limit }: Omit<Listing, 'credential'>,
-  ): Promise<DetailsPage> {
+  async listDetails(partnerId: string, { eventType, after = 0, limit, ids }: DetailsListing): Promise<DetailsPage> {
     await this.registry.current();
-    const { records, hasMore, read } = await this.#stored.list({ partnerId, eventType }, after, limit);
+    const { records, hasMore, read } = await (ids === undefined
+      ? this.#stored.list({ partnerId, eventType }, after, limit)
+      : this.#stored.listOf(ids, { partnerId, eventType }, after, limit));
     const last = records.at(-1);
     const webhooks = records.map((stored) => detailsOf(stored));
     return { webhooks, read, ...(hasMore && last !== undefined ? { next: last.sequence } : {}) };

@@ -63,6 +63,26 @@ export class StoredWebhooks {
     }
   }
 
+  /** The same of these webhooks alone, as many as one script reads at most. */
+  async listOf(
+    asked: readonly string[],
+    { partnerId, eventType }: { readonly partnerId: string; readonly eventType?: string | undefined },
+    after: number,
+    limit: number,
+  ): Promise<{ readonly records: readonly StoredRecord[]; readonly hasMore: boolean; readonly read: number }> {
+    const found = await this.redis.hmget(WEBHOOKS, ...asked);
+    const records = found.flatMap((json) => (json === null ? [] : [readRecord(json)]));
+    const wanted = records
+      .filter(
+        (each) =>
+          each.partnerId === partnerId &&
+          (eventType === undefined || each.eventType === eventType) &&
+          each.sequence > after,
+      )
+      .toSorted((a, b) => a.sequence - b.sequence);
+    return { records: wanted.slice(0, limit), hasMore: wanted.length > limit, read: records.length };
+  }
+
   /** The ids of a partner's webhooks, or of those of one event type, oldest first. */
   async idsOf(partnerId: string, eventType?: string): Promise<string[]> {
     const found: string[] = [];

@@ -39,7 +39,10 @@ export type WebhookCommand =
       readonly kind: 'delete';
       readonly partnerId: string;
       readonly eventType: string;
+      /** Commands of earlier releases name none where the webhook was the partner's only one of its event type. */
       readonly id?: string;
+      /** As of `update`. */
+      readonly only?: boolean;
       readonly ifVersion?: number;
     };
 

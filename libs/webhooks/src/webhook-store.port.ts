@@ -26,6 +26,11 @@ export interface Listing {
   readonly limit: number;
 }
 
+export interface DetailsListing extends Omit<Listing, 'credential'> {
+  /** The only webhooks that are listed, as many as a page has at most. */
+  readonly ids?: readonly string[] | undefined;
+}
+
 /** `next` is there when more follow. */
 export interface Page {
   readonly records: readonly WebhookRecord[];
@@ -71,8 +76,8 @@ export abstract class WebhookStore {
   abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
   /** Oldest first. */
   abstract list(partnerId: string, listing: Listing): Promise<Page>;
-  /** As `list`, with the state of each. */
-  abstract listDetails(partnerId: string, listing: Omit<Listing, 'credential'>): Promise<DetailsPage>;
+  /** As `list`, with the state of each; with `ids` of the webhooks among them. */
+  abstract listDetails(partnerId: string, listing: DetailsListing): Promise<DetailsPage>;
   /** The ids of all webhooks of the partner, or of those of one event type, oldest first. */
   abstract idsOf(partnerId: string, eventType?: string): Promise<string[]>;
   abstract find(partnerId: string, id: string): Promise<Versioned | undefined>;

@@ -22,13 +22,13 @@ export function defineListLetters(group: Command, shell: Shell): void {
 }
 
 function textOf({ letters, stored }: DeadLetterList): string {
-  const rows = letters.map(({ id, diedAt, eventType, reason, attempts, lastFailure }) => [
+  const rows = letters.map(({ id, diedAt, eventType, reason, attempts, lastFailure, lastAttempt }) => [
     diedAt,
     eventType,
     reason,
     counted(attempts, 'attempt'),
     id,
-    lastFailure ?? '',
+    [lastFailure, lastAttempt?.answer?.slice(0, 256)].filter(Boolean).join(': '),
   ]);
   const count = `${letters.length} of ${counted(stored, 'dead letter')} stored`;
   return rows.length === 0 ? count : `${table(rows)}\n${count}`;

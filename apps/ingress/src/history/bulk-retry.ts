@@ -1,3 +1,4 @@
+import type { AskingPartner } from '@relay/audit';
 import { LOOKED_AT, type DeliveryLists, type Entry } from './delivery-lists.js';
 import { cursorOf, placeOf } from './delivery-place.js';
 import type { DeliveryRetries, Retryable } from './delivery-retries.js';
@@ -20,7 +21,7 @@ export class BulkRetry {
 
   /** @throws ProblemError `too-many-requests` before any delivery is changed, and as `DeliveryRetries` does */
   async retry(
-    partnerId: string,
+    by: AskingPartner,
     webhookIds: readonly string[],
     { status, since, until, httpStatus, error, dryRun, cursor }: RetrySelection,
   ): Promise<SelectionRetried> {
@@ -29,8 +30,8 @@ export class BulkRetry {
     const { entries, next } = await this.lists.page(webhookIds, filter, after, dryRun ? LOOKED_AT : AT_ONCE);
     const found = { matched: entries.length, cursor: next === undefined ? null : cursorOf(next) };
     if (dryRun) return { ...found, retried: 0, refused: [] };
-    await this.quota.admit(partnerId, Math.ceil(entries.length / RETRIES_A_POINT));
-    const { retried, refused } = await this.retries.retry(partnerId, entries.flatMap(retryableOf));
+    await this.quota.admit(by.partnerId, Math.ceil(entries.length / RETRIES_A_POINT));
+    const { retried, refused } = await this.retries.retry(by, entries.flatMap(retryableOf));
     return { ...found, retried, refused: [...refused] };
   }
 }

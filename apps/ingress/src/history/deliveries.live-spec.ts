@@ -19,7 +19,7 @@ let publisher: MemoryPublisher;
 beforeEach(async () => {
   relay = await startWebhooks({ WEBHOOKS_PER_ORIGIN: '1000' }, [HistoryModule]);
   publisher = relay.spec.app.get<Publisher, MemoryPublisher>(Publisher);
-  for (const topic of ['relay.operations', 'relay.dead-letters']) publisher.createTopic(topic);
+  publisher.createTopic('relay.dead-letters');
   owner = await relay.aPartner('owner');
   queueRedis = new Redis(relay.server.url(), { maxRetriesPerRequest: null });
   queue = new BullmqRetryQueue(oneShard(queueRedis));

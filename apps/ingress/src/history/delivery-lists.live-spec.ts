@@ -193,7 +193,7 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
       for (const id of ids) await queue.add({ job: { ...aJob(1, id), envelopeId }, at: Date.now() + 3_600_000 });
       const charged: number[] = [];
       const retries = new DeliveryRetries({ find: none }, jobs, none, { report: none });
-      const refused = retries.ofEnvelope('p', envelopeId, new Set(ids), async (found) => {
+      const refused = retries.ofEnvelope({ partnerId: 'p' }, envelopeId, new Set(ids), async (found) => {
         charged.push(found);
         throw new Error('spent');
       });

@@ -1,4 +1,4 @@
-import type { Audit } from '@relay/audit';
+import type { AskingPartner, Audit } from '@relay/audit';
 import type { DeadLetterService } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import type { PendingDeliveries } from '@relay/retry';
@@ -40,7 +40,7 @@ export class DeliveryRetries {
    * @throws ProblemError `unavailable` when Kafka does not take the report, and whatever `charge` throws
    */
   async ofEnvelope(
-    partnerId: string,
+    by: AskingPartner,
     envelopeId: string,
     webhookIds: ReadonlySet<string>,
     charge: (found: number) => Promise<void>,
@@ -48,11 +48,12 @@ export class DeliveryRetries {
     const found = await this.jobs.ofEnvelope(envelopeId, webhookIds);
     if (found.length > 0) await charge(found.length);
     const meant = found.map(({ id, job, letter }) => ({ id, webhookId: job.webhookId, isDead: letter !== undefined }));
-    return this.retry(partnerId, meant);
+    return this.retry(by, meant);
   }
 
   /** @throws ProblemError `unavailable` when Kafka does not take the report */
-  async retry(partnerId: string, found: readonly Retryable[]): Promise<Retried> {
+  async retry(by: AskingPartner, found: readonly Retryable[]): Promise<Retried> {
+    const { partnerId } = by;
     const refused: Refused[] = [];
     const meant: Retryable[] = [];
     const statuses = await this.#statuses(partnerId, new Set(found.map(({ webhookId }) => webhookId)));
@@ -62,7 +63,7 @@ export class DeliveryRetries {
       else if (status !== undefined) meant.push(each);
     }
     if (meant.length === 0) return { retried: 0, refused };
-    await this.audit.report({ event: 'delivery.retried', partnerId, deliveries: meant.map(({ id }) => id) });
+    await this.audit.report({ event: 'delivery.retried', ...by, deliveries: meant.map(({ id }) => id) });
     const dead = meant.filter(({ isDead }) => isDead).map(({ id }) => id);
     const report = await this.letters(partnerId).replayLetters(dead);
     let retried = report.deliveries;

@@ -1,4 +1,4 @@
-import { Controller, Get, Header, HttpCode, Param, Post, Query, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Get, HttpCode, Param, Post, Query, Req, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import {
   Access,
@@ -13,17 +13,17 @@ import {
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ClueQuery, clueOf } from '@relay/story';
+import { askedBy } from '../access/partner-audit.js';
 import { RETRIES_A_POINT } from './bulk-retry.js';
 import { DeliveryRetries } from './delivery-retries.js';
-import { EnvelopePayloads } from './envelope-payloads.js';
+import { POINTS_OF_A_SEARCH, readEnvelopeId, unknownEnvelope } from './named-envelope.js';
 import { HistoryQuota } from './history-quota.adapter.js';
-import { readDeliveries, readPayload, retryDeliveries } from './history.openapi.js';
+import { readDeliveries, retryDeliveries } from './history.openapi.js';
 import { morePoints, OwnWebhooks } from './own-webhooks.js';
 import { PartnerStories, type PartnerStory } from './partner-stories.js';
-import { EnvelopeId, RetryRequest, type RetryAnswer } from './retry-request.js';
+import { RetryRequest, type RetryAnswer } from './retry-request.js';
 
-/** Points of the quota. A payload, and an envelope that is looked for by its time, may read some megabytes of the log. */
-const POINTS_OF_A_SEARCH = 10;
+/** Points of the quota. */
 const POINTS_OF_A_STORY = 3;
 
 /** A partner's own deliveries of one envelope. */
@@ -35,7 +35,6 @@ export class EnvelopeDeliveriesController {
     private readonly own: OwnWebhooks,
     private readonly stories: PartnerStories,
     private readonly retries: DeliveryRetries,
-    private readonly payloads: EnvelopePayloads,
     private readonly quota: HistoryQuota,
   ) {}
 
@@ -48,7 +47,7 @@ export class EnvelopeDeliveriesController {
     @Req() request: FastifyRequest,
   ): Promise<PartnerStory> {
     const clue = clueOf(readQuery(ClueQuery, query));
-    const envelopeId = readId(given);
+    const envelopeId = readEnvelopeId(given);
     const partnerId = callerIdOf(request);
     const owned = await this.own.ids(callerOf(request));
     if (clue !== undefined) await this.quota.admit(partnerId, POINTS_OF_A_SEARCH - 1);
@@ -57,23 +56,9 @@ export class EnvelopeDeliveriesController {
       throw new ProblemError('unavailable', `Nothing is known without what is away: ${away.join(', ')}.`, {
         headers: { 'retry-after': '5' },
       });
-    if (story === undefined) throw unknown();
+    if (story === undefined) throw unknownEnvelope();
     if (clue === undefined) await this.quota.admit(partnerId, POINTS_OF_A_STORY - 1);
     return story;
-  }
-
-  @Get('payload')
-  @Portal('read')
-  @Header('content-type', 'application/json')
-  @Operation(readPayload)
-  async payload(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
-    const envelopeId = readId(given);
-    const partnerId = callerIdOf(request);
-    const owned = await this.own.ids(callerOf(request));
-    await this.quota.admit(partnerId, POINTS_OF_A_SEARCH - 1);
-    const bytes = await this.payloads.of(partnerId, envelopeId, owned);
-    if (bytes === undefined) throw unknown();
-    return bytes;
   }
 
   @Post('retry')
@@ -85,33 +70,20 @@ export class EnvelopeDeliveriesController {
     @StrictBody(RetryRequest, 'optional') body: Body<RetryRequest>,
     @Req() request: FastifyRequest,
   ): Promise<RetryAnswer> {
-    const envelopeId = readId(given);
+    const envelopeId = readEnvelopeId(given);
     const { webhookId } = body();
     const partnerId = callerIdOf(request);
     const owned = await this.own.ids(callerOf(request));
     const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
-    const { retried, refused } = await this.retries.ofEnvelope(partnerId, envelopeId, meant, (found) =>
+    const { retried, refused } = await this.retries.ofEnvelope(askedBy(request), envelopeId, meant, (found) =>
       this.quota.admit(partnerId, morePoints(found, RETRIES_A_POINT)),
     );
     if (retried > 0) return { retried };
-    if (!(await this.stories.isKnown(envelopeId, meant))) throw unknown();
+    if (!(await this.stories.isKnown(envelopeId, meant))) throw unknownEnvelope();
     throw new ProblemError(
       'conflict',
       refused[0]?.why ??
         'No delivery of this envelope waits or is a dead letter: each was delivered or is being attempted.',
     );
   }
-}
-
-const unknown = (): ProblemError =>
-  new ProblemError(
-    'not-found',
-    'No delivery of this envelope to a webhook of yours is known. One that waits in the log for a parked or disabled webhook is read with `type` and `around`.',
-  );
-
-/** An id that is no UUID names no envelope. */
-function readId(given: string): string {
-  const id = EnvelopeId.safeParse(given);
-  if (!id.success) throw unknown();
-  return id.data;
 }

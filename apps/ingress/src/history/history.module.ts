@@ -20,6 +20,7 @@ import { PartnerDeliveriesController } from './partner-deliveries.controller.js'
 import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
 import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
+import { EnvelopePayloadController } from './envelope-payload.controller.js';
 import { EnvelopePayloads } from './envelope-payloads.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { OwnWebhooks } from './own-webhooks.js';
@@ -42,6 +43,7 @@ const QUEUE_SHARDS = Symbol('shards over queue connections');
     WebhookDeliveriesController,
     PartnerDeliveriesController,
     EnvelopeDeliveriesController,
+    EnvelopePayloadController,
   ],
   exports: [HistoryQuota],
   providers: [

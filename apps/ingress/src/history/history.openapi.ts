@@ -137,7 +137,7 @@ export const readDeliveries: OperationText = {
             waitsFor: 'schedule',
             nextAttemptAt: '2030-01-01T10:00:05.531Z',
             reason: null,
-            lastFailure: 'answered 503: no room',
+            lastFailure: 'answered 503',
             attempts: [
               {
                 at: '2030-01-01T10:00:00.020Z',

@@ -13,6 +13,7 @@ import {
 } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Operation } from '@relay/openapi';
+import { askedBy } from '../access/partner-audit.js';
 import { BulkRetry } from './bulk-retry.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { DeliveriesQuery, linkToNext } from './history-query.js';
@@ -63,7 +64,6 @@ export class PartnerDeliveriesController {
     @Req() request: FastifyRequest,
   ): Promise<SelectionRetried> {
     const wanted = body();
-    const partnerId = callerIdOf(request);
-    return this.retries.retry(partnerId, await this.own.select(callerOf(request), wanted), wanted);
+    return this.retries.retry(askedBy(request), await this.own.select(callerOf(request), wanted), wanted);
   }
 }

@@ -1,7 +1,6 @@
 import { Controller, Get, Inject, Query, Req, Res, UseInterceptors } from '@nestjs/common';
 import {
   Access,
-  callerIdOf,
   callerOf,
   Portal,
   RateLimitInterceptor,
@@ -46,19 +45,20 @@ export class WebhookStatesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookStatesAnswer> {
     const query = readQuery(StatesQuery, given);
-    const partnerId = callerIdOf(request);
+    const { clientId: partnerId, portal } = callerOf(request);
     await this.quota.admit(partnerId);
     if (query.webhookId !== undefined) return { webhooks: await this.#one(request, query.webhookId) };
-    const { eventType, limit, cursor } = query;
-    const { webhooks, next } = await this.webhooks.listDetails(partnerId, { eventType, limit, after: cursor });
+    const { eventType, limit, cursor: after } = query;
+    const listing = { eventType, limit, after, ids: portal?.webhookIds };
+    const { webhooks, next } = await this.webhooks.listDetails(partnerId, listing);
     await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
     if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, next));
-    const shown = webhooks.filter(({ id }) => isShown(callerOf(request), id));
-    return { webhooks: await this.states.of(shown) };
+    return { webhooks: await this.states.of(webhooks) };
   }
 
   async #one(request: FastifyRequest, id: string): Promise<WebhookState[]> {
-    const found = isShown(callerOf(request), id) ? await this.webhooks.find(callerIdOf(request), id) : undefined;
+    const caller = callerOf(request);
+    const found = isShown(caller, id) ? await this.webhooks.find(caller.clientId, id) : undefined;
     if (found === undefined) throw notFound();
     return this.states.of([found.details]);
   }

@@ -46,6 +46,8 @@ export interface SpecApp {
   readonly url: string;
   /** Where its registrations go. */
   readonly registryLog: MemoryRegistryLog;
+  /** What `relay.operations` holds. */
+  told(): Record<string, unknown>[];
   /** Everything the server answers to these bytes, until it or we end the connection. */
   raw(request: string | Buffer): Promise<string>;
 }
@@ -62,7 +64,13 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
   const clients = new Clients(app.get(ClientStore), app.get(Keyring), randomBytes, Date.now);
   const registryLog = app.get<RegistryLog, MemoryRegistryLog>(RegistryLog);
-  return { app, config, clients, url, registryLog, raw: (request) => exchange(Number(new URL(url).port), request) };
+  const told = (): Record<string, unknown>[] =>
+    app
+      .get<Publisher, MemoryPublisher>(Publisher)
+      .read(OPERATIONS)
+      .map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
+  const raw = (request: string | Buffer): Promise<string> => exchange(Number(new URL(url).port), request);
+  return { app, config, clients, url, registryLog, told, raw };
 }
 
 /**
@@ -82,6 +90,14 @@ export async function appOfSpec(
   return { ...spec, redis };
 }
 
+const OPERATIONS = 'relay.operations';
+
+function aLog(): MemoryPublisher {
+  const log = new MemoryPublisher();
+  log.createTopic(OPERATIONS);
+  return log;
+}
+
 @Module({})
 class SpecModule {}
 
@@ -89,7 +105,7 @@ class SpecModule {}
 @Global()
 @Module({
   providers: [
-    { provide: Publisher, useFactory: () => new MemoryPublisher() },
+    { provide: Publisher, useFactory: aLog },
     { provide: RegistryLog, useFactory: () => new MemoryRegistryLog() },
     { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
   ],

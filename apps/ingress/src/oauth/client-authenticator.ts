@@ -1,4 +1,5 @@
 import {
+  clientBehind,
   formDecode,
   headerOf,
   readBasic,
@@ -55,7 +56,7 @@ export class ClientAuthenticator {
 
   /** The client that may use this token. @throws OAuthError `temporarily_unavailable` with 503 */
   findByToken(token: VerifiedToken): Promise<ClientRecord | undefined> {
-    return orNotNow(this.directory.findByToken(token));
+    return orNotNow(clientBehind(token, this.directory));
   }
 }
 

@@ -1,5 +1,5 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
-import { AccessTokens, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
+import { AccessTokens, holderOf, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
 import { hasRole, type ClientRecord } from '@relay/identity';
 import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -39,8 +39,8 @@ export class IssuedTokensController {
     refuseSecondClient(request, client.clientId);
     const token = await this.#find(readTokenParameter(request.rawBody));
     if (token?.clientId !== client.clientId) return;
-    const { clientId, jti, issuedAtS, expiresAtS: endsAtS } = token;
-    await this.revoked.revoke({ clientId, jti, issuedAtS, endsAtS });
+    const { jti, issuedAtS, expiresAtS: endsAtS } = token;
+    await this.revoked.revoke({ clientId: holderOf(token), jti, issuedAtS, endsAtS });
   }
 
   @Post('introspect')

@@ -1,5 +1,5 @@
 import type { AccessTokens, PortalLinks, RevokedTokens } from '@relay/access';
-import { holderOf } from '@relay/access';
+import { holderOf, isStillGranted } from '@relay/access';
 import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { PortalTokenAnswer } from './portal-request.js';
@@ -18,7 +18,8 @@ export class PortalTokens {
   async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
     const link = await this.links.take(code);
     const partner = link === undefined ? undefined : await this.directory.find(link.partnerId);
-    if (link === undefined || partner === undefined)
+    const isGranted = link !== undefined && (await isStillGranted(link.grant, this.directory));
+    if (!isGranted || partner === undefined)
       throw new ProblemError('not-found', 'The link was opened before, or it is too old: ask for a new one.');
     const { partnerId, grant } = link;
     const ttlS = Math.min(link.ttlS, this.tokens.expiresInS);

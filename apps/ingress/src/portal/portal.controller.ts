@@ -21,6 +21,7 @@ import {
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { PartnerAudit } from '../access/partner-audit.js';
 import { PortalTrade, type PortalTokenAnswer } from './portal-request.js';
 import { PortalTokens } from './portal-tokens.js';
 import { createPortalLink, endPortalToken, tradePortalCode } from './portal.openapi.js';
@@ -33,6 +34,7 @@ export class PortalController {
     private readonly links: PortalLinks,
     private readonly tokens: PortalTokens,
     private readonly quota: SharedQuota,
+    private readonly audit: PartnerAudit,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
@@ -47,6 +49,8 @@ export class PortalController {
     const partnerId = callerIdOf(request);
     await this.quota.admit(partnerId, reply, 'You have made too many links: wait.');
     const wanted = body();
+    const { access, webhookIds } = wanted;
+    this.audit.tellLink(request, { access, webhookIds });
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
     const code = await this.links.create(portalLinkOf(partnerId, wanted));
     return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };

@@ -12,6 +12,7 @@ import {
 } from '@relay/http';
 import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '@relay/openapi';
+import { askedBy } from '../access/partner-audit.js';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { isShown } from '../portal/shown.js';
 import { ReplaysQuery, type ReplayAnswers } from './replay.js';
@@ -36,9 +37,9 @@ export class ReplaysController {
   async list(@Query() query: unknown, @Req() request: FastifyRequest): Promise<ReplayAnswers> {
     const { limit } = readQuery(ReplaysQuery, query);
     await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
-    const replays = await this.desk.ofPartner(callerIdOf(request), limit);
-    const shown = replays.filter(({ webhookId }) => isShown(callerOf(request), webhookId));
-    return { replays: shown.map((replay) => replayFacts(replay)) };
+    const { clientId, portal } = callerOf(request);
+    const replays = await this.desk.ofPartner(clientId, limit, portal?.webhookIds);
+    return { replays: replays.map((replay) => replayFacts(replay)) };
   }
 
   @Get(':id')
@@ -54,7 +55,7 @@ export class ReplaysController {
   @Operation(cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
     const replay = await this.#find(id, request);
-    await this.desk.cancel(replay.id, { partnerId: callerIdOf(request) });
+    await this.desk.cancel(replay.id, askedBy(request));
   }
 
   /** A replay of another partner is not found, like one that is unknown or expired. */

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import { KeptAdmin } from '@relay/kafka';
-import { Publisher } from '@relay/publishing';
 import { Shards } from '@relay/redis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { openReplayService, ReplayService } from '@relay/replays';
@@ -16,13 +15,9 @@ import { WebhookReplayController } from './webhook-replay.controller.js';
   providers: [
     {
       provide: ReplayService,
-      useFactory: (
-        shards: Shards,
-        kafka: KeptAdmin,
-        publisher: Publisher,
-        { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
-      ) => openReplayService(shards, kafka, new Audit(publisher, prefix, Date.now), prefix),
-      inject: [Shards, KeptAdmin, Publisher, INGRESS_CONFIG],
+      useFactory: (shards: Shards, kafka: KeptAdmin, audit: Audit, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
+        openReplayService(shards, kafka, audit, prefix),
+      inject: [Shards, KeptAdmin, Audit, INGRESS_CONFIG],
     },
   ],
 })

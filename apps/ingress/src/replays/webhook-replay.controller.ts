@@ -14,6 +14,7 @@ import type { TimeWindow } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookStore } from '@relay/webhooks';
+import { askedBy } from '../access/partner-audit.js';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Operation } from '@relay/openapi';
 import { notFound } from '../webhooks/webhook-problems.js';
@@ -61,7 +62,7 @@ export class WebhookReplayController {
         : this.desk.countFailed(target, window));
       return dryRunOf(target, window, matched, Date.now());
     }
-    const ordered = await this.desk.order(target, window, { partnerId });
+    const ordered = await this.desk.order(target, window, askedBy(request));
     if (ordered.kind === 'running')
       throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
         members: { id: ordered.id },

@@ -5,6 +5,7 @@ import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryPublisher, MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { AuditedWebhooks } from './audited-webhooks.js';
+import { WebhookAudit } from './webhook-audit.js';
 
 const { redis } = await redisOfSpec();
 
@@ -22,8 +23,12 @@ const draft: WebhookDraft = {
   apiKey: 'k',
 } as WebhookDraft;
 
+/** Who asks, by the link of an operator. */
+const askedBy = { partnerId: 'p', operator: 'operator_1', requestId: 'r1' };
+
 describe('a webhook that was disabled', () => {
   let told: unknown[];
+  let registration: unknown[];
   let publisher: MemoryPublisher;
   let isAway: boolean;
   let store: RedisWebhookStore;
@@ -38,36 +43,42 @@ describe('a webhook that was disabled', () => {
     };
     const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
     const notices = new Notices(new NoticeLines(redis), publisher, '', log);
-    const registry = new AuditedWebhooks(view, { report }, log, { charge: () => Promise.resolve() }, notices);
+    const audit = new WebhookAudit({ report }, { askedBy }, log);
+    const registry = new AuditedWebhooks(view, audit, { charge: () => Promise.resolve() }, notices);
     store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);
     ({ id } = registered);
     const { version = 0 } = (await store.find('p', id)) ?? {};
     await store.disable('p', id, 'gone', version);
+    registration = told;
+    told = [];
   });
+  const record = (event: string, facts: object = {}) => ({ event, ...askedBy, webhookId: id, eventType, ...facts });
   const noticed = () =>
     publisher
       .read('relay.notices')
       .map(({ value }) => JSON.parse(value.toString()) as { type: string; payload: { id: string } });
   const notice = (type: string, facts: object) => ({ type, payload: { id, partnerId: 'p', eventType, ...facts } });
   const byRelay = () => notice('webhook.disabled', { reason: 'gone', origin: 'https://a.example' });
-  const enabled = () => ({
-    event: 'webhook.enabled',
-    partnerId: 'p',
-    webhookId: id,
-    eventType,
-    disabledReason: 'gone',
+  const enabled = () => record('webhook.enabled', { disabledReason: 'gone' });
+  const changed = (...members: string[]) => record('webhook.changed', { members });
+  const replaced = () => ({
+    ...changed('endPointUrl', 'credential', 'endPointName', 'endPointDesc'),
+    origin: 'https://a.example',
+  });
+
+  it('was reported when it was registered', () => {
+    expect(registration).toEqual([record('webhook.registered', { origin: 'https://a.example' })]);
   });
 
   it.each([
-    ['enabled', () => store.enable('p', id)],
-    ['patched', () => store.patch('p', id, { endPointName: 'n' })],
-    ['replaced', () => store.update('p', draft, id)],
-  ])('is reported once it is %s, and not again', async (_, change) => {
-    expect(told).toEqual([]);
+    ['enabled', () => store.enable('p', id), () => []],
+    ['patched', () => store.patch('p', id, { endPointName: 'n' }), () => [changed('endPointName')]],
+    ['replaced', () => store.update('p', draft, id), () => [replaced()]],
+  ])('is reported once it is %s, and not again', async (_, change, before) => {
     for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
-    expect(told).toEqual([enabled()]);
+    expect(told).toEqual([...before(), enabled()]);
     await until(() => noticed().length > 1);
     expect(noticed()).toMatchObject([byRelay(), notice('webhook.enabled', { disabledReason: 'gone' })]);
   });
@@ -83,12 +94,12 @@ describe('a webhook that was disabled', () => {
     await store.enable('p', id);
     const { version = 0 } = (await store.find('p', id)) ?? {};
     await store.disable('p', id, 'partner', version);
-    const { disabledReason: _, ...facts } = enabled();
-    expect(told).toEqual([enabled(), { ...facts, event: 'webhook.disabled', reason: 'partner' }]);
+    expect(told).toEqual([enabled(), record('webhook.disabled', { reason: 'partner' })]);
   });
 
   it('is a notice to its partner when its secret is rotated', async () => {
     await store.rotateSecret('p', id);
+    expect(told).toEqual([record('secret.rotated')]);
     await until(() => noticed().length > 1);
     expect(noticed()).toMatchObject([
       byRelay(),
@@ -98,10 +109,35 @@ describe('a webhook that was disabled', () => {
 
   it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {
     expect(await store.enable('p', id, 99)).toEqual({ kind: 'stale' });
-    expect(await store.rotateSecret('p', id)).toMatch(/^whsec_/);
     isAway = true;
     expect(await store.enable('p', id)).toMatchObject({ kind: 'updated' });
     expect((await store.find('p', id))?.details.status).toBe('active');
     expect(told).toEqual([]);
+  });
+
+  it('is neither changed, disabled nor deleted while Kafka takes no report, and no secret is rotated', async () => {
+    await store.enable('p', id);
+    const secret = await store.signingSecret('p', id);
+    isAway = true;
+    const url = 'https://a.example/3';
+    for (const change of [
+      () => store.register('p', { ...draft, endPointUrl: url, url }),
+      () => store.patch('p', id, { endPointName: 'n' }),
+      () => store.disable('p', id, 'partner'),
+      () => store.rotateSecret('p', id),
+      () => store.delete('p', eventType),
+      () => store.remove('p', id),
+    ])
+      await expect(change()).rejects.toThrow('away');
+    expect(await store.idsOf('p')).toEqual([id]);
+    expect((await store.find('p', id))?.details).toMatchObject({ status: 'active', endPointName: null });
+    expect(await store.signingSecret('p', id)).toBe(secret);
+  });
+
+  it('is named by the record of its deletion, also where the request names its event type alone', async () => {
+    told = [];
+    expect(await store.delete('p', eventType)).toMatchObject({ kind: 'deleted', id });
+    expect(await store.delete('p', eventType)).toEqual({ kind: 'not-found' });
+    expect(told).toEqual([record('webhook.deleted')]);
   });
 });

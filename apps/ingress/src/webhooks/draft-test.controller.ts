@@ -14,6 +14,7 @@ import {
 import { Operation } from '@relay/openapi';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { credentialOf, newSigningSecret, WebhookInput } from '@relay/webhooks';
+import { PartnerAudit } from '../access/partner-audit.js';
 import { draftOf } from './draft.js';
 import { policyOf } from './egress-policy.js';
 import { TestDeliveries, type DraftTestResult } from './test-deliveries.js';
@@ -28,6 +29,7 @@ export class DraftTestController {
 
   constructor(
     private readonly tests: TestDeliveries,
+    private readonly audit: PartnerAudit,
     @Inject(INGRESS_CONFIG) config: IngressConfig,
   ) {
     this.#policy = policyOf(config);
@@ -47,12 +49,14 @@ export class DraftTestController {
     if (credential === undefined) throw new TypeError('A webhook without a credential passed validation');
     const partnerId = callerIdOf(request);
     const secret = newSigningSecret(randomBytes(32));
+    const { eventType, origin } = draft;
+    await this.audit.reportOperator(request, 'webhook.tested', { eventType, origin });
     const result = await this.tests.sendDraft({
       id: randomUUID(),
       partnerId,
-      eventType: draft.eventType,
+      eventType,
       url: draft.url,
-      endpoint: `${partnerId} ${draft.origin}`,
+      endpoint: `${partnerId} ${origin}`,
       opened: () => Promise.resolve({ credential: () => credential, secrets: () => [secret] }),
     });
     return { ...result, secret };

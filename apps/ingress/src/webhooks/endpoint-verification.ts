@@ -47,6 +47,17 @@ export class EndpointVerification {
   }
 
   /**
+   * Tests a webhook, and enables an unverified one that passes; undefined when the partner has no such webhook.
+   * @throws ProblemError `too-many-requests`
+   */
+  async test(partnerId: string, id: string): Promise<TestResult | undefined> {
+    const verified = await this.passes(partnerId, id);
+    if (verified !== undefined) return verified;
+    const webhook = await this.webhooks.deliverable(partnerId, id);
+    return webhook && this.tests.send(webhook);
+  }
+
+  /**
    * Enables a webhook. An unverified one needs a passed test; the result of a failed test is returned.
    * @throws ProblemError `too-many-requests`
    */

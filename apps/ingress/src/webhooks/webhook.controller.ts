@@ -26,13 +26,14 @@ import {
   Waits,
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
+import { PartnerAudit } from '../access/partner-audit.js';
+import { PresentRequestInterceptor } from './present-request.interceptor.js';
 import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
 import { crowdedOrigin, notFound, staleVersion, taken, unverified } from './webhook-problems.js';
-import { TestDeliveries, type TestResult } from './test-deliveries.js';
+import type { TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {
   disableWebhook,
@@ -48,15 +49,15 @@ import {
 /** One webhook by its id. */
 @Controller('webhooks/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
+@UseInterceptors(RateLimitInterceptor, PresentRequestInterceptor)
 export class WebhookController {
   readonly #policy: EgressPolicy;
 
   constructor(
     private readonly webhooks: WebhookStore,
-    private readonly tests: TestDeliveries,
     private readonly waiting: WebhookWaiting,
     private readonly verification: EndpointVerification,
+    private readonly audit: PartnerAudit,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {
     this.#policy = policyOf(config);
@@ -112,8 +113,10 @@ export class WebhookController {
   @Portal('write')
   @Operation(readWebhookSecret)
   async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
-    const secret = await this.webhooks.signingSecret(callerIdOf(request), readId(id));
+    const webhookId = readId(id);
+    const secret = await this.webhooks.signingSecret(callerIdOf(request), webhookId);
     if (secret === undefined) throw notFound();
+    await this.audit.report(request, 'secret.read', { webhookId });
     return { secret };
   }
 
@@ -122,8 +125,11 @@ export class WebhookController {
   @HttpCode(200)
   @Operation(rotateWebhookSecret)
   async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
-    const secret = await this.webhooks.rotateSecret(callerIdOf(request), readId(id));
+    const webhookId = readId(id);
+    const secret = await this.webhooks.rotateSecret(callerIdOf(request), webhookId);
     if (secret === undefined) throw notFound();
+    // A repeated rotation changes nothing, and answers the secret all the same.
+    await this.audit.report(request, 'secret.read', { webhookId });
     return { secret };
   }
 
@@ -165,11 +171,11 @@ export class WebhookController {
   @HttpCode(200)
   @Operation(testWebhook)
   async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
-    const verified = await this.verification.passes(callerIdOf(request), readId(id));
-    if (verified !== undefined) return verified;
-    const webhook = await this.webhooks.deliverable(callerIdOf(request), readId(id));
-    if (webhook === undefined) throw notFound();
-    return this.tests.send(webhook);
+    const webhookId = readId(id);
+    await this.audit.reportOperator(request, 'webhook.tested', { webhookId });
+    const result = await this.verification.test(callerIdOf(request), webhookId);
+    if (result === undefined) throw notFound();
+    return result;
   }
 
   /** The version that `If-Match` demands, if any. */

@@ -24,7 +24,7 @@ import {
   readQuery,
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { ChangeBudgetInterceptor } from './change-budget.interceptor.js';
+import { PresentRequestInterceptor } from './present-request.interceptor.js';
 import { CredentialPartners } from './credential-partners.js';
 import { draftOf } from './draft.js';
 import { policyOf } from './egress-policy.js';
@@ -37,7 +37,7 @@ import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './w
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor, ChangeBudgetInterceptor)
+@UseInterceptors(RateLimitInterceptor, PresentRequestInterceptor)
 export class WebhooksController {
   readonly #path: string;
   readonly #policy: EgressPolicy;

@@ -21,10 +21,12 @@ import { policyOf } from './egress-policy.js';
 import { DraftTestController } from './draft-test.controller.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';
+import { PresentRequest } from './present-request.js';
 import { TestDeliveries } from './test-deliveries.js';
 import { TestLimits } from './test-limits.js';
 import { AuditedWebhooks } from './audited-webhooks.js';
 import { UnprovenTests } from './unproven-tests.js';
+import { WebhookAudit } from './webhook-audit.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import { WebhooksController } from './webhooks.controller.js';
@@ -44,21 +46,21 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       provide: AuditedWebhooks,
       useFactory: (
         registry: RegistryView,
-        publisher: Publisher,
+        audit: Audit,
+        present: PresentRequest,
         log: ThrottledLog,
         budget: ChangeBudget,
         notices: Notices,
-        config: IngressConfig,
       ) =>
         new AuditedWebhooks(
           registry.of<WebhookCommand>('webhook'),
-          new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
-          log,
+          new WebhookAudit(audit, present, log),
           budget,
           notices,
         ),
-      inject: [RegistryView, Publisher, ThrottledLog, ChangeBudget, Notices, INGRESS_CONFIG],
+      inject: [RegistryView, Audit, PresentRequest, ThrottledLog, ChangeBudget, Notices],
     },
+    PresentRequest,
     {
       provide: Notices,
       useFactory: (redis: Redis, publisher: Publisher, log: Log, config: IngressConfig) =>
@@ -67,9 +69,9 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
     },
     {
       provide: ChangeBudget,
-      useFactory: (redis: Redis, { WEBHOOK_CHANGES: points }: IngressConfig) =>
-        new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 })),
-      inject: [Redis, INGRESS_CONFIG],
+      useFactory: (redis: Redis, present: PresentRequest, { WEBHOOK_CHANGES: points }: IngressConfig) =>
+        new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 }), present),
+      inject: [Redis, PresentRequest, INGRESS_CONFIG],
     },
     {
       provide: Listings,

@@ -1,10 +1,20 @@
+import type { FastifyRequest } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 
-/** The headers by which a request tells where it was made. */
+/** Where a request was made, by its headers. */
 interface Made {
   readonly method: string;
   readonly origin: string | undefined;
   readonly host: string | undefined;
+  /** `Sec-Fetch-Site`. */
+  readonly site: string | undefined;
+  /** Whether it has the header of the console. */
+  readonly isMarked: boolean;
+}
+
+export function madeAt({ method, headers }: FastifyRequest): Made {
+  const { origin, host } = headers;
+  return { method, origin, host, site: headers['sec-fetch-site']?.toString(), isMarked: 'relay-console' in headers };
 }
 
 const changes = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
@@ -25,10 +35,9 @@ export function assertOwnOrigin(made: Made): void {
 /**
  * A session is a browser's: a change by it names its origin, and has a header that no form can send, or, of the board, a method
  * that no form has. Even a page of the same site, which gets the cookie, must not ask for anything.
- * @param site `Sec-Fetch-Site` of the request
  * @throws ProblemError when a page of another origin may have made the request
  */
-export function assertOwnPage(made: Made & { readonly site: string | undefined; readonly isMarked: boolean }): void {
+export function assertOwnPage(made: Made): void {
   if (made.site === 'cross-site' || made.site === 'same-site') throw foreign();
   if (!changes(made.method)) return;
   if (!isOwn(made) || !(made.isMarked || made.method === 'PUT')) throw foreign();

@@ -1,3 +1,4 @@
+import { callerOf, type FastifyRequest } from '@relay/http';
 import { hasRole, scopeOfRole, type OperatorRole } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 
@@ -16,3 +17,6 @@ export function assertWritable(canWrite: boolean | undefined): void {
   if (canWrite === false)
     throw new ProblemError('insufficient-scope', 'Nothing may be changed here: OPERATIONS_WRITE is false.');
 }
+
+/** Whether who asks may read envelopes, and so what endpoints answered: an answer may repeat what was sent. */
+export const mayReadEnvelopes = (request: FastifyRequest): boolean => hasRole(callerOf(request).scopes, 'operator');

@@ -7,25 +7,30 @@ export interface SessionId {
 }
 
 const NAME = 'relay_console';
+/** Over HTTPS. Browsers let no other host, and no page without TLS, set a cookie of this name (RFC 6265bis section 4.1.3.2). */
+const SECURE_NAME = `__Host-${NAME}`;
 const ID = /^(operator_[\w-]{1,64})\.([\w-]{43})$/;
+const RULES = 'Path=/; HttpOnly; SameSite=Strict';
 
 export const formatSession = ({ clientId, secret }: SessionId): string => `${clientId}.${secret}`;
 
-/** The session that a `Cookie` header names (RFC 6265 section 5.4); undefined when it names none that could be one. */
+/** The session that a `Cookie` header names (RFC 6265 section 5.4), by the name that cannot be forged first; undefined when it names none that could be one. */
 export function readSession(header: string | undefined): SessionId | undefined {
-  for (const pair of (header ?? '').split(';')) {
-    const [name, value = ''] = pair.trim().split('=', 2);
-    const [, clientId, secret] = (name === NAME ? ID.exec(value) : null) ?? [];
-    if (clientId !== undefined && secret !== undefined) return { clientId, secret };
-  }
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim().split('=', 2));
+  for (const wanted of [SECURE_NAME, NAME])
+    for (const [name, value = ''] of pairs) {
+      const [, clientId, secret] = (name === wanted ? ID.exec(value) : null) ?? [];
+      if (clientId !== undefined && secret !== undefined) return { clientId, secret };
+    }
   return undefined;
 }
 
-/**
- * `Set-Cookie` for a session: no script reads it, no other site sends it. The browser forgets it when it ends.
- * @param id undefined: the browser forgets it now
- */
-export function sessionCookie(id: SessionId | undefined, isSecure: boolean): string {
-  const rules = `Path=/; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
-  return id === undefined ? `${NAME}=; Max-Age=0; ${rules}` : `${NAME}=${formatSession(id)}; ${rules}`;
-}
+/** `Set-Cookie` for a session: no script reads it, no other site sends it. The browser forgets it when it ends. */
+export const sessionCookie = (id: SessionId, isSecure: boolean): string =>
+  isSecure ? `${SECURE_NAME}=${formatSession(id)}; ${RULES}; Secure` : `${NAME}=${formatSession(id)}; ${RULES}`;
+
+/** `Set-Cookie` by which the browser forgets any session. */
+export const noSession: readonly string[] = [
+  `${SECURE_NAME}=; Max-Age=0; ${RULES}; Secure`,
+  `${NAME}=; Max-Age=0; ${RULES}`,
+];

@@ -1,9 +1,11 @@
 import { Audit } from '@relay/audit';
+import { withoutAnswer } from '@relay/events';
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
 import { Access, callerIdOf, StrictBody, type Body, type FastifyRequest, readQuery } from '@relay/http';
 import {
   type DeadLetterCount,
   type DeadLetterFacets,
+  type DeadLetterFacts,
   DeadLetterService,
   type DeadLetterSelection,
   deadLetterFacts,
@@ -26,6 +28,7 @@ import {
   replayDeadLetters,
 } from './dead-letters.openapi.js';
 import type { InspectedLetter, LetterList } from './letter-answers.js';
+import { mayReadEnvelopes } from '../access/role.js';
 import { choiceOf, FacetQuery, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
 /** How long one request lists, counts or changes dead letters before it answers with the part that is done. */
@@ -45,10 +48,10 @@ export class DeadLettersController {
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
   @Operation(listDeadLetters)
-  async list(@Query() query: unknown): Promise<z.infer<typeof LetterList>> {
+  async list(@Query() query: unknown, @Req() request: FastifyRequest): Promise<z.infer<typeof LetterList>> {
     const asked = readQuery(LetterQuery, query);
     const { letters, stored, complete } = await this.desk.list(filterOf(asked), asked.limit, Date.now() + WORK_MS);
-    return { stored, complete, deadLetters: [...letters] };
+    return { stored, complete, deadLetters: mayReadEnvelopes(request) ? [...letters] : letters.map(withoutAnswerOf) };
   }
 
   @Get('facets')
@@ -141,5 +144,10 @@ export class DeadLettersController {
     if ((await this.desk.find(id)) === undefined) throw notFound();
   }
 }
+
+const withoutAnswerOf = ({ lastAttempt, ...letter }: DeadLetterFacts): DeadLetterFacts => ({
+  ...letter,
+  lastAttempt: lastAttempt && withoutAnswer(lastAttempt),
+});
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'There is no such dead letter.');

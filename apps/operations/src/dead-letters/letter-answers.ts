@@ -17,7 +17,9 @@ const facts = z.object({
   eventType: z.string(),
   reason: DeadLetter.shape.reason,
   lastFailure: z.string().optional(),
-  lastAttempt: ShownAttempt.optional().describe('With what the endpoint answered; none before the first attempt.'),
+  lastAttempt: ShownAttempt.optional().describe(
+    'None before the first attempt. With what the endpoint answered, but not for the role `viewer`.',
+  ),
   attempts: z.int(),
   series: z.int(),
   acceptedAt: z.iso.datetime(),

@@ -22,5 +22,8 @@ export const AttemptAnswers = z
     lag: z.int().describe('Records of the log that are not indexed yet.'),
     incomplete: z.array(z.literal('index')).describe('Has `index` while the index is behind the log or away.'),
   })
-  .meta({ id: 'AttemptAnswers', description: 'Attempts, newest first.' });
+  .meta({
+    id: 'AttemptAnswers',
+    description: 'Attempts, newest first; for the role `viewer` without what endpoints answered.',
+  });
 export type AttemptAnswers = z.infer<typeof AttemptAnswers>;

@@ -1,8 +1,10 @@
-import { Controller, Get, Inject, Query } from '@nestjs/common';
-import { Access, readQuery } from '@relay/http';
+import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
+import { withoutAnswer } from '@relay/events';
+import { Access, type FastifyRequest, readQuery } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { AttemptIndex, AttemptSearch } from '@relay/search';
+import { mayReadEnvelopes } from '../access/role.js';
 import type { AttemptAnswers } from './attempt-answers.js';
 import { ATTEMPT_INDEX } from './envelope-stores.js';
 import { searchAttempts } from './envelopes.openapi.js';
@@ -15,14 +17,14 @@ export class AttemptsController {
 
   @Get()
   @Operation(searchAttempts)
-  async find(@Query() query: unknown): Promise<AttemptAnswers> {
+  async find(@Query() query: unknown, @Req() request: FastifyRequest): Promise<AttemptAnswers> {
     const search = readQuery(AttemptSearch, query);
     if (this.index === null)
       throw new ProblemError('not-found', 'This process has no index of attempts: SEARCH_INDEX is off.');
     const [{ attempts, next }, since] = await Promise.all([this.index.find(search), this.index.since()]);
     const { isCurrent, lag } = this.index.state;
     return {
-      attempts: [...attempts],
+      attempts: mayReadEnvelopes(request) ? [...attempts] : attempts.map(withoutAnswer),
       next: next ?? null,
       since: since === undefined ? null : new Date(since).toISOString(),
       lag,

@@ -3,7 +3,8 @@ import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
 import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { ClueQuery, clueOf, type EnvelopeStory, StoryReader } from '@relay/story';
+import { ClueQuery, clueOf, type EnvelopeStory, StoryReader, withoutAnswers } from '@relay/story';
+import { mayReadEnvelopes } from '../access/role.js';
 import { EnvelopeId } from './envelope-request.js';
 import { readPayload, readStory } from './envelopes.openapi.js';
 
@@ -19,10 +20,14 @@ export class EnvelopesController {
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
   @Operation(readStory)
-  async read(@Param('id') given: string, @Query() query: unknown): Promise<EnvelopeStory> {
+  async read(
+    @Param('id') given: string,
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+  ): Promise<EnvelopeStory> {
     const clue = clueOf(readQuery(ClueQuery, query));
     const { story, away } = await this.stories.read(readId(given), { clue });
-    if (story !== undefined) return story;
+    if (story !== undefined) return mayReadEnvelopes(request) ? story : withoutAnswers(story);
     throw away.length === 0 ? unknown() : nothingWithout(away);
   }
 

@@ -13,7 +13,7 @@ export const readStory: OperationText = {
   tag,
   summary: 'Read what became of an envelope',
   description:
-    'Each webhook’s deliveries in order, each with its attempts. `incomplete` names the parts that are away. `type` and `around` go together; only an envelope that was never attempted needs them.',
+    'Each webhook’s deliveries in order, each with its attempts. `incomplete` names the parts that are away. `type` and `around` go together; only an envelope that was never attempted needs them. The role `viewer` gets no answers of endpoints.',
   path,
   query: ClueQuery,
   answer: { description: 'Its story.', content: { schema: EnvelopeStory } },

@@ -1,11 +1,19 @@
 import { Controller, Inject, Post, Req } from '@nestjs/common';
-import { PortalLinkRequest, PortalLinks, portalLinkOf, portalUrl, type PortalLinkAnswer } from '@relay/access';
+import {
+  PortalLinkRequest,
+  PortalLinks,
+  portalLinkOf,
+  portalUrl,
+  roleToGrant,
+  type PortalLinkAnswer,
+} from '@relay/access';
 import { Audit } from '@relay/audit';
-import { Access, callerIdOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { Access, callerOf, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import type { z } from 'zod';
+import { assertRole } from '../access/role.js';
 import { ClientDesk } from '../clients/client-desk.adapter.js';
 import { createPortalLink, OperatorsLinkRequest } from './portal-links.openapi.js';
 
@@ -27,13 +35,15 @@ export class PortalLinksController {
     @Req() request: FastifyRequest,
   ): Promise<PortalLinkAnswer> {
     const { partnerId, ...wanted } = body();
+    const { access, webhookIds } = wanted;
+    const { clientId: operator, scopes } = callerOf(request);
+    assertRole(scopes, roleToGrant(access));
     const { kind } = await this.desk.find(partnerId);
     if (kind !== 'partner') throw new ProblemError('conflict', 'Only partners have a portal.');
-    const operator = callerIdOf(request);
-    const { access } = wanted;
-    await this.audit.report({ event: 'portal.opened', operator, requestId: request.id, partnerId, access });
+    const by = { operator, requestId: request.id, partnerId };
+    await this.audit.report({ event: 'portal.opened', ...by, access, webhookIds });
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
-    const code = await this.links.create(portalLinkOf(partnerId, PortalLinkRequest.parse(wanted)));
+    const code = await this.links.create(portalLinkOf(partnerId, PortalLinkRequest.parse(wanted), operator));
     return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 }

@@ -10,7 +10,8 @@ export const createPortalLink: OperationText = {
   id: 'createPortalLink',
   tag: 'Clients',
   summary: 'Make a link to the portal of a partner',
-  description: 'It can be opened once, within `PORTAL_LINK_TTL`. `relay.operations` tells who made it.',
+  description:
+    'It can be opened once, within `PORTAL_LINK_TTL`. `write` needs the role `admin`, since whoever opens it acts as the partner. `relay.operations` tells who made it, and names that operator with all that is done by it. It ends when that operator is disabled or loses the role.',
   body: { isRequired: true, schema: OperatorsLinkRequest, example: { partnerId: 'partner_0Zt1', access: 'read' } },
   answer: { description: 'The link.', content: { schema: PortalLinkAnswer } },
   problems: ['not-found', 'conflict'],

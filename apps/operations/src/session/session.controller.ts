@@ -8,7 +8,8 @@ import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Log } from '@relay/telemetry';
 import { ConsoleSessions, IDLE_MS } from '../access/console-sessions.adapter.js';
 import { OperatorGuard } from '../access/operator-guard.js';
-import { readSession, sessionCookie } from '../access/session-cookie.js';
+import { assertOwnPage, madeAt } from '../access/own-origin.js';
+import { noSession, readSession, sessionCookie } from '../access/session-cookie.js';
 import { Login, type OperatorNow } from './session-answers.js';
 import { enter, leave, readSessionText } from './session.openapi.js';
 
@@ -38,7 +39,7 @@ export class SessionController {
       operator: clientId,
       requestId: request.id,
     });
-    void reply.header('set-cookie', sessionCookie(id, request.protocol === 'https'));
+    void reply.header('set-cookie', sessionCookie(id, isOverTls(request)));
     return this.#shown(caller);
   }
 
@@ -55,8 +56,11 @@ export class SessionController {
   @Operation(leave)
   async leave(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     const id = readSession(request.headers.cookie);
-    if (id !== undefined) await this.sessions.end(id);
-    void reply.header('set-cookie', sessionCookie(undefined, request.protocol === 'https'));
+    if (id !== undefined) {
+      assertOwnPage(madeAt(request));
+      await this.sessions.end(id);
+    }
+    void reply.header('set-cookie', [...noSession]);
   }
 
   async #shown({ clientId, scopes }: Caller): Promise<OperatorNow> {
@@ -66,3 +70,7 @@ export class SessionController {
     return { clientId, name, role: roleOf(scopes) ?? 'viewer', canWrite, idleS, version: RELAY_VERSION };
   }
 }
+
+/** By what the browser says of its page: behind a proxy that ends TLS the request itself came without. */
+const isOverTls = ({ headers: { origin }, protocol }: FastifyRequest): boolean =>
+  origin === undefined ? protocol === 'https' : origin.startsWith('https:');

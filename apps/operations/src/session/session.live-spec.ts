@@ -41,9 +41,24 @@ describe('a session of the console', () => {
     const cookie = cookieOf(answer);
     for (const path of ['/session', '/queues', '/board/', '/board/api/queues'])
       expect([path, await statusWith(cookie, { path })]).toEqual([path, 200]);
-    const left = await operations.call('DELETE', '/session', undefined, { cookie, ...ACTING });
-    expect([left.status, left.headers.get('set-cookie')]).toEqual([204, expect.stringContaining('Max-Age=0')]);
+    const left = await operations.call('DELETE', '/session', undefined, { cookie, origin: operations.url, ...ACTING });
+    expect([left.status, left.headers.getSetCookie().map((each) => each.split(';', 2).join())]).toEqual([
+      204,
+      ['__Host-relay_console=, Max-Age=0', 'relay_console=, Max-Age=0'],
+    ]);
     expect(await statusWith(cookie)).toBe(401);
+    expect(await statusWith('', { method: 'DELETE' })).toBe(204);
+  });
+
+  it('has a cookie of this host and of TLS alone where the page came by HTTPS, though a proxy ended TLS', async () => {
+    const answer = await enter(operations.operator, { origin: operations.url.replace('http:', 'https:') });
+    expect(answer.headers.get('set-cookie')).toMatch(
+      /^__Host-relay_console=[\w.-]+; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+    );
+    const other = await sessionOf(await operations.clients.createOperator('plants a cookie', 'viewer'));
+    const cookie = `${other}; ${cookieOf(answer)}`;
+    const shown = await operations.call('GET', '/session', undefined, { cookie, ...ACTING });
+    expect(await shown.json()).toMatchObject({ clientId: operations.operator.clientId });
   });
 
   it('refuses wrong secrets, partners and whoever guesses, and makes no browser ask for a password', async () => {
@@ -81,6 +96,11 @@ describe('a session of the console', () => {
     const form = await fetch(origin + purge.path, { method: 'POST', headers: { cookie, origin } });
     expect(form.status).toBe(403);
     expect((await enter(operations.operator, { origin: 'https://evil.example' })).status).toBe(403);
+    const leave = { method: 'DELETE', path: '/session' };
+    for (const headers of [{}, { origin: 'https://evil.example' }, { origin, 'sec-fetch-site': 'same-site' }])
+      expect(await statusWith(cookie, { ...leave, ...headers })).toBe(403);
+    const unmarked = await fetch(`${origin}/session`, { method: 'DELETE', headers: { cookie, origin } });
+    expect([unmarked.status, await statusWith(cookie)]).toEqual([403, 200]);
     const board = { method: 'PUT', path: '/board/api/queues/deliveries/pause' };
     expect(await statusWith(cookie, board)).toBe(403);
     expect(await statusWith(cookie, { ...board, origin })).toBe(200);

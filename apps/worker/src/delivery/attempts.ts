@@ -101,7 +101,7 @@ export class Attempts {
     return {
       disposition: decided,
       durationMs: result.durationMs,
-      failure: facts.answer === undefined ? failure : `${failure}: ${facts.answer.slice(0, SAID)}`,
+      failure,
       tries,
       failed: outcome.kind === 'failed',
       reach: reachOf(result),

@@ -1,13 +1,13 @@
 import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
-import { operationsRecord } from '@relay/events';
+import { operationsRecord, withoutAnswer } from '@relay/events';
 import type { QueuedDelivery } from '@relay/jobs';
 import { RetryQueue } from '@relay/retry';
 import type { EventReporter } from '../reporting/event-reporter.js';
 
 /**
- * The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on
- * `relay.operations`.
+ * The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on `relay.operations`, where
+ * neither the envelope is nor an answer, which may repeat it.
  */
 export class ReportingRetryQueue extends RetryQueue {
   constructor(
@@ -24,9 +24,9 @@ export class ReportingRetryQueue extends RetryQueue {
 
   async addDeadLetter(letter: DeadLetter): Promise<void> {
     await this.queue.addDeadLetter(letter);
-    const { body: _body, ...facts } = letter;
+    const { body: _body, tries, ...facts } = letter;
     this.deadLetters.report(letter.envelopeId, letter);
-    const dead = { deliveryId: deliveryId(letter), ...facts };
+    const dead = { deliveryId: deliveryId(letter), ...facts, tries: tries?.map(withoutAnswer) };
     this.operations.report(letter.envelopeId, operationsRecord('delivery.dead', dead, Date.now()));
   }
 
