@@ -4,7 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector, type ResolveAll } from '@relay/egress';
-import { reachOf } from './outcome.js';
+import { reachOf, type AttemptResult } from './outcome.js';
 import {
   anEndpoint,
   aRequest,
@@ -27,16 +27,8 @@ const drip = (socket: Socket, piece: string): void => {
   socket.on('close', () => clearInterval(timer));
 };
 
-<<<<<<< HEAD
-const until = async (isSo: () => boolean): Promise<void> => {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
-};
-
-const errorOf = (result: AttemptResult): string => (result.kind === 'failed' ? result.error : `${result.status}`);
 const ended = (result: AttemptResult): string => `${errorOf(result)}, ${reachOf(result)}`;
 
-=======
->>>>>>> 327cfd4c (fix(delivery): keep no connection behind an answer of unclear end)
 describe('HttpSender', () => {
   it('sends method, path, headers and body unchanged', async () => {
     const endpoint = await anEndpoint((socket) => socket.write(OK));

@@ -85,6 +85,12 @@ function lookUp(
       else if (asked.length < servers.length) askNext();
       else if (open[family] === 0) settle(family, { fault });
     };
+    const take = (server: string, family: Family, answer: Answer): void => {
+      if (isOver) return;
+      if ('fault' in answer) return failed(family, answer.fault);
+      answeredBy(server);
+      settle(family, answer);
+    };
     const askNext = (): void => {
       const server = servers[asked.length % servers.length] ?? '';
       const resolver = new Resolver({ timeout: LOOK_UP_MS, tries: 1 });
@@ -93,13 +99,7 @@ function lookUp(
       for (const family of FAMILIES) {
         if (answers.has(family)) continue;
         open[family] += 1;
-        void answerOf(resolver, family, hostname).then((answer) => {
-          if (isOver) return;
-          if ('addresses' in answer) {
-            answeredBy(server);
-            settle(family, answer);
-          } else failed(family, answer.fault);
-        });
+        void answerOf(resolver, family, hostname).then((answer) => take(server, family, answer));
       }
     };
     askNext();
