@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Away } from '@relay/doctor';
 import { kafkaEnv, redisAddressFault, redisEnv } from '@relay/config';
 import { answeredWithin, connectKafka } from '@relay/kafka';
-import { saidShards } from '@relay/progress';
+import { assertNotResharding, saidShards } from '@relay/progress';
 import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards, StoreClock } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
@@ -59,6 +59,7 @@ export async function withRedis<T>(
 
 /** With another number a command would find nothing of what is there, and take it for lost. */
 async function assertSaid(redis: Redis, count: number): Promise<void> {
+  await assertNotResharding(redis);
   const said = await saidShards(redis);
   if (said !== undefined && said !== count)
     throw new Away(

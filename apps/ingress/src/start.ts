@@ -44,6 +44,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 
   let phase: string | undefined = 'starting';
   app.get(Health).ready('ingress', () => phase);
+  app.get(Health).ready('registry', () => app.get(RegistryView).claim.fault);
   const keys = new KeyCheck(app.get(Redis), app.get(RegistryView).of('key'), app.get(Keyring), log);
   app.get(Health).ready('keys', () => keys.fault);
   registerMetrics(app, config);

@@ -95,8 +95,11 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: ClientDirectory,
         useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
           const view = registry.of<ClientCommand>('client');
-          // While Kafka is away operators are admitted by what Redis holds.
-          const current = (): Promise<void> => view.current().catch(() => undefined);
+          // While Kafka is away operators are admitted by what Redis holds, unless that is another deployment's.
+          const current = (): Promise<void> =>
+            view.current().catch((error: unknown) => {
+              if (registry.claim.fault !== undefined) throw error;
+            });
           return new ClientDirectory(new RedisClientStore(client, { ...view, current }), keyring);
         },
         inject: [Redis, RegistryView, Keyring],

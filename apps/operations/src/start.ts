@@ -7,6 +7,7 @@ import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
 import { watchClock } from '@relay/metrics';
 import { redisFault, redisReady, StoreClock } from '@relay/redis';
+import { RegistryView } from '@relay/registry';
 import type { OperationsConfig } from '@relay/settings';
 import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -39,7 +40,9 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
 
   let phase: string | undefined = 'starting';
   const [redis, publisher, health] = [app.get(Redis), app.get(Publisher), app.get(Health)];
+  const registry = app.get(RegistryView);
   health.ready('operations', () => phase);
+  health.ready('registry', () => registry.claim.fault);
   health.ready('redis', () => redisFault(redis));
   health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
   registerMetrics(app, config);

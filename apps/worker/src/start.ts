@@ -57,8 +57,9 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const [shards, queueShards] = [app.get(Shards), app.get<Shards>(QUEUE_SHARDS)];
   health.ready('redis', () => redisFault(...shards.connections, ...queueShards.connections));
   health.ready('log', () => reader.fault);
-  health.ready('registry', () => app.get(RegistryView).fault);
-  const keys = new KeyCheck(redis, app.get(RegistryView).of('key'), app.get(Keyring), log);
+  const registry = app.get(RegistryView);
+  health.ready('registry', () => registry.claim.fault ?? registry.fault);
+  const keys = new KeyCheck(redis, registry.of('key'), app.get(Keyring), log);
   health.ready('keys', () => keys.fault);
   health.ready('clock', () => clock.fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));

@@ -20,7 +20,7 @@ export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type
 export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
 export { rangesText, readRanges, readReplay } from './range-text.js';
 export { droppedKey, parkedKey, parkingKey, progressKey, recoveryKey, REPLAY_KEPT_S } from './progress-keys.js';
-export { assertNumberOfShards, saidShards } from './number-of-shards.adapter.js';
+export { assertNotResharding, assertNumberOfShards, RESHARDING, saidShards } from './number-of-shards.adapter.js';
 export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';
 export { isParked, parkedWebhooks, withShownStatus, type ShownStatus } from './shown-status.adapter.js';

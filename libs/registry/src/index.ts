@@ -3,10 +3,12 @@
 // order of the log, whichever process sends or applies them, and that nothing is read from a Redis that may lack some.
 // Leaves to the domains the meaning of a command (`identity` and `webhooks` bring their Lua), and to the apps the answer to a
 // caller.
+export { Deployment, deploymentName, deploymentText, ForeignRedis } from './deployment.js';
 export { KeyCheck, type KeyCommand } from './key-check.adapter.js';
 export { faultOfKeys } from './key-faults.js';
 export { keyKeys } from './key.script.js';
 export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
+export { RegistryClaim } from './registry-claim.adapter.js';
 export { RegistryCompaction, type Compaction } from './registry-compaction.adapter.js';
 export { RegistryView } from './registry-view.adapter.js';
 export { RegistryLog, type LoggedCommand } from './registry-log.port.js';

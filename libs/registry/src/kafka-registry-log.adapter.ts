@@ -18,13 +18,13 @@ export class KafkaRegistryLog extends RegistryLog {
 
   /**
    * @param admin reads the bounds of the log; one connection serves all, or every read of a partner could open one
-   * @param group prefix of the names of short-lived reading groups
+   * @param group that of the workers, and prefix of the names of short-lived reading groups
    */
   constructor(
     private readonly admin: KeptAdmin,
     private readonly publisher: Publisher,
     readonly name: string,
-    private readonly group: string,
+    readonly group: string,
     log: Log,
   ) {
     super();
@@ -33,6 +33,14 @@ export class KafkaRegistryLog extends RegistryLog {
 
   append(id: string, value: Buffer): Promise<number | undefined> {
     return this.publisher.publish({ topic: this.name, key: id, value, headers: HEADERS, partition: 0 });
+  }
+
+  cluster(): Promise<string | null> {
+    return this.#ask(async (admin) => {
+      // The types of kafkajs leave out that brokers may report none.
+      const { clusterId }: { clusterId: string | null } = await admin.describeCluster();
+      return clusterId === '' ? null : (clusterId ?? null);
+    });
   }
 
   bounds(): Promise<{ start: number; end: number }> {

@@ -2,8 +2,9 @@ import { REGISTRY_APPLIED, REGISTRY_REBUILDING, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Freeze } from './freeze-watch.js';
+import type { RegistryClaim } from './registry-claim.adapter.js';
 import type { LoggedCommand } from './registry-log.port.js';
-import { APPLY, LOG_NAME, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
+import { APPLY, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
 
 /** Limits of one call, which blocks Redis: the number of commands, and their bytes when there are several. */
 const SLICE = 100;
@@ -38,17 +39,14 @@ export class NotApplied extends Error {
 
 /** Applies commands of the log to Redis. */
 export class RegistryApplier {
-  constructor(private readonly redis: Redis) {}
+  constructor(
+    private readonly redis: Redis,
+    private readonly claim: Pick<RegistryClaim, 'text'>,
+  ) {}
 
   async position(): Promise<Position> {
     const [applied, rebuilding] = await this.redis.mget(REGISTRY_APPLIED, REGISTRY_REBUILDING);
     return { applied: Number(applied ?? -1), isEmptying: rebuilding?.startsWith('empty') ?? false };
-  }
-
-  /** The log whose view this Redis holds: another deployment may have claimed it first. */
-  async belongsTo(name: string): Promise<string> {
-    await this.redis.setnx(LOG_NAME, name);
-    return (await this.redis.get(LOG_NAME)) ?? name;
   }
 
   /** Makes Redis the view of a log without any command. */
@@ -68,7 +66,7 @@ export class RegistryApplier {
   async apply(first: number, commands: readonly LoggedCommand[], id = ''): Promise<Applied> {
     const args = commands.flatMap(({ offset, value }) => [offset, value]);
     const [applied, result, state] = Reply.parse(
-      await runScript(this.redis, APPLY, registryKeys, [id, first, ...args]),
+      await runScript(this.redis, APPLY, registryKeys, [id, first, this.claim.text, ...args]),
     );
     return { applied, result: result === '' ? undefined : result, state: STATES[state] ?? 'newer' };
   }
@@ -94,6 +92,7 @@ const REASONS: Readonly<Record<Exclude<Applied['state'], 'applied'>, (offset: nu
   emptying: () => 'the view in Redis is being rebuilt',
   broken: (offset) => `the snapshot that ends at ${offset} is not whole: Redis cannot be rebuilt from it`,
   unclean: (offset) => `the log begins with a snapshot at ${offset}, and Redis holds something else`,
+  unclaimed: () => 'this Redis is not claimed by this deployment any more',
 };
 
 function slicesOf(commands: readonly LoggedCommand[]): LoggedCommand[][] {

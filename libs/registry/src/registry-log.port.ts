@@ -6,8 +6,14 @@ export interface LoggedCommand {
 
 /** The log of all changes of clients and webhooks, in one order; a snapshot can replace older records. */
 export abstract class RegistryLog {
-  /** Name that distinguishes this log from that of another deployment: its topic. */
+  /** Its topic. */
   abstract readonly name: string;
+
+  /** The workers' consumer group. */
+  abstract readonly group: string;
+
+  /** Id of the Kafka cluster that has this log; null when its brokers report none. Rejects within 10 s. */
+  abstract cluster(): Promise<string | null>;
 
   /**
    * Resolves when every in-sync replica has the command. It may be stored twice, and after a rejection once.

@@ -5,6 +5,7 @@ import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import { FreezeWatch } from './freeze-watch.js';
 import { NotApplied, RegistryApplier } from './registry-applier.adapter.js';
+import { RegistryClaim } from './registry-claim.adapter.js';
 import { emptyForSnapshot } from './registry-rebuild.adapter.js';
 import { commandOf, isFrozen } from './registry-record.adapter.js';
 import { RegistryUnavailable } from './registry-unavailable.js';
@@ -40,8 +41,10 @@ export class RegistryView {
     private readonly redis: Redis,
     private readonly registryLog: RegistryLog,
     private readonly log: Log,
+    /** Whose state Redis holds. */
+    readonly claim = new RegistryClaim(redis, registryLog),
   ) {
-    this.#applier = new RegistryApplier(redis);
+    this.#applier = new RegistryApplier(redis, claim);
     const doubt = (): void => {
       this.#connections += 1;
       this.#isCurrent = false;
@@ -150,6 +153,7 @@ export class RegistryView {
   async #send(entity: Entity | 'snapshot', command: object, deadline: number): Promise<unknown> {
     if (this.redis.status !== 'ready') throw new RegistryUnavailable('Redis is away', false);
     if (this.#fault !== undefined) await this.catchUp();
+    await unlessAway(this.claim.made());
     if (this.#fault !== undefined) throw new RegistryUnavailable(this.#fault, false);
     const { id, value } = commandOf(entity, command);
     try {
@@ -185,9 +189,10 @@ export class RegistryView {
     const patience = Date.now() + PATIENCE_MS;
     while (Date.now() < deadline) {
       const commands = offset === undefined ? [] : [{ offset, value }];
-      const { applied, result } = await this.#applier.apply(offset ?? 0, commands, id);
+      const { applied, result, state } = await this.#applier.apply(offset ?? 0, commands, id);
       if (result !== undefined) return result;
-      if (offset !== undefined && applied >= offset) throw new Error(this.#behind(applied, offset));
+      if (state !== 'unclaimed' && offset !== undefined && applied >= offset)
+        throw new Error(this.#behind(applied, offset));
       // The senders of earlier commands are about to apply them, or have died.
       if (offset !== undefined && Date.now() < patience) await delay(STEP_MS);
       else await this.catchUp();
@@ -213,11 +218,7 @@ export class RegistryView {
 
   async #catchUp(): Promise<void> {
     const connections = this.#connections;
-    const topic = await this.#applier.belongsTo(this.registryLog.name);
-    if (topic !== this.registryLog.name)
-      throw new Error(
-        `this Redis belongs to another deployment, whose registry is the topic ${topic} and not ${this.registryLog.name}: each deployment needs a Redis of its own`,
-      );
+    await this.claim.compare();
     const { applied, isEmptying } = await this.#applier.position();
     const from = applied + 1;
     const { start, end } = await this.registryLog.bounds();

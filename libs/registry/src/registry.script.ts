@@ -11,8 +11,8 @@ import { snapshotLua } from './snapshot.script.js';
  */
 export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as const;
 
-/** Name of the log whose view this Redis holds; the first process sets it, once. */
-export const LOG_NAME = globalKey('registry', 'log');
+/** The deployment whose state this Redis holds. No key of the view: a rebuild leaves it. */
+export const CLAIM = globalKey('deployment');
 /** The snapshot under way, during which nothing else changes: its id, the offset of its beginning, the number of its next record. */
 export const SNAPSHOT = globalKey('registry', 'snapshot');
 /** The last completed snapshot. */
@@ -36,6 +36,7 @@ const OWN_KEYS = [
   SNAPSHOT,
   LAST_SNAPSHOT,
   globalKey('registry', 'snapshot', 'seen'),
+  CLAIM,
 ] as const;
 const domains = Object.entries(DOMAINS);
 
@@ -52,13 +53,13 @@ const domainsLua = domains.map(([entity, { keys, lua }]) => {
 });
 
 /** States in which the script ends, besides the offset. */
-export const STATES = ['applied', 'newer', 'emptying', 'broken', 'unclean'] as const;
+export const STATES = ['applied', 'newer', 'emptying', 'broken', 'unclean', 'unclaimed'] as const;
 
 /**
- * Applies commands in the order of the log. ARGV: id of the requested result or '', the first offset of the slice, then offset and
- * record of each command. Returns the applied offset, the requested result as JSON or '', and one of `STATES`: `newer`, at a record
+ * Applies commands in the order of the log. ARGV: id of the requested result or '', the first offset of the slice, the claim of the
+ * sender, then offset and record of each command. Returns the applied offset, the requested result as JSON or '', and one of `STATES`: `newer`, at a record
  * that only a newer relay can apply; `emptying`, the view is to be rebuilt; `broken`, the view is being filled and the snapshot is
- * not whole; `unclean`, the log begins with a snapshot and Redis is not empty.
+ * not whole; `unclean`, the log begins with a snapshot and Redis is not empty; `unclaimed`, Redis has another claim or none.
  *
  * Nothing is applied when commands before the slice are missing; applied commands are skipped. A command that is in the log twice is
  * applied once: its id finds its result. Every process skips a record that is no command. The offset is written first: a Redis that
@@ -68,7 +69,7 @@ export const STATES = ['applied', 'newer', 'emptying', 'broken', 'unclean'] as c
 export const APPLY = defineScript(
   'registry-apply',
   `
-local applied_key, results, order, rebuilding_key, snapshot_key, last_key, seen = unpack(KEYS, 1, ${OWN_KEYS.length})
+local applied_key, results, order, rebuilding_key, snapshot_key, last_key, seen, claim_key = unpack(KEYS, 1, ${OWN_KEYS.length})
 local domains, restored = {}, {}
 local function add(entity, apply, hooks)
   domains[entity] = apply
@@ -100,10 +101,12 @@ local applied = redis.call('GET', applied_key)
 local is_new = not applied
 applied = tonumber(applied or '-1')
 local state = 0
-if string.sub(rebuilding, 1, 5) == 'empty' then
+if redis.call('GET', claim_key) ~= ARGV[3] then
+  state = 5
+elseif string.sub(rebuilding, 1, 5) == 'empty' then
   state = 2
 elseif tonumber(ARGV[2]) <= applied + 1 then
-  for i = 3, #ARGV, 2 do
+  for i = 4, #ARGV, 2 do
     local offset = tonumber(ARGV[i])
     if offset > applied then
       local read, record = pcall(cjson.decode, ARGV[i + 1])

@@ -1,4 +1,4 @@
-import { LOG_NAME } from './registry.script.js';
+import { CLAIM } from './registry.script.js';
 import type { Redis } from 'ioredis';
 
 // For specs only: commands as the domains make them, without keys or chance, and what Redis holds after them.
@@ -41,7 +41,7 @@ export const aClient = (clientId: string, hash?: string): object => ({
  * seed decides.
  */
 export async function snapshot(redis: Redis): Promise<Record<string, unknown>> {
-  const names = (await redis.keys('*')).filter((name) => name !== LOG_NAME).toSorted();
+  const names = (await redis.keys('*')).filter((name) => name !== CLAIM).toSorted();
   return Object.fromEntries(await Promise.all(names.map(async (name) => [name, await valueOf(redis, name)] as const)));
 }
 

@@ -4,9 +4,15 @@ import { RegistryLog, type LoggedCommand } from '@relay/registry';
 export class MemoryRegistryLog extends RegistryLog {
   readonly commands: Buffer[] = [];
 
-  constructor(readonly name = 'registry') {
+  constructor(
+    readonly name = 'registry',
+    readonly group = 'workers',
+  ) {
     super();
   }
+
+  /** What its brokers report. */
+  clusterId: string | null = 'memory';
 
   /** While set, every call is refused with it. */
   failure: Error | undefined;
@@ -24,6 +30,11 @@ export class MemoryRegistryLog extends RegistryLog {
     const offset = this.commands.length - 1;
     if (this.storesTwice) this.commands.push(value);
     return this.hidesOffsets ? undefined : offset;
+  }
+
+  async cluster(): Promise<string | null> {
+    if (this.failure !== undefined) throw this.failure;
+    return this.clusterId;
   }
 
   async bounds(): Promise<{ start: number; end: number }> {

@@ -71,7 +71,7 @@ const OF_ONE_OF_SEVERAL: typeof OF_SHARD = [
 ];
 
 const GLOBAL =
-  /^(?:(?:shards|resharded|breakers|proven)$|(?:webhooks|notices|clients|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
+  /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
 const ORDER = /^parked:(.+\/.+)$/;
 
 /** What a key of a shard, or of the global slot, is. Undefined for one that this relay does not know. */

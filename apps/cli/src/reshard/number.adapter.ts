@@ -1,4 +1,5 @@
 import { globalKey } from '@relay/redis';
+import { RESHARDING } from '@relay/progress';
 import type { Redis } from 'ioredis';
 
 const SHARDS = globalKey('shards');
@@ -23,15 +24,31 @@ export async function storedNumbers(redis: Redis): Promise<{ current: number; be
   return { current: Number(current ?? 1), before: before == null ? undefined : Number(before) };
 }
 
-/** Changes the number, and the orders of replays with it, in one transaction. */
-export async function switchNumber(redis: Redis, from: number, to: number, orders: readonly NewOrder[]): Promise<void> {
+/**
+ * Changes the number, and the orders of replays with it, in one transaction.
+ * @param token of the mark under which the state was copied
+ * @throws Error when the mark is gone: a role may have started
+ */
+export async function switchNumber(
+  redis: Redis,
+  token: string,
+  [from, to]: readonly [number, number],
+  orders: readonly NewOrder[],
+): Promise<void> {
+  await redis.watch(RESHARDING);
+  if ((await redis.get(RESHARDING)) !== token) throw new Error(CUT_OFF);
   const change = redis.multi().set(SHARDS, to).set(RESHARDED, from);
   for (const { key, texts, hasEnded } of orders) {
     if (Object.keys(texts).length > 0) change.hset(globalKey('parked', key), texts);
     if (hasEnded) change.hset(globalKey('parked', key), 'endedAt', Date.now()).hdel(REPLAYS, key).srem(PAUSED, key);
   }
-  for (const [error] of (await change.exec()) ?? []) if (error !== null) throw error;
+  const done = await change.exec();
+  if (done === null) throw new Error(CUT_OFF);
+  for (const [error] of done) if (error !== null) throw error;
 }
+
+const CUT_OFF =
+  'This process stood still for so long that a role may have started meanwhile: nothing was changed. Stop all roles and run this again';
 
 /** The keys of the number before are deleted. */
 export const forgetBefore = async (redis: Redis): Promise<void> => void (await redis.del(RESHARDED));

@@ -9,6 +9,7 @@ import type { Move } from './move.js';
 import { newOrders } from './new-orders.js';
 import { forgetBefore, runningReplays, storedNumbers, switchNumber } from './number.adapter.js';
 import { readOrders } from './orders.adapter.js';
+import { ReshardMark } from './reshard-mark.adapter.js';
 import { Writes } from './writes.adapter.js';
 
 export interface ReshardParts extends CopyOptions {
@@ -38,7 +39,11 @@ export interface ReshardReport {
  * @returns undefined when it is this number already
  * @throws Error, with the old number unchanged, when a role runs, a shard was lost, a key is unknown, or a count differs
  */
-export async function reshard(parts: ReshardParts, wanted: number): Promise<ReshardReport | undefined> {
+export function reshard(parts: ReshardParts, wanted: number): Promise<ReshardReport | undefined> {
+  return ReshardMark.during(parts.redis, parts.note, (mark) => change(parts, wanted, mark));
+}
+
+async function change(parts: ReshardParts, wanted: number, mark: ReshardMark): Promise<ReshardReport | undefined> {
   const { redis, note } = parts;
   const { current, before } = await storedNumbers(redis);
   if (before !== undefined) {
@@ -64,7 +69,8 @@ export async function reshard(parts: ReshardParts, wanted: number): Promise<Resh
   await parts.assertStopped(from);
   if ((await sequenceOf(from, inventory)) !== sequence)
     throw new Error('A worker ran meanwhile: nothing was changed. Stop all roles and run this again');
-  await switchNumber(redis, current, wanted, newOrders(move, orders, divisions, await runningReplays(redis)));
+  const ordered = newOrders(move, orders, divisions, await runningReplays(redis));
+  await mark.still((token) => switchNumber(redis, token, [current, wanted], ordered));
   note(`The state is in ${wanted} shards: deleting the old keys`);
   return { from: current, to: wanted, before: expected, after, deleted: await deleteOld(parts, current) };
 }

@@ -2,10 +2,12 @@ import { Module } from '@nestjs/common';
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
+import { RegistryView } from '@relay/registry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
+import { RegistryModule } from '../registry/registry.module.js';
 import { FATAL, QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { ConsumerWatch } from './consumer-watch.js';
@@ -20,12 +22,12 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
 
 /** Reads the log: which partitions are this worker's, from where, and whether reading pauses. */
 @Module({
-  imports: [MetricsModule],
+  imports: [MetricsModule, RegistryModule],
   providers: [
     {
       provide: PartitionProgress,
       useFactory: progressOf,
-      inject: [Redis, Shards, QUEUE_SHARDS, WORKER_CONFIG],
+      inject: [RegistryView, Redis, Shards, QUEUE_SHARDS, WORKER_CONFIG],
     },
     {
       provide: READING_LOAD,
@@ -74,11 +76,21 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
 })
 export class LogModule {}
 
-function progressOf(redis: Redis, shards: Shards, queueShards: Shards, config: WorkerConfig): PartitionProgress {
+function progressOf(
+  { claim }: RegistryView,
+  redis: Redis,
+  shards: Shards,
+  queueShards: Shards,
+  config: WorkerConfig,
+): PartitionProgress {
   const servers = shards.all.map(
     (shard, number) => new OneServer(shard.redis, (queueShards.all[number] ?? shard).redis),
   );
-  const agreed = async (number: number): Promise<void> => servers[number]?.agreed();
+  const agreed = async (number: number): Promise<void> => {
+    // Offsets of another cluster say nothing about this log.
+    await claim.made();
+    await servers[number]?.agreed();
+  };
   const [only, ...others] = shards.all;
   return only !== undefined && others.length === 0
     ? new RedisPartitionProgress(only, config.DEDUPE_WINDOW, () => agreed(0))
