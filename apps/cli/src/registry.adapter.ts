@@ -1,7 +1,7 @@
 import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
-import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
+import { KafkaRegistryLog, RegistryClaim, RegistryView, type RegistryLog } from '@relay/registry';
 import type { Shards } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
@@ -24,23 +24,38 @@ export interface Stores {
 
 /** Runs `work` once Redis has caught up with the registry. @throws Away, RegistryUnavailable */
 export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
+  const log = logOf((_event, message) => shell.note(`warning: ${message}`));
   return withRedis(shell, (redis, shards) =>
-    withKafka(shell, async (kafka, settings) => {
-      const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
-      const admin = new KeptAdmin(kafka);
-      try {
-        const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
-        const log = logOf((_event, message) => shell.note(`warning: ${message}`));
-        const registryLog = new KafkaRegistryLog(admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP, log);
+    withKafka(shell, (kafka, settings) =>
+      withRegistryLog({ kafka, settings, log }, async (registryLog, publisher) => {
         const registry = new RegistryView(redis, registryLog, log);
         await registry.current();
-        return await work({ redis, shards, kafka, publisher, registry, registryLog, settings });
-      } finally {
-        await Promise.all([publisher.close(), admin.close()]);
-      }
-    }),
+        return work({ redis, shards, kafka, publisher, registry, registryLog, settings });
+      }),
+    ),
   );
 }
+
+/** Runs `work` with the log of the registry, whatever Redis holds. */
+export async function withRegistryLog<T>(
+  { kafka, settings, log }: Pick<Stores, 'kafka' | 'settings'> & { readonly log: Log },
+  work: (registryLog: RegistryLog, publisher: Publisher) => Promise<T>,
+): Promise<T> {
+  const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
+  const admin = new KeptAdmin(kafka);
+  try {
+    const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
+    return await work(new KafkaRegistryLog(admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP, log), publisher);
+  } finally {
+    await Promise.all([publisher.close(), admin.close()]);
+  }
+}
+
+/** @throws ForeignRedis when Redis holds the state of another deployment */
+export const assertClaimed = (redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<void> =>
+  withRegistryLog({ kafka, settings, log: logOf(nothing) }, (registryLog) =>
+    new RegistryClaim(redis, registryLog).made(),
+  );
 
 const nothing = (): void => undefined;
 

@@ -36,6 +36,7 @@ export const OPERATIONS_EVENTS = [
   'client.disabled',
   'client.enabled',
   'portal.opened',
+  'deployment.moved',
 ] as const;
 export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
 

@@ -19,7 +19,15 @@ export { ParkedRanges } from './parked-ranges.js';
 export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
 export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
 export { rangesText, readRanges, readReplay } from './range-text.js';
-export { droppedKey, parkedKey, parkingKey, progressKey, recoveryKey, REPLAY_KEPT_S } from './progress-keys.js';
+export {
+  droppedKey,
+  parkedKey,
+  parkingKey,
+  partialKey,
+  progressKey,
+  recoveryKey,
+  REPLAY_KEPT_S,
+} from './progress-keys.js';
 export { assertNotResharding, assertNumberOfShards, RESHARDING, saidShards } from './number-of-shards.adapter.js';
 export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 export { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
 import { readState } from './registry-state.adapter.js';
 import type { RegistryView } from './registry-view.adapter.js';
-import { LAST_SNAPSHOT } from './registry.script.js';
+import { LAST_SNAPSHOT, SNAPSHOT } from './registry.script.js';
 import { snapshotCommandOf, type SnapshotCommand } from './snapshot-record.js';
 
 /** Number of records in one append: about 1 MiB. */
@@ -167,6 +167,12 @@ export class RegistryCompaction {
       },
     );
     return { kind: 'refused', reason };
+  }
+
+  /** Gives up a snapshot under way whose process is known to have ended. */
+  async giveUpOther(): Promise<void> {
+    const snapshot = await this.redis.hget(SNAPSHOT, 'id');
+    if (snapshot !== null) await this.registry.order({ kind: 'abort', snapshot });
   }
 
   /** Best effort: the next process that meets the snapshot gives it up. */

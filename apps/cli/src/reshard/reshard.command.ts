@@ -4,6 +4,7 @@ import { InvalidArgumentError, type Command } from 'commander';
 import type { Redis } from 'ioredis';
 import { withKafka, withRedis } from '../connections.adapter.js';
 import { documented } from '../documented.js';
+import { assertClaimed } from '../registry.adapter.js';
 import { settingsOf } from '../settings.js';
 import { answer, type Shell } from '../shell.js';
 import { table } from '../table.js';
@@ -30,8 +31,9 @@ export function defineReshard(command: Command, shell: Shell): void {
 function change(shell: Shell, wanted: number, isQuiet: boolean): Promise<ReshardReport | undefined> {
   const { HISTORY_WINDOW: historyWindowMs } = settingsOf(shell, historyEnv);
   const work = (redis: Redis): Promise<ReshardReport | undefined> =>
-    withKafka(shell, (kafka, settings) =>
-      withLayouts(shell, redis, (shardsOf) =>
+    withKafka(shell, async (kafka, settings) => {
+      await assertClaimed(redis, kafka, settings);
+      return withLayouts(shell, redis, (shardsOf) =>
         reshard(
           {
             redis,
@@ -44,8 +46,8 @@ function change(shell: Shell, wanted: number, isQuiet: boolean): Promise<Reshard
           },
           wanted,
         ),
-      ),
-    );
+      );
+    });
   return withRedis(shell, work, 'any number of shards');
 }
 

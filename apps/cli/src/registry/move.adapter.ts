@@ -1,0 +1,125 @@
+import { Audit } from '@relay/audit';
+import { droppedKey, parkedKey, parkingKey, partialKey, progressKey, readRangeKey } from '@relay/progress';
+import type { Shards } from '@relay/redis';
+import {
+  beginMove,
+  deploymentName,
+  deploymentText,
+  endMove,
+  RegistryClaim,
+  RegistryCompaction,
+  RegistryView,
+  type Deployment,
+} from '@relay/registry';
+import { Replays } from '@relay/replays';
+import type { Log } from '@relay/telemetry';
+import { inventoryOf, partitionsOf } from '../reshard/inventory.adapter.js';
+import type { Stores } from '../registry.adapter.js';
+
+export interface MoveParts extends Omit<Stores, 'registry'> {
+  readonly log: Log;
+  /** @throws Error when a role runs */
+  assertStopped(): Promise<void>;
+}
+
+export interface MoveReport {
+  readonly from: Deployment;
+  readonly to: Deployment;
+  /** Clients, webhooks and what belongs to them, as records of a snapshot in the registry of the other cluster. */
+  readonly records: number;
+  /** Webhooks and replays of which deliveries waited in the log of the former cluster. */
+  readonly leftBehind: number;
+}
+
+/**
+ * Moves a deployment to the cluster, topics and group of the settings. Registrations, jobs and dead letters stay in Redis; the
+ * registry of the other cluster gets a snapshot. What refers to the former log goes: workers begin at the start of the new one.
+ * May be killed at any moment: the claim says so, no role starts, and the next run goes on.
+ * @param from id of the cluster that Redis is claimed for; `none` for one without
+ * @returns undefined when Redis is claimed for it already
+ */
+export async function moveDeployment(parts: MoveParts, from: string, leave: boolean): Promise<MoveReport | undefined> {
+  const { redis, registryLog, publisher, settings } = parts;
+  const claim = new RegistryClaim(redis, registryLog);
+  const [to, held] = await Promise.all([claim.own(), heldBy(claim)]);
+  if (deploymentText(held) === deploymentText(to)) return undefined;
+  const moving = { ...to, moving: true } as const;
+  const isBegun = deploymentText(held) === deploymentText(moving);
+  if (!isBegun) assertFrom(held, from);
+  await parts.assertStopped();
+  const isOtherLog = held.cluster !== to.cluster || held.topic !== to.topic;
+  const leftBehind = isOtherLog ? await waitingIn(parts.shards) : 0;
+  if (leftBehind > 0 && !leave && !isBegun)
+    throw new Error(
+      `Deliveries of ${leftBehind} webhooks and replays wait in the log of ${deploymentName(held)}: nothing was moved. Let its workers deliver them first, or give them up with --leave-behind`,
+    );
+  const { start, end } = await registryLog.bounds();
+  if (isOtherLog && start < end && !isBegun)
+    throw new Error(
+      `The topic ${to.topic} of this cluster has records already: nothing was moved. If it is a copy of the former one, start with an empty Redis and run \`relay recover\``,
+    );
+  // An audit of a move that is cut off stands twice.
+  const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
+  await audit.report({ event: 'deployment.moved', operator: 'relay registry move', from: held, to, leftBehind });
+  if (!isOtherLog && !isBegun) {
+    await endMove(redis, held, to);
+    return { from: held, to, records: 0, leftBehind };
+  }
+  if (!isBegun) await beginMove(redis, held, to, end);
+  await forgetLog(parts.shards);
+  const records = await writeRegistry(parts);
+  await endMove(redis, moving, to);
+  return { from: held, to, records, leftBehind };
+}
+
+async function heldBy(claim: RegistryClaim): Promise<Deployment> {
+  const held = await claim.held();
+  if (held !== undefined) return held;
+  throw new Error('No deployment has claimed this Redis: start the roles, there is nothing to move');
+}
+
+function assertFrom(held: Deployment, from: string): void {
+  if ((held.cluster ?? 'none') !== from || held.moving === true)
+    throw new Error(
+      `Redis is claimed by ${deploymentName(held)}${held.moving === true ? ', to which a move has begun' : ''}, not by the cluster ${from}: nothing was moved`,
+    );
+}
+
+/** The webhooks and replays of which records of the log wait. */
+async function waitingIn(shards: Shards): Promise<number> {
+  const waiting = new Set<string>();
+  const inventory = await inventoryOf(shards);
+  if (inventory.isRecovering) throw new Error('A recovery has not ended: run `relay recover` to its end first');
+  for (const at of partitionsOf(inventory))
+    for (const shard of shards.all)
+      for (const key of await shard.redis.hkeys(parkingKey(shard, at))) waiting.add(readRangeKey(key).webhookId);
+  return waiting.size;
+}
+
+const OF_PARTITION = [progressKey, partialKey, parkingKey, droppedKey] as const;
+
+/** Deletes what names places in the former log, and ends the replays of them. */
+async function forgetLog(shards: Shards): Promise<void> {
+  const replays = new Replays(shards.global, shards);
+  for (const id of await replays.idsUnderWay()) await replays.cancel(id, Date.now());
+  const partitions = partitionsOf(await inventoryOf(shards));
+  for (const shard of shards.all) {
+    const parked = await shard.redis.smembers(parkedKey(shard));
+    const keys = partitions.flatMap((at) => OF_PARTITION.map((keyOf) => keyOf(shard, at)));
+    const all = [...keys, ...parked.map((id) => parkedKey(shard, id)), parkedKey(shard)];
+    await Promise.all(all.map((key) => shard.redis.unlink(key)));
+  }
+}
+
+/** Writes a snapshot of what is registered; a snapshot that an earlier run began is given up. */
+async function writeRegistry({ redis, registryLog, log }: MoveParts): Promise<number> {
+  const claim = new RegistryClaim(redis, registryLog, true);
+  const registry = new RegistryView(redis, registryLog, log, claim);
+  await registry.current();
+  const compaction = new RegistryCompaction(redis, registryLog, registry, log);
+  await compaction.giveUpOther();
+  const outcome = await compaction.compact();
+  if (outcome.kind === 'compacted') return outcome.records;
+  const why = outcome.kind === 'refused' ? `it ${outcome.reason}` : 'another process ended it';
+  throw new Error(`The snapshot of the registry was not completed (${why}): run this again`);
+}
