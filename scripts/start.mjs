@@ -1,4 +1,5 @@
 // npm start: from a fresh clone to a running relay in development settings; Ctrl-C ends all that it started and keeps the data.
+// Arguments are those of `relay registry move`, for a Redis that is kept beside a new Kafka.
 import { join } from 'node:path';
 import { once } from 'node:events';
 import { apps, build } from './lib/build.mjs';
@@ -46,6 +47,8 @@ async function start(signal) {
     const env = { SEARCH_INDEX: join(home, 'search.sqlite'), PORTAL_LINK_TTL: '1h', ...stack.values, ...process.env };
     const relay = (...args) => run(node24, [appMain('cli'), ...args], { env, signal, capture: true });
     await relay('topics', 'create');
+    const move = process.argv.slice(2);
+    if (move.length > 0) console.log((await relay('registry', 'move', ...move)).trim());
 
     const receiver = await startReceiver(receiverPort, (line) => print('receiver', line));
     ends.push(() => receiver.close());
@@ -88,6 +91,11 @@ function ready(roles, signal) {
           signal: AbortSignal.timeout(2000),
         }).catch(() => undefined);
         said = answer ? `${answer.status} ${await answer.text()}` : 'no answer';
+        const [, cluster] = /registry move --from-cluster ([\w.-]+)/.exec(said) ?? [];
+        if (cluster)
+          throw new Fault(
+            `Redis was kept from another Kafka cluster than the one that runs here. To use it with this one:\n  npm start -- --from-cluster ${cluster}`,
+          );
         return answer?.status === 200;
       };
       if (!(await until(isReady, READY_MS, signal)))

@@ -35,7 +35,7 @@ const delivered = (): string[] => first.receiver.delivered('/hook');
 async function refused(role: Role, env: Settings, why: readonly string[]): Promise<void> {
   const app = await App.launch(role, env);
   try {
-    const texts = async (): Promise<string[]> => [...app.log, JSON.stringify(await app.health())];
+    const texts = async (): Promise<string[]> => [...app.log, JSON.stringify((await app.health()) ?? {})];
     const isReady = async (): Promise<boolean> => (await app.health())?.status === 'ok';
     const says = async (): Promise<boolean> => (await texts()).some((text) => why.every((part) => text.includes(part)));
     await until(
@@ -58,7 +58,10 @@ async function standsBeside(other: Settings, why: readonly string[]): Promise<vo
   first.receiver.plan('/hook', { status: 503 });
   const before = delivered().length;
   const owed = new Set((await postMany(source!, OWED, TYPE)).keys());
-  await until('deliveries wait in the log', () => first.stack.isParked(webhook));
+  await until('deliveries wait in the log', () => first.stack.isParked(webhook), {
+    withinMs: 180_000,
+    seen: () => first.worker.log.slice(-5),
+  });
   const held = await first.stack.redis.get('{relay:0}:deployment');
   for (const role of ['worker', 'ingress', 'operations'] as const) await refused(role, other, why);
   const cli = new CommandLine(other);
@@ -113,6 +116,7 @@ it('keeps it while another of the same brokers and topics has another consumer g
 }, 400_000);
 
 it('moves to new brokers by one command, with its registrations and jobs, and tells who did', async () => {
+  await until('nothing waits in the log', async () => !(await first.stack.isParked(webhook)), { withinMs: 60_000 });
   const from = await cluster();
   const env = { ...first.stack.env, KAFKA_TOPIC_PREFIX: 'moved.', KAFKA_BROKERS: `127.0.0.1:${there?.port('kafka')}` };
   const cli = new CommandLine(env);

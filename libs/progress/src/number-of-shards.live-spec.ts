@@ -1,6 +1,6 @@
 import { onlyShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { assertNumberOfShards } from './number-of-shards.adapter.js';
+import { assertNumberOfShards, RESHARDING } from './number-of-shards.adapter.js';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
 const { redis } = await redisOfSpec();
@@ -27,6 +27,13 @@ describe('the number of shards', () => {
     const progress = new RedisPartitionProgress(shard, 60_000);
     await progress.own({ topic: 'tax_return.filed', partition: 0 }, 'a', { take: true });
     await expect(assert(3)).rejects.toThrow('set REDIS_SHARDS=1');
+    await assert(1);
+  });
+
+  it('lets no role start while it is being changed', async () => {
+    await redis.set(RESHARDING, 'a', 'PX', 60_000);
+    await expect(assert(1)).rejects.toThrow('A `relay reshard` is changing the number of shards');
+    await redis.del(RESHARDING);
     await assert(1);
   });
 

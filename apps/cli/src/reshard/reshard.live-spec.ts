@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { RedisPartitionProgress } from '@relay/progress';
+import { assertNumberOfShards, RESHARDING, RedisPartitionProgress } from '@relay/progress';
 import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { kindOf } from './key-kinds.js';
@@ -152,6 +152,25 @@ it('changes nothing while a role runs, when it comes meanwhile, or when a copy i
   );
   expect(await redis.exists('{relay:0}:shards')).toBe(0);
   expect(await state.read(shardsOn(redis, 1))).toEqual(before);
+});
+
+it('lets no role start while it runs, and changes nothing once its mark is gone', async () => {
+  await new SpecState().fill(shardsOn(redis, 1));
+  let starting: Promise<string> = Promise.resolve('');
+  const starts = (text: string): void => {
+    if (!text.startsWith('history')) return;
+    starting = assertNumberOfShards(redis, 1, []).then(
+      () => 'started',
+      (error: Error) => error.message,
+    );
+  };
+  await reshard(partsOf({ note: starts }), 2);
+  expect(await starting).toContain('`relay reshard` is changing the number of shards');
+  await assertNumberOfShards(redis, 2, []);
+
+  const stoodStill = (text: string): void => void (text.startsWith('history') && redis.del(RESHARDING));
+  await expect(reshard(partsOf({ note: stoodStill }), 3)).rejects.toThrow('stood still');
+  await assertNumberOfShards(redis, 2, []);
 });
 
 it('gives a webhook what it waits for where the old shards differ, and nothing that it got', async () => {
