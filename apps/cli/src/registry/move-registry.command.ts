@@ -27,7 +27,13 @@ export function defineMoveRegistry(group: Command, shell: Shell): void {
           withRegistryLog({ kafka, settings, log }, (registryLog, publisher) =>
             moveDeployment(
               {
-                ...{ redis, shards, kafka, publisher, registryLog, settings, log },
+                redis,
+                shards,
+                kafka,
+                publisher,
+                registryLog,
+                settings,
+                log,
                 assertStopped: () => assertStopped(shards, kafka, settings),
               },
               options.fromCluster,
