@@ -24,29 +24,22 @@ export interface Stores {
 
 /** Runs `work` once Redis has caught up with the registry. @throws Away, RegistryUnavailable */
 export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
+  const log = logOf((_event, message) => shell.note(`warning: ${message}`));
   return withRedis(shell, (redis, shards) =>
-    withKafka(shell, (kafka, settings) => {
-      const log = logOf((_event, message) => shell.note(`warning: ${message}`));
-      return withRegistryLog(
-        kafka,
-        settings,
-        async (registryLog, publisher) => {
-          const registry = new RegistryView(redis, registryLog, log);
-          await registry.current();
-          return work({ redis, shards, kafka, publisher, registry, registryLog, settings });
-        },
-        log,
-      );
-    }),
+    withKafka(shell, (kafka, settings) =>
+      withRegistryLog({ kafka, settings, log }, async (registryLog, publisher) => {
+        const registry = new RegistryView(redis, registryLog, log);
+        await registry.current();
+        return work({ redis, shards, kafka, publisher, registry, registryLog, settings });
+      }),
+    ),
   );
 }
 
 /** Runs `work` with the log of the registry, whatever Redis holds. */
 export async function withRegistryLog<T>(
-  kafka: Kafka,
-  settings: KafkaConfig,
+  { kafka, settings, log }: Pick<Stores, 'kafka' | 'settings'> & { readonly log: Log },
   work: (registryLog: RegistryLog, publisher: Publisher) => Promise<T>,
-  log: Log = logOf(nothing),
 ): Promise<T> {
   const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
   const admin = new KeptAdmin(kafka);
@@ -60,7 +53,9 @@ export async function withRegistryLog<T>(
 
 /** @throws ForeignRedis when Redis holds the state of another deployment */
 export const assertClaimed = (redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<void> =>
-  withRegistryLog(kafka, settings, (registryLog) => new RegistryClaim(redis, registryLog).made());
+  withRegistryLog({ kafka, settings, log: logOf(nothing) }, (registryLog) =>
+    new RegistryClaim(redis, registryLog).made(),
+  );
 
 const nothing = (): void => undefined;
 

@@ -24,7 +24,7 @@ export function defineMoveRegistry(group: Command, shell: Shell): void {
       const log = logOf((_event, message) => shell.note(`warning: ${message}`));
       const report = await withRedis(shell, (redis, shards) =>
         withKafka(shell, (kafka, settings) =>
-          withRegistryLog(kafka, settings, (registryLog, publisher) =>
+          withRegistryLog({ kafka, settings, log }, (registryLog, publisher) =>
             moveDeployment(
               {
                 redis,
