@@ -3,12 +3,15 @@ import { text } from 'node:stream/consumers';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
 
-// `relay … | head` closes the pipe early, and a disk may be full. A command then cleans up, as on Ctrl-C, and its exit code says so.
+// `relay … | head` closes the pipe early, which is no fault; a full disk is one. A command then cleans up, as on Ctrl-C.
 let isHeard = true;
-let leave = (): void => process.exit(1);
+let unheardCode: 0 | 1 = 0;
+let leave = (): void => process.exit(unheardCode);
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-  if (isHeard && code !== 'EPIPE')
+  if (isHeard && code !== 'EPIPE') {
+    unheardCode = 1;
     process.stderr.write(`error: standard output failed, so the answer is lost: ${message}\n`);
+  }
   isHeard = false;
   leave();
 });
@@ -41,4 +44,4 @@ const code = await runProgram(process.argv.slice(2), shell);
 // Every command closes its connections; a driver that still waits for a broker must not keep the process alive.
 // The error of an earlier write comes a turn later.
 if (isHeard) process.stdout.write('', () => setImmediate(() => process.exit(code)));
-else process.exit(1);
+else process.exit(code || unheardCode);
