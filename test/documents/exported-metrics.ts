@@ -1,5 +1,6 @@
 import { Test } from '@nestjs/testing';
 import { parseEnv } from '@relay/config';
+import { registerClock } from '@relay/metrics';
 import { OperationsEnv, WorkerEnv } from '@relay/settings';
 import { aSigningKeyText } from '@relay/testing';
 import { Registry } from 'prom-client';
@@ -43,6 +44,7 @@ export async function exportedMetrics(redisUrl: string): Promise<Exported[]> {
   registerOperations(operationsApp, operations);
   const found = new Map<string, Exported>();
   for (const [role, app] of Object.entries({ ingress: ingressApp, worker: workerApp, operations: operationsApp })) {
+    registerClock(app.get<Registry>(Registry), { hostAheadMs: 0 });
     for (const metric of app.get<Registry>(Registry).getMetricsAsArray()) {
       const { name, help, type, labelNames } = metric as unknown as Record<string, string> & { labelNames: string[] };
       const roles = [...(found.get(name ?? '')?.roles ?? []), role];

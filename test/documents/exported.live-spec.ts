@@ -77,6 +77,7 @@ describe('the metrics', () => {
   it('say in their help when every replica tells the same', () => {
     const ofOneProcess = new Set([
       'relay_build_info',
+      'relay_clock_ahead_seconds',
       'relay_cluster_ok',
       'relay_http_buffered_bytes',
       'relay_http_connections',

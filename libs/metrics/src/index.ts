@@ -1,7 +1,7 @@
 // Owns the gauges of the stores: queues, consumer lag, memory, shards, registrations, replays, keys and the clock.
 // Guarantees that a value is read when it is scraped or left out, never old, and that no label carries an id.
 // Leaves to the worker which stores are read, and to `telemetry` what a process says of itself.
-export { watchClock } from './clock-watch.js';
+export { registerClock, watchClock } from './clock-watch.js';
 export { registerKeyAges } from './key-ages.adapter.js';
 export {
   fullestMemory,
