@@ -210,7 +210,8 @@ describe('RedisWebhookStore', () => {
   it('leaves only the list of deletions for readers when all webhooks are deleted', async () => {
     for (const n of [1, 2, 3]) await register('p1', { endPointUrl: `https://e${n}.example`, jwt: 'j' });
     for (const id of await idsOf('p1')) await store.delete('p1', 'task.created', id);
-    const left = (await redis.keys('*')).filter((name) => name === VERSION || !name.includes(':registry:'));
+    const isOthers = (name: string): boolean => name.includes(':registry:') || name.endsWith(':deployment');
+    const left = (await redis.keys('*')).filter((name) => name === VERSION || !isOthers(name));
     expect(left.toSorted()).toEqual([VERSION, `${WEBHOOKS}:deleted`]);
     expect(await version()).toBe(6);
   });
