@@ -13,9 +13,9 @@ import type { Trial } from '../engine/trial.js';
 const MIB = 2 ** 20;
 const FULL_MS = 15_000;
 /** Of data that Redis has beside the relay's: a rewrite of its file needs as much once more. */
-const BALLAST_MIB = 24;
-/** Enough for what is written in the run, and less than a rewrite needs. */
-const FREED_MIB = 16;
+const BALLAST_MIB = 64;
+/** Enough for what a slow machine writes in the run, and less than a rewrite needs. */
+const FREED_MIB = 48;
 /** Redis may end once more: the relay has its file rewritten when writes have gone well for minutes, and not again. */
 const REWRITES = 1;
 
