@@ -9,17 +9,32 @@ const HOUR_MS = 3_600_000;
 /** Fewer failures than open a breaker. */
 const ENVELOPES = 8;
 
+/** What the test has started, the latest last. */
+const started: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of started.splice(0).toReversed()) await end();
+});
+
+async function startRelay(...args: Parameters<typeof Relay.start>): Promise<Relay> {
+  const relay = await Relay.start(...args);
+  started.push(() => relay.close());
+  return relay;
+}
+
+async function startApp(role: 'ingress' | 'worker', { stack }: Relay): Promise<App> {
+  const app = await App.start(role, stack.env);
+  started.push(() => app.stop());
+  return app;
+}
+
 /** A relay of which one process has a host of its own. */
 async function withClock(role: 'ingress' | 'worker', settings: Record<string, string>) {
   const clock = new HostClock();
+  started.push(async () => clock.remove());
   const starts = role === 'worker' ? ([clock.start] as const) : ([undefined, clock.start] as const);
-  const relay = await Relay.start(settings, undefined, ...starts);
+  const relay = await startRelay(settings, undefined, ...starts);
   const [partner, source] = [await relay.partner(), await relay.source()];
-  const close = async (): Promise<void> => {
-    await relay.close();
-    clock.remove();
-  };
-  return { clock, relay, partner, source, close };
+  return { clock, relay, partner, source };
 }
 
 const aheadOf = async (app: App): Promise<number> =>
@@ -35,7 +50,7 @@ async function dueTimes({ stack }: Relay): Promise<number[]> {
 
 describe.each([25, 97, -97])('a worker whose clock goes %i h ahead, beside one whose clock is right', (hours) => {
   it('puts nothing off, gives nothing up, ends, and takes no work until its clock is right again', async () => {
-    const { clock, relay, partner, source, close } = await withClock('worker', { RETRY_SCHEDULE: '10s,1s' });
+    const { clock, relay, partner, source } = await withClock('worker', { RETRY_SCHEDULE: '10s,1s' });
     const { receiver, worker } = relay;
     await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/tasks'), apiKey: 'key' });
     // The first 2xx makes the origin one that gets as many attempts as it can take.
@@ -58,7 +73,7 @@ describe.each([25, 97, -97])('a worker whose clock goes %i h ahead, beside one w
     });
     expect(Math.max(...due) - Date.now()).toBeLessThan(13_000);
     expect(Math.min(...due) - Date.now()).toBeGreaterThan(0);
-    const other = await App.start('worker', relay.stack.env);
+    await startApp('worker', relay);
     const delivered = (): number => new Set(receiver.delivered('/tasks')).size;
     await until('all are delivered', () => delivered() === ENVELOPES + 1, { seen: delivered });
     expect(await relay.stack.relay('dead-letters', 'list')).toEqual([]);
@@ -75,19 +90,17 @@ describe.each([25, 97, -97])('a worker whose clock goes %i h ahead, beside one w
     clock.set(0);
     await worker.ready();
     expect(worker.log.join('\n')).toContain('"event":"clock.right"');
-    await other.stop();
-    await close();
   });
 });
 
 describe.each([25, -97])('an ingress whose clock is %i h ahead', (hours) => {
   it('issues and takes tokens as others do, accepts by the right time, and makes a delivery due when that is asked', async () => {
-    const { clock, relay, partner, source, close } = await withClock('ingress', { RETRY_SCHEDULE: '2h' });
+    const { clock, relay, partner, source } = await withClock('ingress', { RETRY_SCHEDULE: '2h' });
     clock.set(hours);
     await relay.ingress.stop();
     relay.ingress.start();
     await relay.ingress.ready();
-    const other = await App.start('ingress', relay.stack.env);
+    const other = await startApp('ingress', relay);
     for (const [from, to] of [
       [relay.ingress, other],
       [other, relay.ingress],
@@ -108,13 +121,11 @@ describe.each([25, -97])('an ingress whose clock is %i h ahead', (hours) => {
     expect(Math.abs(Date.parse(String((await story())['acceptedAt'])) - Date.now())).toBeLessThan(60_000);
     expect((await partner.request('POST', `/deliveries/${envelope.id}/retry`)).status).toBe(202);
     await until('it is delivered', () => relay.receiver.delivered('/tasks').length === 1, { seen: story });
-    await other.stop();
-    await close();
   });
 });
 
 it('a delivery that a wrong clock put off for 30 h is made due', async () => {
-  const relay = await Relay.start({ RETRY_SCHEDULE: '2h' });
+  const relay = await startRelay({ RETRY_SCHEDULE: '2h' });
   const [partner, source] = [await relay.partner(), await relay.source()];
   relay.receiver.plan('/tasks', { status: 500 }, { status: 204 });
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/tasks'), apiKey: 'key' });
@@ -128,5 +139,4 @@ it('a delivery that a wrong clock put off for 30 h is made due', async () => {
   relay.worker.start();
   await until('it is delivered', () => relay.receiver.delivered('/tasks').length === 1);
   expect(relay.worker.log.join('\n')).toContain('"event":"queue.misdated"');
-  await relay.close();
 });

@@ -110,10 +110,8 @@ describe('a delete', () => {
     await source.post(anEnvelope({ id, type: eventType }));
     await until('the first attempt has failed', () => relay.receiver.at('/deleted').length === 1);
     expect(await partner.request('DELETE', '/webhooks', { eventType })).toMatchObject({ status: 200 });
-    await until('it is shown as cancelled', async () => {
-      const story = (await relay.stack.relay('deliveries', 'get', id)) as { deliveries: { state: string }[] };
-      return story.deliveries[0]?.state === 'cancelled';
-    });
+    const seen = async () => (await relay.stack.relay('deliveries', 'get', id)) as { deliveries: { state: string }[] };
+    await until('it is shown as cancelled', async () => (await seen()).deliveries[0]?.state === 'cancelled', { seen });
     expect(relay.receiver.at('/deleted')).toHaveLength(1);
     expect(await relay.stack.relay('dead-letters', 'list')).toEqual([]);
   });

@@ -5,8 +5,11 @@ import { until } from '../support/until.js';
 
 const type = 'plan.updated';
 
+let relay: Relay;
+afterEach(() => relay?.close());
+
 it('goes on with the first partition of a registry that was given others, also after a restart, and says so', async () => {
-  const relay = await Relay.start();
+  relay = await Relay.start();
   const { admin } = relay.stack;
   const { name: topic } = relay.stack.topic('relay.registry');
   const [source, partner] = await Promise.all([relay.source(), relay.partner()]);
@@ -38,5 +41,4 @@ it('goes on with the first partition of a registry that was given others, also a
   expect(findings).toContainEqual(
     expect.objectContaining({ check: 'topics', state: 'warning', text: expect.stringContaining(topic) }),
   );
-  await relay.close();
 });
