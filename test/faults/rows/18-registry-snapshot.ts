@@ -1,6 +1,5 @@
 import { statSync, truncateSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../../support/until.js';
 import type { Fault } from '../engine/fault.js';
 import type { Trial } from '../engine/trial.js';
 
@@ -11,20 +10,25 @@ const SNAPSHOT_WITHIN_MS = 90_000;
 /** Often enough that a snapshot is due, rarely enough that the append-only file stays small. */
 const CHANGE_EVERY_MS = 20;
 
-/** Changes of one webhook, so that a snapshot is due. */
+/** Changes a webhook, so that a snapshot is due, and looks beside that without a pause: a snapshot takes some milliseconds. */
 async function changeUntil(trial: Trial, isDone: () => Promise<boolean>): Promise<void> {
   const [webhook] = (await trial.partner.request('GET', '/webhooks')).json;
-  await until(
-    'a snapshot is made',
-    async () => {
+  const over = new AbortController();
+  const change = async (): Promise<void> => {
+    for (; !over.signal.aborted; await delay(CHANGE_EVERY_MS))
       await trial.partner.request('PATCH', `/webhooks/${String(webhook?.['id'])}`, {
         endPointName: String(performance.now()),
       });
-      await delay(CHANGE_EVERY_MS);
-      return isDone();
-    },
-    { withinMs: SNAPSHOT_WITHIN_MS },
-  );
+  };
+  const changed = change();
+  try {
+    const deadline = performance.now() + SNAPSHOT_WITHIN_MS;
+    while (!(await isDone()))
+      if (performance.now() > deadline) throw new Error(`no snapshot was made in ${SNAPSHOT_WITHIN_MS} ms`);
+  } finally {
+    over.abort();
+    await changed;
+  }
 }
 
 export const faults: readonly Fault[] = [
