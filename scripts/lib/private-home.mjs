@@ -1,5 +1,5 @@
 // A home for one run of one command, with its own Kafka and Redis; nothing of it stays.
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { node24, root } from './paths.mjs';
 import { isAlive, run } from './process.mjs';
@@ -27,5 +27,13 @@ export async function discard(folder) {
     await down(home, { deleteData: true });
     if (existsSync(join(home, 'cluster.json'))) await run(node24, [clusterScript, 'down', home], { capture: true });
   }
+  for (const place of mountsBelow(folder)) await run('umount', ['--lazy', place], { capture: true });
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** Small disks of a fault suite that was killed. */
+function mountsBelow(folder) {
+  if (!existsSync('/proc/mounts')) return [];
+  const mounts = [...readFileSync('/proc/mounts', 'utf8').matchAll(/^\S+ (\S+) /gm)].map(([, place]) => place);
+  return mounts.filter((place) => place.startsWith(`${folder}/`));
 }
