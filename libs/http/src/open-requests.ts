@@ -4,6 +4,12 @@ import type { Socket } from 'node:net';
 /** Hardly a client sends a second request before the first is answered (RFC 9112 section 9.3.2); none of ours does. */
 const MOST = 8;
 
+interface Open {
+  /** Called once those before it are answered. */
+  readonly begin: () => void;
+  readonly isWhole: () => boolean;
+}
+
 type Handle = (request: IncomingMessage, response: ServerResponse) => void;
 
 /**
@@ -12,7 +18,9 @@ type Handle = (request: IncomingMessage, response: ServerResponse) => void;
  * connection has one request handled at a time, so that it waits for itself and not everybody else for it.
  */
 export class OpenRequests {
-  readonly #open = new WeakMap<Socket, (() => void)[]>();
+  readonly #open = new WeakMap<Socket, Open[]>();
+  /** Connections with bytes that are no request. */
+  readonly #ended = new WeakSet<Socket>();
 
   constructor(private readonly handle: Handle) {}
 
@@ -26,12 +34,25 @@ export class OpenRequests {
       socket.destroy();
       return;
     }
-    open.push(() => this.handle(request, response));
+    open.push({ begin: () => this.handle(request, response), isWhole: () => request.complete });
     response.on('close', () => {
       open.shift();
-      if (!socket.destroyed) open[0]?.();
+      if (!socket.destroyed) open[0]?.begin();
     });
-    if (open.length === 1) open[0]?.();
+    if (open.length === 1) open[0]?.begin();
+  }
+
+  /**
+   * Calls back once the requests before bytes that are no HTTP are answered (RFC 9112 section 9.3.2), and never again for this
+   * connection. A request whose body ends in such bytes gets no answer of its own.
+   */
+  end(socket: Socket, then: () => void): void {
+    if (this.#ended.has(socket)) return;
+    this.#ended.add(socket);
+    const open = this.#open.get(socket) ?? [];
+    if (open.at(-1)?.isWhole() === false) open.pop();
+    if (open.length === 0) then();
+    else open.push({ begin: then, isWhole: () => true });
   }
 }
 

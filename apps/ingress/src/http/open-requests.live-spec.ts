@@ -53,6 +53,21 @@ describe('requests that a connection sends before the first is answered', () => 
     expect(answers.match(/HTTP\/1\.1 /g)?.length ?? 0).toBeLessThanOrEqual(8);
   });
 
+  const head = (more = ''): string => `GET /things HTTP/1.1\r\nhost: relay\r\n${more}\r\n`;
+  const cut = `POST /things HTTP/1.1\r\nhost: relay\r\ntransfer-encoding: chunked\r\n\r\nno size\r\n`;
+  it.each([
+    ['bytes that are no HTTP', head() + head() + '\u0000\u0001 no HTTP\r\n\r\n', ['200', '200', '400']],
+    ['a request whose body is no HTTP', head() + cut, ['200', '400']],
+    ['a request behind one that ends the connection', head('connection: close\r\n') + head(), ['200']],
+    ['bytes behind one that ends the connection', head('connection: close\r\n') + '\u0000\u0001', ['200']],
+    ['bytes alone', '\u0000\u0001\r\n\r\n', ['400']],
+  ])('are answered before %s', async (_name, sent, statuses) => {
+    begun = 0;
+    const answers = await spec.raw(sent);
+    expect([...answers.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(statuses);
+    expect(begun).toBe(statuses.filter((status) => status === '200').length);
+  });
+
   it('count only until they are answered', async () => {
     for (let n = 0; n < 30; n += 1) expect((await fetch(`${spec.url}/things`)).status).toBe(200);
   });
