@@ -64,8 +64,10 @@ describe('an envelope', () => {
     );
   });
 
-  it('for a partner that does not exist goes to nobody', async () => {
-    expect(await receivers(free, 'nobody')).toEqual([]);
+  it('for a partner that does not exist is refused, and accepted once the partner is named right', async () => {
+    const envelope = anEnvelope({ type: 'task.updated' });
+    expect(await free.post(envelope, { 'relay-partner': 'nobody' })).toMatchObject({ status: 400 });
+    expect(await free.post(envelope, { 'relay-partner': idsOf('core').join() })).toMatchObject({ status: 202 });
   });
 
   it('of a bound source goes to its partners only', async () => {

@@ -7,11 +7,12 @@ import { until } from '../support/until.js';
 const PATHS = ['/one', '/two'] as const;
 
 let relay: Relay;
+let partner: Client;
 let source: Client;
 let other: App;
 beforeAll(async () => {
   relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
-  const partner = await relay.partner();
+  partner = await relay.partner();
   [source, other] = await Promise.all([relay.source(), App.start('ingress', relay.stack.env)]);
   for (const path of PATHS)
     await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url(path), apiKey: 'key' });
@@ -89,9 +90,9 @@ describe('an envelope that comes again', () => {
   });
 
   it.each([
-    ['another payload', { n: 2 }, {}],
-    ['a number written otherwise', '1.00', {}],
-    ['another audience', { n: 1 }, { 'relay-partner': 'somebody' }],
+    ['another payload', { n: 2 }, () => ({})],
+    ['a number written otherwise', '1.00', () => ({})],
+    ['another audience', { n: 1 }, () => ({ 'relay-partner': partner.clientId })],
   ])('with %s is refused with 409, and the first one is delivered', async (_, change, headers) => {
     const { id } = aPlan({});
     const text = (payload: unknown) =>
@@ -99,7 +100,7 @@ describe('an envelope that comes again', () => {
     const first = typeof change === 'string' ? text('1.0') : text({ n: 1 });
     const before = await topic().count();
     expect(await source.post(first)).toMatchObject({ status: 202 });
-    const answer = await source.post(text(change), headers);
+    const answer = await source.post(text(change), headers());
     expect([answer.status, answer.headers.get('content-type')]).toEqual([
       409,
       expect.stringContaining('application/problem+json'),

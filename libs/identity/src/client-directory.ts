@@ -74,6 +74,17 @@ export class ClientDirectory {
     return client?.disabled === false ? client : undefined;
   }
 
+  /** Whether there is such a partner, also a disabled one. While the store is away nobody is said to be missing. */
+  async isPartner(clientId: string): Promise<boolean> {
+    try {
+      // Clients are never deleted: one that was seen is there.
+      const client = this.#seen.get(clientId)?.client ?? (await this.#read(clientId, undefined));
+      return client?.kind === 'partner';
+    } catch {
+      return true;
+    }
+  }
+
   /**
    * The client of a token, if it is enabled and the secret behind the token is still valid.
    * @throws ProblemError `unavailable`

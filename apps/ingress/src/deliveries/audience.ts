@@ -1,3 +1,4 @@
+import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 
 /** Form of the client ids that the relay issues. */
@@ -23,6 +24,21 @@ export function audienceOf(header: string | undefined, bound: readonly string[],
     throw refused('The header relay-partner names a partner that this source is not bound to.');
   }
   return named;
+}
+
+/**
+ * Refuses an audience that nobody will ever be: answered 202, the id would be taken, and the corrected repeat a conflict. While Redis
+ * is away the partners are not known, and the envelope is accepted.
+ * @throws ProblemError 400 `invalid-request`
+ */
+export async function assertPartners(
+  audience: readonly string[],
+  clients: Pick<ClientDirectory, 'isPartner'>,
+): Promise<void> {
+  const known = await Promise.all(audience.map((id) => clients.isPartner(id)));
+  const missing = audience.filter((_, index) => known[index] === false);
+  if (missing.length > 0)
+    throw refused(`The header relay-partner names no partner of this relay: ${missing.join(', ')}.`);
 }
 
 const refused = (detail: string): ProblemError => new ProblemError('invalid-request', detail);

@@ -110,7 +110,7 @@ describe('POST /deliveries', () => {
   });
 
   it.each([
-    ['an unbound', false, () => 'p1, p0', () => 'p0,p1'],
+    ['an unbound', false, () => partners.toReversed().join(', '), () => partners.join(',')],
     ['a bound', true, () => undefined, () => partners.join(',')],
     ['a bound', true, () => partners[1], () => partners[1]],
     ['an unbound', false, () => undefined, () => undefined],
@@ -121,6 +121,26 @@ describe('POST /deliveries', () => {
     expect(await post('/deliveries', anEnvelope(id), headers)).toMatchObject({ status: 202 });
     expect(stored(id)[0]?.headers['relay-partner']).toBe(audience());
   });
+
+  it.each(['', '/batch'])(
+    'refuses an audience that does not exist, and accepts the corrected repeat: %s',
+    async (path) => {
+      const disabled = await spec.clients.createPartner('disabled');
+      await spec.clients.disable(disabled.clientId);
+      const { clientId: ofSource } = await spec.clients.createSource('no partner');
+      const id = randomUUID();
+      const send = (named: string): Promise<Answer> =>
+        post(`/deliveries${path}`, path === '' ? anEnvelope(id) : `[${anEnvelope(id)}]`, { 'relay-partner': named });
+      for (const named of ['partner_nobody', `${partners[0]},partner_nobody`, ofSource, 'operators'])
+        expect(await send(named)).toMatchObject({
+          status: 400,
+          json: { detail: expect.stringContaining(named.split(',').at(-1) ?? '') },
+        });
+      expect(stored(id)).toEqual([]);
+      expect((await send(disabled.clientId)).status).toBe(path === '' ? 202 : 200);
+      expect(stored(id)).toHaveLength(1);
+    },
+  );
 
   it('refuses a partner outside the binding of the source', async () => {
     const headers = { 'x-api-key': boundKey, 'relay-partner': `${partners[0]},partner_3` };
@@ -264,7 +284,11 @@ describe('a CloudEvent', () => {
 
 it('accepts while Redis is away, from a source seen before', async () => {
   await spec.redis.stop();
-  expect(await post('/deliveries', anEnvelope())).toMatchObject({ status: 202, json: { status: 'accepted' } });
+  for (const named of [undefined, partners[0], 'partner_that_nobody_can_look_up'])
+    expect(await post('/deliveries', anEnvelope(), named ? { 'relay-partner': named } : {})).toMatchObject({
+      status: 202,
+      json: { status: 'accepted' },
+    });
 });
 
 describe('the log line of what Kafka did not acknowledge', () => {

@@ -1,14 +1,23 @@
 import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
 import { continueTrace, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope } from '@relay/events';
+import { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { Access, callerOf, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerOf,
+  IgnoresUnknown,
+  mediaTypeOf,
+  requestFacts,
+  TakesBody,
+  type FastifyRequest,
+} from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { Acceptance, type Sender } from './acceptance.js';
-import { audienceOf } from './audience.js';
+import { assertPartners, audienceOf } from './audience.js';
 import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
 import { sendBatch, sendEnvelope } from './deliveries.openapi.js';
 import { inTurns } from './in-turns.js';
@@ -33,10 +42,12 @@ export class DeliveriesController {
     private readonly acceptance: Acceptance,
     private readonly metrics: IngressMetrics,
     private readonly log: ThrottledLog,
+    private readonly clients: ClientDirectory,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
   @Post()
+  @IgnoresUnknown()
   @Operation(sendEnvelope)
   @HttpCode(202)
   @TakesBody({
@@ -45,7 +56,7 @@ export class DeliveriesController {
     jsonBeside: 'ce-specversion', // CloudEvents SDKs leave the content type out in binary mode
   })
   async one(@Req() request: FastifyRequest): Promise<Receipt> {
-    const { audience, sender } = this.#originOf(request);
+    const { audience, sender } = await this.#originOf(request);
     const envelope = this.#read(request, audience);
     const { id, type } = envelope;
     request.envelopeId = id;
@@ -64,11 +75,12 @@ export class DeliveriesController {
   }
 
   @Post('batch')
+  @IgnoresUnknown()
   @Operation(sendBatch)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', NDJSON, CLOUD_EVENTS], maxBytes: MAX_BATCH_BYTES })
   async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
-    const { audience, sender } = this.#originOf(request);
+    const { audience, sender } = await this.#originOf(request);
     const type = mediaTypeOf(request.headers);
     const parts = splitBatch(request.rawBody, type === NDJSON);
     const readOne = type === CLOUD_EVENTS ? readCloudEvent : readEnvelope;
@@ -90,9 +102,12 @@ export class DeliveriesController {
     return answer;
   }
 
-  #originOf(request: FastifyRequest): { audience: string[]; sender: Sender } {
+  async #originOf(request: FastifyRequest): Promise<{ audience: string[]; sender: Sender }> {
     const caller = callerOf(request);
-    const audience = audienceOf(headerOf(request, 'relay-partner'), caller.audience, this.config.REQUIRE_AUDIENCE);
+    const header = headerOf(request, 'relay-partner');
+    const audience = audienceOf(header, caller.audience, this.config.REQUIRE_AUDIENCE);
+    // A source is bound to partners that exist.
+    if (header !== undefined) await assertPartners(audience, this.clients);
     const traceparent = continueTrace(headerOf(request, 'traceparent'));
     // A log line about the request names the trace that its envelopes get.
     request.raw.headers['traceparent'] = traceparent;
