@@ -3,6 +3,7 @@ import { ShardHistory } from '@relay/history';
 import { onlyShard, oneShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { HistoryModule } from './history/history.module.js';
+import { PortalModule } from './portal/portal.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { routesOf } from '@relay/openapi';
@@ -17,7 +18,7 @@ let session: string;
 let replay: string;
 const envelope = randomUUID();
 beforeAll(async () => {
-  relay = await startWebhooks({}, [SessionsModule, ReplaysModule, HistoryModule]);
+  relay = await startWebhooks({}, [SessionsModule, ReplaysModule, HistoryModule, PortalModule]);
   [owner, other] = [await relay.aPartner('owner'), await relay.aPartner('other')];
   const { token } = owner;
   webhook = idIn(await relay.ask('POST', '/webhooks', { token, body: registration }), 'id');
@@ -114,6 +115,40 @@ describe.each(operations.filter(({ text }) => NAMING[text?.id ?? ''] !== 'nothin
       expect(json).toMatchObject({ state: 'running', matched: 9 });
       const read = await relay.ask('GET', `/webhooks/${webhook}/deliveries`, { token: owner.token });
       expect(read.json).toMatchObject({ deliveries: [{ envelopeId: envelope, status: 'delivered' }] });
+    });
+  },
+);
+
+/** They say more than the relay reads, by contract: registrations, OAuth, CloudEvents. */
+const LENIENT = new Set([
+  'registerWebhook',
+  'testDraft',
+  'updateWebhook',
+  'deleteWebhook',
+  'createSession',
+  'endSession',
+]);
+describe.each(operations.filter(({ method, text }) => method !== 'GET' && !LENIENT.has(text?.id ?? '')))(
+  'an order, $method $path,',
+  ({ method, path, text }) => {
+    const id = text?.id ?? '';
+    const ids = { webhook: () => webhook, session: () => session, replay: () => replay, envelope: () => envelope };
+    const named = NAMING[id] ?? 'nothing';
+    const send = (query: string, unknown: object, headers = {}): Promise<Answer> => {
+      const to = path.replace(/:\w+/, named === 'nothing' ? '' : ids[named]()) + query;
+      return relay.ask(method, to, { token: owner.token, body: { ...BODIES[id], ...unknown }, headers });
+    };
+
+    it('is not obeyed with a parameter or a member that it does not know, or for a version that there is not', async () => {
+      const before = [await relay.stored(), relay.spec.told().length];
+      for (const [answer, status] of [
+        [await send('?dryRun=true', {}), 400],
+        [await send('', { dryrun: true }), 400],
+        [await send('', {}, { 'if-match': '"999999"' }), 412],
+      ] as const)
+        expect([answer.status, answer.text]).toEqual([status, expect.any(String)]);
+      expect((await send('', { dryrun: true })).json).toMatchObject({ errors: [{ pointer: '/dryrun' }] });
+      expect([await relay.stored(), relay.spec.told().length]).toEqual(before);
     });
   },
 );

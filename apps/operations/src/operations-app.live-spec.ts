@@ -140,6 +140,26 @@ describe('the operations app', () => {
     expect(await answer.json()).toMatchObject({ detail: expect.stringContaining(fault) });
   });
 
+  it('obeys no order with a parameter or a member that it does not know, or for a version that there is not', async () => {
+    const changing = routesOf(app).filter(
+      ([method, path]) => !['GET', 'HEAD'].includes(method) && !path.startsWith('/board'),
+    );
+    expect(changing.length).toBeGreaterThan(15);
+    for (const [method, path] of changing) {
+      const parameter = await call(method, `${path}?dryRun=true`);
+      const member = await call(method, path, {
+        dryrun: true,
+        clientId: 'c',
+        clientSecret: 's',
+        kind: 'partner',
+        name: 'n',
+      });
+      const version = await call(method, path, undefined, { 'if-match': '"1"' });
+      expect([method, path, parameter.status, member.status, version.status]).toEqual([method, path, 400, 400, 412]);
+      expect(await member.text()).toContain('"/dryrun"');
+    }
+  });
+
   it('lists replays with how far they are, and ends one after that is told', async () => {
     const of = { webhookId: randomUUID(), partnerId: 'p', eventType: 'task.created', status: 'all' as const };
     const ordered = { ...of, since: 5_000, until: undefined };

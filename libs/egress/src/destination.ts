@@ -21,6 +21,8 @@ const LOCAL_NAME =
  */
 export function checkDestination(text: string, policy: EgressPolicy): DestinationCheck {
   if (text.length > MAX_LENGTH) return tooLong;
+  // The parser drops or encodes them: the endpoint would be called otherwise than it is shown.
+  if (/\p{Cc}/u.test(text)) return refused('The URL must not contain control characters.');
   const url = URL.parse(text);
   if (url === null) return refused('The URL must be absolute and valid, such as https://example.com/webhooks.');
   if (url.href.length > MAX_LENGTH) return tooLong;

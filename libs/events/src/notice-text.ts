@@ -13,7 +13,7 @@ const TEXTS: { readonly [T in NoticeType]: (facts: NoticeFacts<T>) => string } =
   'webhook.failing': ({ failingSince, percent }) =>
     `Every attempt has failed since ${failingSince}. Five days of nothing but failures disable the webhook, and ${percent} % of them are over: repair the endpoint.`,
   'webhook.disabled': ({ reason }) =>
-    `The webhook is disabled: ${REASONS[reason] ?? reason}. Its deliveries wait, at most 7 days, until it is enabled or updated.`,
+    `The webhook is disabled: ${REASONS[reason] ?? reason}. Its deliveries wait, at most 7 days, until it is enabled.`,
   'webhook.enabled': ({ disabledReason }) =>
     `The webhook is active again. It was disabled: ${REASONS[disabledReason] ?? disabledReason}. Deliveries that wait follow.`,
   'webhook.parked': ({ waiting }) =>

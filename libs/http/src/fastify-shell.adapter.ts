@@ -12,6 +12,7 @@ import { holdAnswer } from './held-answer.js';
 import { KnownRoutes } from './known-routes.js';
 import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
 import type { Answer, RequestContext } from './problem.filter.js';
+import { refuseUnknown } from './refused-order.js';
 import { RequestTurns } from './request-turns.js';
 import { endAtTinyPieces } from './tiny-pieces.js';
 import { answerUnread } from './unread-request.js';
@@ -61,10 +62,14 @@ export function fastifyShell(
         .writeHead(status, { ...security, ...headers, 'x-request-id': request.id, 'content-length': body.length })
         .end(body);
     },
-    clientErrorHandler: (error, socket) => {
-      if (socket.writable && error.code !== 'ECONNRESET')
-        socket.write(answerUnread(error.code, config.PUBLIC_URL, randomUUID()));
-      socket.destroy();
+    clientErrorHandler: ({ code }, socket) => {
+      if (code === 'ECONNRESET') return void socket.destroy();
+      requests.end(socket, () => {
+        // RFC 9112 section 9.6: what follows the last request of a connection is not read.
+        if (socket.writable && code !== 'HPE_CLOSED_CONNECTION')
+          socket.write(answerUnread(code, config.PUBLIC_URL, randomUUID()));
+        socket.destroy();
+      });
     },
     // A closing server still answers requests on open connections, with `connection: close`.
     return503OnClosing: false,
@@ -149,6 +154,10 @@ export function fastifyShell(
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
     if (expectsContinue(request.headers)) reply.raw.writeContinue();
     return done();
+  });
+  fastify.addHook('preHandler', (request, _reply, done) => {
+    refuseUnknown(request);
+    done();
   });
   // Node leaves a connection open whose answer ends after close() began, until it has been idle for keepAliveTimeout.
   let isClosing = false;

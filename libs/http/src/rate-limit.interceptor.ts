@@ -1,12 +1,13 @@
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
-import type { Observable } from 'rxjs';
+import { Observable } from 'rxjs';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 import { PartnerQuota } from './partner-quota.adapter.js';
-import { rateLimitHeaders, spentHeaders } from './rate-limit.js';
+import { answering } from './present-reply.js';
+import { spentHeaders, tellQuota } from './rate-limit.js';
 
 /**
- * Limits the requests of one partner to this process and reports the rest of the quota in every answer. It runs after
+ * Limits the requests of one partner to this process and reports the rest of the quota in every answer, which is `presentReply` from then on. It runs after
  * the guards, so the caller is known. Sources have no limit: they get 503 when the log cannot keep up. The interceptor
  * is not global, since it would cost each envelope a tenth of its time in the ingress; the controllers of partners name
  * it.
@@ -26,7 +27,8 @@ export class RateLimitInterceptor implements NestInterceptor {
       throw new ProblemError('too-many-requests', 'You have used up your requests for now.', {
         headers: spentHeaders(quota, resetS),
       });
-    void http.getResponse<FastifyReply>().headers(rateLimitHeaders(quota, remainingPoints, resetS));
-    return next.handle();
+    const reply = http.getResponse<FastifyReply>();
+    tellQuota(reply, quota, remainingPoints, resetS);
+    return new Observable((subscriber) => answering(reply, () => next.handle().subscribe(subscriber)));
   }
 }

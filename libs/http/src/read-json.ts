@@ -28,9 +28,13 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infe
 
 // zod calls this only where the schema has no text of its own.
 const expectation = (issue: z.core.$ZodRawIssue): string | undefined =>
-  issue.code === 'invalid_type' && issue.input === undefined ? 'is required' : undefined;
+  issue.code === 'unrecognized_keys'
+    ? 'is not known here'
+    : issue.code === 'invalid_type' && issue.input === undefined
+      ? 'is required'
+      : undefined;
 
 const faultsOf = (issue: z.core.$ZodIssue): MemberFault[] =>
   issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ pointer: jsonPointer([...issue.path, key]), detail: 'is not known here' }))
+    ? issue.keys.map((key) => ({ pointer: jsonPointer([...issue.path, key]), detail: issue.message }))
     : [{ pointer: jsonPointer(issue.path), detail: issue.message }];

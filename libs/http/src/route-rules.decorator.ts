@@ -19,6 +19,12 @@ export interface RouteRules {
   readonly body?: BodyRule;
   /** The handler waits for somebody else's server and does nothing meanwhile. */
   readonly waits?: boolean;
+  /** Parameters that the operation does not know are ignored, and so are members of a body that no schema of the handler reads. */
+  readonly ignoresUnknown?: boolean;
+  /** The handler reads the body by a schema. */
+  readonly readsBody?: boolean;
+  /** The handler obeys `If-Match`. */
+  readonly hasVersions?: boolean;
 }
 
 declare module 'fastify' {
@@ -37,8 +43,15 @@ export function addRules(handler: object, rules: RouteRules): void {
   RouteConfig(all)(handler as () => unknown);
 }
 
-/** For a route whose handler waits for somebody else's server: it takes no place of its caller. */
-export const Waits =
+const rule =
+  (rules: RouteRules) =>
   (): MethodDecorator =>
   (_controller, _name, { value: handler }) =>
-    addRules(handler as object, { waits: true });
+    addRules(handler as object, rules);
+
+/** For a route whose clients may send more than it knows. Others refuse that: see `refuseUnknown`. */
+export const IgnoresUnknown = rule({ ignoresUnknown: true });
+/** For a route whose handler obeys `If-Match`. */
+export const HasVersions = rule({ hasVersions: true });
+/** For a route whose handler waits for somebody else's server: it takes no place of its caller. */
+export const Waits = rule({ waits: true });

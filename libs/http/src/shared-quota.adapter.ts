@@ -4,7 +4,7 @@ import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import type { FastifyReply } from './fastify-request.js';
-import { rateLimitHeaders, spentHeaders, type Quota } from './rate-limit.js';
+import { spentHeaders, tellQuota, type Quota } from './rate-limit.js';
 
 /** The rest of a key’s quota. */
 export interface Allowance {
@@ -56,11 +56,7 @@ export class SharedQuota {
   async admit(key: string, reply: FastifyReply, detail: string, points = 1): Promise<void> {
     const { isSpent, remaining, resetS } = await this.consume(key, points);
     if (isSpent) throw new ProblemError('too-many-requests', detail, { headers: spentHeaders(this.quota, resetS) });
-    // Both fields are lists (RFC 9651): the partner's general quota stands beside this one.
-    for (const [name, value] of Object.entries(rateLimitHeaders(this.quota, remaining, resetS))) {
-      const before = reply.getHeader(name);
-      void reply.header(name, before === undefined ? value : `${String(before)}, ${value}`);
-    }
+    tellQuota(reply, this.quota, remaining, resetS);
   }
 
   #allowanceOf({ remainingPoints, msBeforeNext }: RateLimiterRes, isSpent: boolean): Allowance {

@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { z } from 'zod';
 import type { FastifyRequest } from './fastify-request.js';
 import { readJson, validate } from './read-json.js';
+import { addRules } from './route-rules.decorator.js';
 
 /**
  * Reads the JSON body of the request.
@@ -14,8 +15,13 @@ export type Body<T> = () => T;
  * spent quota are reported before faults of the body.
  * @param presence `optional`: a request without a body counts as one with an empty object
  */
-export const StrictBody = (schema: z.ZodType, presence: 'required' | 'optional' = 'required'): ParameterDecorator =>
-  createParamDecorator((_data: unknown, context: ExecutionContext): Body<unknown> => {
+export const StrictBody = (schema: z.ZodType, presence: 'required' | 'optional' = 'required'): ParameterDecorator => {
+  const read = createParamDecorator((_data: unknown, context: ExecutionContext): Body<unknown> => {
     const { rawBody } = context.switchToHttp().getRequest<FastifyRequest>();
     return () => validate(schema, presence === 'optional' && rawBody === undefined ? {} : readJson(rawBody));
   })();
+  return (controller, name, index) => {
+    if (name !== undefined) addRules((controller as Record<string | symbol, object>)[name] ?? {}, { readsBody: true });
+    read(controller, name, index);
+  };
+};

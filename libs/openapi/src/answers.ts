@@ -70,11 +70,12 @@ export function answersOf(route: Route, text: OperationText, book: SchemaBook): 
   return Object.fromEntries([[String(route.status), success], ...errors, ...oauth]);
 }
 
-function problemsOf({ access, mediaTypes, path }: Route, text: OperationText): ProblemCode[] {
+function problemsOf({ access, hasVersions, mediaTypes, path }: Route, text: OperationText): ProblemCode[] {
   const isForm = !mediaTypes.some((type) => type.includes('json'));
   return [
     ...ANYWHERE,
     ...(path.includes(':') ? WITH_PARAMETERS : []),
+    ...(hasVersions ? (['precondition-failed'] as const) : []),
     ...(text.body === undefined ? [] : isForm ? (['payload-too-large'] as const) : WITH_BODY),
     ...(access === 'public' ? [] : access === 'client' ? CLIENT : GUARDED),
     ...(text.problems ?? []),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { ApiParts } from './api-parts.js';
 import type { OperationText } from './operation.decorator.js';
 import { answersOf, sharedAnswers, sharedHeaders } from './answers.js';
@@ -12,6 +13,13 @@ export interface ApiFacts {
   readonly version: string;
 }
 
+const IF_MATCH = z.object({
+  'if-match': z
+    .string()
+    .regex(/^(?:\*|"\d{1,15}")$/)
+    .optional()
+    .describe('The `ETag` that was read: the request is obeyed only while it is current.'),
+});
 const PLACE = '#/components/schemas/';
 
 /**
@@ -49,7 +57,7 @@ function operationOf(route: Route, { tags }: ApiParts, book: SchemaBook): Schema
   const { text } = route;
   if (text === undefined) throw new Error(`${route.method} ${route.path} has no @Operation`);
   if (!tags.some(({ name }) => name === text.tag)) throw new Error(`${text.id} has an unknown tag, ${text.tag}`);
-  const parameters = parametersOf(text, book);
+  const parameters = parametersOf(route.hasVersions ? { ...text, headers: IF_MATCH } : text, book);
   return {
     operationId: text.id,
     tags: [text.tag],

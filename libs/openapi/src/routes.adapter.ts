@@ -16,6 +16,8 @@ export interface Route {
   /** What a portal token must permit; undefined where none is taken. */
   readonly portal: PortalRule | undefined;
   readonly mediaTypes: readonly string[];
+  /** Whether it obeys `If-Match`. */
+  readonly hasVersions: boolean;
   /** Undefined for an undocumented route. */
   readonly text: OperationText | undefined;
 }
@@ -35,7 +37,7 @@ function routesOfController(controller: Type): Route[] {
 }
 
 function routeOf(controller: Type, handler: Handler, method: RequestMethod): Route {
-  const { access = { kind: 'public' }, body, portal } = rulesOf(handler);
+  const { access = { kind: 'public' }, body, portal, hasVersions = false } = rulesOf(handler);
   const parts = [metadata(PATH_METADATA, controller), metadata(PATH_METADATA, handler)] as string[];
   const usual = method === RequestMethod.POST ? 201 : 200;
   return {
@@ -49,6 +51,7 @@ function routeOf(controller: Type, handler: Handler, method: RequestMethod): Rou
     scopes: scopesOf(access),
     portal,
     mediaTypes: body?.types ?? DEFAULT_TYPES,
+    hasVersions,
     text: metadata(OPERATION, handler) as OperationText | undefined,
   };
 }

@@ -2,8 +2,9 @@ import { z } from 'zod';
 
 const moment = z.iso.datetime({ offset: true });
 
+/** Strict: an order that is written wrong would be another one. */
 export const ReplayRequest = z
-  .object({
+  .strictObject({
     since: moment.optional().describe('Envelopes accepted at this time or later; by default all in the log.'),
     until: moment.optional().describe('Envelopes accepted before this time; by default until now.'),
     status: z

@@ -21,6 +21,7 @@ export {
   type Listing,
   type Page,
   type RegisteredWebhook,
+  type Versions,
 } from './webhook-store.port.js';
 export { breakerKeysOf, type OpenedWebhook, type Webhook } from './webhook-view.js';
 export {
@@ -32,6 +33,7 @@ export {
   WebhookId,
   WebhookInput,
   WebhookPatch,
+  patchFaults,
   WebhookRecord,
   WebhookReference,
   WebhookUpdate,

@@ -43,6 +43,10 @@ const register = async (n: number, credential?: object): Promise<string> => {
   if (result.kind !== 'created') throw new Error(result.kind);
   return result.id;
 };
+const rotated = async (keyring: Keyring, id: string): Promise<string | undefined> => {
+  const result = await itemsWith(keyring).rotateSecret('p', id);
+  return result.kind === 'rotated' ? result.secret : undefined;
+};
 const resealAll = async (webhooks: RedisSealedWebhooks): Promise<Resealing[]> => {
   const became: Resealing[] = [];
   for await (const ids of webhooks.ids()) for (const id of ids) became.push(await webhooks.reseal(id));
@@ -97,7 +101,7 @@ describe('RedisSealedWebhooks', () => {
       const keyring = n % 2 === 0 ? before : both;
       await itemsWith(both).patch('p', id, { endPointName: `name ${n}` });
       await storeWith(keyring).update('p', { ...draft(n), apiKey: `fresh-${n}` }, id);
-      secrets.set(id, await itemsWith(both).rotateSecret('p', id));
+      secrets.set(id, await rotated(both, id));
     };
     const webhooks = sealedWith(both);
     await Promise.all(ids.flatMap((id, n) => [update(id, n), webhooks.reseal(id), webhooks.reseal(id)]));
@@ -177,7 +181,7 @@ describe('RedisSealedWebhooks', () => {
 
   it('finds a webhook whose key is lost repaired by one rotation of its secret and its credential sent again', async () => {
     const [replaced, patched] = [await register(0), await register(1)];
-    const secrets = await Promise.all([replaced, patched].map((id) => itemsWith(after).rotateSecret('p', id)));
+    const secrets = await Promise.all([replaced, patched].map((id) => rotated(after, id)));
     await storeWith(after).update('p', { ...draft(0), apiKey: 'again' }, replaced);
     await itemsWith(after).patch('p', patched, { apiKey: 'again' });
     for (const [n, id] of [replaced, patched].entries()) {

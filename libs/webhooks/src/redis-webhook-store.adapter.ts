@@ -7,10 +7,12 @@ import { credentialHashes, openSecret } from './sealing.js';
 import { detailsOf, recordOf, type StoredRecord, type StoredWebhook } from './stored-webhook.js';
 import { StoredWebhooks } from './stored-webhooks.adapter.js';
 import {
-  isSameEndpoint,
+  disabling,
+  enabling,
   patchChanges,
   registerCommand,
   rotation,
+  stateChanges,
   updateCommand,
   type PatchDraft,
   type Seal,
@@ -29,8 +31,10 @@ import {
   type Page,
   type RegisterResult,
   type RemoveResult,
+  type RotateResult,
   type UpdateResult,
   type Versioned,
+  type Versions,
 } from './webhook-store.port.js';
 import { openedOf, webhookOf, type Webhook } from './webhook-view.js';
 
@@ -69,79 +73,81 @@ export class RedisWebhookStore extends WebhookStore {
     return this.#commands.send(command, ['created', 'exists', 'limit', 'origin-limit']);
   }
 
-  async update(partnerId: string, draft: WebhookDraft, id?: string): Promise<UpdateResult> {
+  async update(partnerId: string, draft: WebhookDraft, id?: string, ifVersions?: Versions): Promise<UpdateResult> {
     const { eventType } = draft;
     await this.registry.current();
     for (;;) {
       // A credential is sealed for one id, so the only webhook is looked up first; the script checks that it still is.
       const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
-      if (target === undefined) return { kind: 'not-found' };
-      const place = { partnerId, id: target, only: id === undefined, ...this.#originLimit() };
-      const verified = await this.#verifiedVersion(target, draft);
-      const command = updateCommand(place, draft, this.#seals, this.#now(), this.#fresh, verified);
+      const stored = target === undefined ? undefined : await this.#toChange(partnerId, target);
+      if (stored === undefined) return { kind: 'not-found' };
+      const only = id === undefined;
+      const place = {
+        partnerId,
+        id: stored.id,
+        only,
+        ifVersion: versionOf(stored, ifVersions),
+        ...this.#originLimit(),
+      };
+      const state = stateChanges(stored, draft, this.keyring, this.#fresh);
+      const command = updateCommand(place, draft, this.#seals, this.#now(), state);
       const result = await this.#commands.send(command, [...CHANGE_ENDS, 'ambiguous']);
       if (result.kind === 'ambiguous') {
         const ids = await this.#stored.idsOf(partnerId, eventType);
         if (ids.length > 1) return { kind: 'ambiguous', ids };
-      } else if (result.kind !== 'stale') return result;
+      } else if (result.kind !== 'stale' || place.ifVersion === NONE) return result;
     }
   }
 
-  async patch(partnerId: string, id: string, patch: PatchDraft, ifVersion?: number): Promise<ChangeResult> {
-    const stored = await this.#toChange(partnerId, id);
-    return stored === undefined
-      ? { kind: 'not-found' }
-      : this.#changeOne(stored, patchChanges(stored, patch, this.#seals, this.#fresh), ifVersion);
+  patch(partnerId: string, id: string, patch: PatchDraft, ifVersions?: Versions): Promise<ChangeResult> {
+    const changesOf = (stored: StoredRecord) => patchChanges(stored, patch, this.#seals, this.#fresh);
+    return this.#change(partnerId, id, changesOf, ifVersions);
   }
 
-  async delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult> {
+  async delete(partnerId: string, eventType: string, id?: string, ifVersions?: Versions): Promise<DeleteResult> {
     await this.registry.current();
     for (;;) {
       // The only webhook is looked up first, so that the command names it; the script checks that it still is.
       const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
-      if (target === undefined) return { kind: 'not-found' };
-      const command = { kind: 'delete' as const, partnerId, eventType, id: target, only: id === undefined };
-      const result = await this.#commands.send(command, ['deleted', 'not-found', 'ambiguous', 'stale']);
+      const stored = target === undefined ? undefined : await this.#toChange(partnerId, target);
+      if (stored === undefined) return { kind: 'not-found' };
+      const ifVersion = ifVersions && versionOf(stored, ifVersions);
+      const place = { partnerId, eventType, id: stored.id, only: id === undefined, ...ifAt(ifVersion) };
+      const result = await this.#commands.send({ kind: 'delete', ...place }, [...DELETE_ENDS, 'ambiguous']);
       if (result.kind === 'ambiguous') {
         const ids = await this.#stored.idsOf(partnerId, eventType);
         if (ids.length > 1) return { kind: 'ambiguous', ids };
-      } else if (result.kind !== 'stale') return result;
+      } else if (result.kind !== 'stale' || ifVersion === NONE) return result;
     }
   }
 
-  async remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult> {
+  async remove(partnerId: string, id: string, ifVersions?: Versions): Promise<RemoveResult> {
     const stored = await this.#toChange(partnerId, id);
     if (stored === undefined) return { kind: 'not-found' };
+    const ifVersion = ifVersions && versionOf(stored, ifVersions);
     const command = { kind: 'delete' as const, partnerId, eventType: stored.eventType, id, ...ifAt(ifVersion) };
-    return this.#commands.send(command, ['deleted', 'not-found', 'stale']);
+    return this.#commands.send(command, DELETE_ENDS);
   }
 
-  async disable(partnerId: string, id: string, reason: string, ifVersion?: number): Promise<ChangeResult> {
-    for (;;) {
-      const stored = await this.#toChange(partnerId, id);
-      if (stored === undefined) return { kind: 'not-found' };
-      if (stored.status === 'disabled' || stored.version !== (ifVersion ?? stored.version)) return { kind: 'stale' };
-      // The version that was read: another reason that came first stays.
-      const result = await this.#changeOne(stored, { status: 'disabled', disabledReason: reason }, stored.version);
-      if (result.kind !== 'stale' || ifVersion !== undefined) return result;
-    }
+  disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult> {
+    return this.#change(partnerId, id, (stored) => disabling(stored, reason), ifVersions);
   }
 
-  async enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult> {
-    const stored = await this.#toChange(partnerId, id);
-    return stored === undefined ? { kind: 'not-found' } : this.#changeOne(stored, ENABLED, ifVersion);
+  enable(partnerId: string, id: string, ifVersions?: Versions): Promise<ChangeResult> {
+    return this.#change(partnerId, id, enabling, ifVersions);
   }
 
-  async rotateSecret(partnerId: string, id: string): Promise<string | undefined> {
+  async rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult> {
     for (;;) {
       const stored = await this.#whole(partnerId, id);
-      if (stored === undefined) return undefined;
+      if (stored === undefined) return { kind: 'not-found' };
+      if (versionOf(stored, ifVersions) === NONE) return { kind: 'stale' };
       const { secret, changes } = rotation(stored, randomBytes(32), this.#seals, this.#now());
-      if (changes === undefined) return secret;
+      if (changes === undefined) return { kind: 'rotated', secret };
       // The command holds the former secret: of two rotations at once the later one must be built on the earlier one's result.
-      const result = await this.#changeOne(stored, changes, stored.version);
-      if (result.kind === 'updated') return secret;
-      if (result.kind === 'not-found') return undefined;
+      const { kind } = await this.#changeOne(stored, changes, stored.version);
+      if (kind === 'updated') return { kind: 'rotated', secret };
+      if (kind === 'not-found') return { kind };
     }
   }
 
@@ -204,11 +210,21 @@ export class RedisWebhookStore extends WebhookStore {
     return others.length === 0 ? partner : undefined;
   }
 
-  /** The version at which the draft leaves the endpoint as it is, so that the webhook needs no verification. */
-  async #verifiedVersion(id: string, draft: WebhookDraft): Promise<number | undefined> {
-    if (this.#fresh === ENABLED) return undefined;
-    const stored = await this.#stored.record(id);
-    return stored && isSameEndpoint(stored, draft, this.keyring) ? stored.version : undefined;
+  /** Makes the changes at the version for which they were made, anew where another change came first; `stale` without any. */
+  async #change(
+    partnerId: string,
+    id: string,
+    changesOf: (stored: StoredRecord) => WebhookChanges | undefined,
+    ifVersions: Versions | undefined,
+  ): Promise<ChangeResult> {
+    for (;;) {
+      const stored = await this.#toChange(partnerId, id);
+      if (stored === undefined) return { kind: 'not-found' };
+      const changes = versionOf(stored, ifVersions) === NONE ? undefined : changesOf(stored);
+      if (changes === undefined) return { kind: 'stale' };
+      const result = await this.#changeOne(stored, changes, stored.version);
+      if (result.kind !== 'stale') return result;
+    }
   }
 
   #toChange(partnerId: string, id: string): Promise<StoredRecord | undefined> {
@@ -231,10 +247,10 @@ export class RedisWebhookStore extends WebhookStore {
   #changeOne(
     { partnerId, id, eventType }: StoredRecord | StoredWebhook,
     changes: WebhookChanges,
-    ifVersion: number | undefined,
+    ifVersion: number,
   ): Promise<ChangeResult> {
-    const target = { partnerId, id, eventType, only: false, at: this.#now() };
-    const command = { kind: 'update' as const, ...target, changes, ...ifAt(ifVersion), ...this.#originLimit() };
+    const target = { partnerId, id, eventType, only: false, ifVersion, at: this.#now() };
+    const command = { kind: 'update' as const, ...target, changes, ...this.#originLimit() };
     return this.#commands.send(command, CHANGE_ENDS);
   }
 
@@ -245,4 +261,11 @@ export class RedisWebhookStore extends WebhookStore {
 }
 
 const CHANGE_ENDS = ['updated', 'exists', 'not-found', 'stale', 'origin-limit'] as const;
+const DELETE_ENDS = ['deleted', 'not-found', 'stale'] as const;
+
+/** No webhook has this version. */
+const NONE = -1;
+/** The version at which a change is to be made; `NONE` where the webhook has none of those that its caller named. */
+const versionOf = ({ version }: Pick<StoredRecord, 'version'>, named: Versions | undefined): number =>
+  named === undefined || named.includes(version) ? version : NONE;
 const ifAt = (ifVersion: number | undefined) => (ifVersion === undefined ? {} : { ifVersion });

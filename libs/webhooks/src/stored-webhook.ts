@@ -26,6 +26,8 @@ export const StoredRecord = z.object({
   credentialHash: z.string(),
   status: z.enum(['active', 'disabled']),
   disabledReason: z.string().optional(),
+  /** Its endpoint changed while a person had stopped it, and has not been verified. */
+  isUntested: z.boolean().optional(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
   updatedAt: z.number(),

@@ -87,8 +87,8 @@ describe('a change that a read shows to be void', () => {
     const before = count();
     await store.patch('p', id, { endPointName: null });
     await store.patch('p', id, { apiKey: 'other' });
-    await store.disable('p', id, 'gone', 3);
-    await store.patch('p', id, { endPointDesc: null });
+    await store.disable('p', id, 'gone', [3]);
+    await store.enable('p', id);
     expect((await store.find('p', id))?.details).toMatchObject({ status: 'active', endPointName: null });
     expect(count() - before).toBe(4);
     await store.patch('p', id, { endPointDesc: null });

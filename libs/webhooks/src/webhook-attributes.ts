@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { storedBytes } from './stored-bytes.js';
 
 /** A text with an upper bound in characters, and one in bytes as it is stored. */
-const bounded = (name: string, characters: number, bytes: number) =>
-  z
-    .string()
+const bounded = (name: string, characters: number, bytes: number, text = z.string()) =>
+  text
     .max(characters)
     .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
 
-export const endPointUrl = bounded('endPointUrl', 2_048, 4_096)
+/** White space around it is a slip of who pasted it: the parser of URLs drops it, so that it would be shown and not called. */
+export const endPointUrl = bounded('endPointUrl', 2_048, 4_096, z.string().trim())
   .min(1)
   .describe('https address that receives the deliveries; at most 2048 characters, also percent-encoded.');
 

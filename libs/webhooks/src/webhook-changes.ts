@@ -12,7 +12,7 @@ import {
 import { newSigningSecret } from './signing-secret.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
 import { namedAttributes, shownAttributes } from './webhook-attributes.js';
-import { ENABLED, type Fresh, type WebhookChanges, type WebhookCommand } from './webhook-command.js';
+import { ENABLED, UNVERIFIED, type Fresh, type WebhookChanges, type WebhookCommand } from './webhook-command.js';
 import type { WebhookInput, WebhookPatch } from './webhook.js';
 
 /** A registration whose URL is a permitted destination: `url` is its normalised form. */
@@ -64,31 +64,24 @@ export function registerCommand(
 
 /**
  * Replaces every attribute: one that the draft does not name is removed.
- * @param verified the version at which the draft leaves the endpoint as it is: the state then stays as well
+ * @param state as `stateChanges` gives it
  */
 export function updateCommand(
-  target: Place & { readonly only: boolean; readonly originLimit?: number },
+  target: Place & { readonly only: boolean; readonly originLimit?: number; readonly ifVersion?: number },
   draft: WebhookDraft,
   seals: Seal,
   now: number,
-  fresh: Fresh = ENABLED,
-  verified?: number,
+  state: WebhookChanges = {},
 ): WebhookCommand {
-  const changes = { ...addressOf(draft), ...shownAttributes(draft), ...sealedOf(target, draft, seals) };
-  return {
-    kind: 'update',
-    ...target,
-    eventType: draft.eventType,
-    at: now,
-    ...(verified === undefined ? { changes: { ...changes, ...fresh } } : { changes, ifVersion: verified }),
-  };
+  const changes = { ...addressOf(draft), ...shownAttributes(draft), ...sealedOf(target, draft, seals), ...state };
+  return { kind: 'update', ...target, eventType: draft.eventType, at: now, changes };
 }
 
-/** Changes what the patch names. `fresh` applies unless the endpoint stays the same. */
+/** Changes what the patch names. */
 export function patchChanges(stored: StoredRecord, patch: PatchDraft, seals: Seal, fresh: Fresh): WebhookChanges {
   const { endPointUrl, url, origin } = patch;
   return {
-    ...(isSameEndpoint(stored, patch, seals.keyring) ? {} : fresh),
+    ...stateChanges(stored, patch, seals.keyring, fresh),
     ...(endPointUrl === undefined || url === undefined || origin === undefined ? {} : { endPointUrl, url, origin }),
     ...namedAttributes(patch),
     ...(credentialOf(patch) === undefined ? {} : sealedOf(stored, patch, seals)),
@@ -124,11 +117,37 @@ export function rotation(
   return { secret, changes: { secrets: [...secrets, former], oldSecretUntil, olderSecretUntil } };
 }
 
-/** Whether an active webhook keeps its URL and its credential, so that its endpoint needs no verification. */
-export function isSameEndpoint(stored: StoredRecord, given: PatchDraft, keyring: Keyring): boolean {
+/**
+ * What a change of the attributes does to the state: nothing while the endpoint stays the same. Another URL or credential ends
+ * `gone` and `failing`, which were about the former one, and no stop of a person: that endpoint is verified once the stop ends.
+ */
+export function stateChanges(stored: StoredRecord, given: PatchDraft, keyring: Keyring, fresh: Fresh): WebhookChanges {
+  if (isSameEndpoint(stored, given, keyring) || stored.disabledReason === 'unverified') return {};
+  if (stored.disabledReason === 'partner' || stored.disabledReason === 'operator')
+    return fresh.status === 'active' ? {} : { isUntested: true };
+  return fresh;
+}
+
+/** What ends the stop of a webhook. An endpoint that was never verified has to be first. */
+export const enabling = ({ isUntested }: StoredRecord): WebhookChanges =>
+  isUntested === true ? { ...UNVERIFIED, isUntested: null } : ENABLED;
+
+/**
+ * What disables a webhook; undefined where it is disabled for another reason, which it keeps. An operator's stop takes the place of
+ * others, so that no partner ends it.
+ */
+export function disabling(
+  { status, disabledReason, isUntested }: StoredRecord,
+  reason: string,
+): WebhookChanges | undefined {
+  if (status === 'disabled' && (reason !== 'operator' || disabledReason === 'operator')) return undefined;
+  const wasUntested = isUntested === true || disabledReason === 'unverified';
+  return { status: 'disabled', disabledReason: reason, ...(wasUntested ? { isUntested: true } : {}) };
+}
+
+function isSameEndpoint(stored: StoredRecord, given: PatchDraft, keyring: Keyring): boolean {
   const credential = credentialOf(given);
   return (
-    stored.status === 'active' &&
     (given.url === undefined || given.url === stored.url) &&
     (credential === undefined || credentialHashes(credential, keyring).includes(stored.credentialHash))
   );

@@ -6,11 +6,14 @@ import type { WebhookDetails, WebhookRecord } from './webhook.js';
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
 export type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
-export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit'> | Ambiguous;
-export type DeleteResult = Result<'deleted' | 'not-found'> | Ambiguous;
-/** `stale`: the webhook no longer has the version that the caller named. */
+/** `stale`: the webhook no longer has a version that the caller named. */
+export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
+export type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
 export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;
 export type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
+/** The versions of which a webhook must have one; any without them. */
+export type Versions = readonly number[];
+export type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
 interface Ambiguous {
   readonly kind: 'ambiguous';
   /** Every webhook of the event type. */
@@ -55,25 +58,25 @@ export interface Versioned {
 
 /**
  * The registrations of all partners. A partner sees none that it does not own. Changes of one webhook are applied whole and
- * one after the other; with `ifVersion` only while the webhook has that version. A change is visible to every later call
+ * one after the other; with `ifVersions` only while the webhook has one of these versions. A change is visible to every later call
  * once its promise has resolved. Rejects when the store cannot be reached: the change may then be applied or not.
  */
 export abstract class WebhookStore {
   abstract register(partnerId: string, draft: WebhookDraft): Promise<RegisterResult>;
   /** Replaces all attributes; without `id` of the partner's only webhook of that event type. */
-  abstract update(partnerId: string, draft: WebhookDraft, id?: string): Promise<UpdateResult>;
+  abstract update(partnerId: string, draft: WebhookDraft, id?: string, ifVersions?: Versions): Promise<UpdateResult>;
   /** Changes the members that the patch names and nothing else. */
-  abstract patch(partnerId: string, id: string, patch: PatchDraft, ifVersion?: number): Promise<ChangeResult>;
+  abstract patch(partnerId: string, id: string, patch: PatchDraft, ifVersions?: Versions): Promise<ChangeResult>;
   /** Deletes a webhook of the event type; without `id` the partner's only one. */
-  abstract delete(partnerId: string, eventType: string, id?: string): Promise<DeleteResult>;
+  abstract delete(partnerId: string, eventType: string, id?: string, ifVersions?: Versions): Promise<DeleteResult>;
   /** Deletes a webhook of any event type. */
-  abstract remove(partnerId: string, id: string, ifVersion?: number): Promise<RemoveResult>;
-  /** Disables it only while it is active; `stale` if it is not. Its deliveries wait until it is enabled or updated. */
-  abstract disable(partnerId: string, id: string, reason: string, ifVersion?: number): Promise<ChangeResult>;
-  /** Makes it active from any state. */
-  abstract enable(partnerId: string, id: string, ifVersion?: number): Promise<ChangeResult>;
+  abstract remove(partnerId: string, id: string, ifVersions?: Versions): Promise<RemoveResult>;
+  /** Its deliveries wait until it is enabled. `stale` also if it is disabled already; an operator's stop replaces another reason. */
+  abstract disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult>;
+  /** Makes it active from any state, or `unverified` if its endpoint has to be verified first. */
+  abstract enable(partnerId: string, id: string, ifVersions?: Versions): Promise<ChangeResult>;
   /** The new signing secret, or the present one if it was rotated within the last 60 s. The former one signs for another 24 h. */
-  abstract rotateSecret(partnerId: string, id: string): Promise<string | undefined>;
+  abstract rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult>;
   /** Oldest first. */
   abstract list(partnerId: string, listing: Listing): Promise<Page>;
   /** As `list`, with the state of each; with `ids` of the webhooks among them. */

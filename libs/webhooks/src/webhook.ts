@@ -40,17 +40,6 @@ export const WebhookUpdate = z
   });
 export type WebhookUpdate = z.infer<typeof WebhookUpdate>;
 
-/** Another credential replaces the present one, of any kind. */
-export const WebhookPatch = z
-  .object({ endPointUrl: endPointUrl.optional(), ...optionalMembers('patch'), ...credentialMembers })
-  .check(atMostOneCredential)
-  .meta({
-    id: 'WebhookPatch',
-    description: 'What of a webhook to change; null removes a text, at most one credential replaces the one there is.',
-    ...atMostOneShape,
-  });
-export type WebhookPatch = z.infer<typeof WebhookPatch>;
-
 export const DeleteInput = z
   .object({ eventType: EventTypeName, id: WebhookId.optional() })
   .meta({ id: 'WebhookDeletion', description: 'The webhook to delete: by id, or the only one of its event type.' });
@@ -98,6 +87,61 @@ export const WebhookDetails = Shown.extend({
   credentialType: z.enum(['apiKey', 'jwt', 'basic']).describe('Which credential the endpoint gets; never its value.'),
 }).meta({ id: 'WebhookDetails', description: 'A registration with its state.' });
 export type WebhookDetails = z.infer<typeof WebhookDetails>;
+
+/** What `GET` shows and no patch changes, each with what changes it. */
+const FIXED = {
+  id: 'an id never changes',
+  eventType: 'an eventType never changes: register another webhook',
+  status: 'POST /webhooks/{id}/enable and /disable change it',
+  disabledReason: 'POST /webhooks/{id}/enable and /disable change it',
+  waiting: 'the relay counts it',
+  createdAt: 'a time of registration never changes',
+  updatedAt: 'it is another by now: read the webhook again',
+  credentialType: 'it follows from the credential: send apiKey, jwt, or userName with password',
+} as const;
+type Fixed = keyof typeof FIXED;
+const FIXED_NAMES = Object.keys(FIXED) as Fixed[];
+
+/** Another credential replaces the present one, of any kind. Strict: a member that is written wrong would change nothing. */
+export const WebhookPatch = z
+  .strictObject(
+    {
+      endPointUrl: endPointUrl.optional(),
+      ...optionalMembers('patch'),
+      ...credentialMembers,
+      ...WebhookDetails.pick(
+        Object.fromEntries(FIXED_NAMES.map((name) => [name, true])) as Record<Fixed, true>,
+      ).partial().shape,
+    },
+    {
+      error: ({ code }) =>
+        code === 'unrecognized_keys'
+          ? 'is not known here; POST /webhooks/{id}/enable and /disable change the state, /secret/rotate the signing secret'
+          : undefined,
+    },
+  )
+  .check(atMostOneCredential)
+  .meta({
+    id: 'WebhookPatch',
+    description:
+      'What of a webhook to change; null removes a text, at most one credential replaces the one there is. What else GET shows passes with its present value.',
+    ...atMostOneShape,
+  });
+export type WebhookPatch = z.infer<typeof WebhookPatch>;
+
+/**
+ * The members of a patch that would change what no patch changes. A webhook that was read a moment ago passes as a whole,
+ * although deliveries have come and gone: its `updatedAt` says that it is the present one.
+ */
+export function patchFaults(patch: WebhookPatch, present: WebhookDetails): { pointer: string; detail: string }[] {
+  const moves = (name: Fixed): boolean =>
+    name === 'waiting' || (name === 'status' && patch.status !== 'disabled' && present.status !== 'disabled');
+  return FIXED_NAMES.filter((name) => {
+    const given = name === 'id' ? patch.id?.toLowerCase() : patch[name];
+    if (given === undefined || given === present[name]) return false;
+    return patch.updatedAt !== present.updatedAt || !moves(name);
+  }).map((name) => ({ pointer: `/${name}`, detail: FIXED[name] }));
+}
 
 export const WebhookReference = z
   .object({ id: z.guid().describe('Identifier of the webhook.') })

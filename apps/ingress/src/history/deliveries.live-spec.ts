@@ -92,11 +92,16 @@ describe('GET /deliveries', () => {
       expect(JSON.stringify(json)).toContain(name);
   });
 
-  it('counts as one for every ten webhooks', async () => {
-    for (let n = 0; n < 21; n += 1) await register('task.created');
-    const statuses: number[] = [];
-    for (let n = 0; n < 201; n += 1) statuses.push((await ask('GET', '/deliveries')).status);
-    expect([statuses.indexOf(429), statuses.length]).toEqual([200, 201]);
+  it('counts as one for every hundred webhooks, and tells the quota that binds first', async () => {
+    const many = await relay.aPartner('many');
+    await Promise.all(Array.from({ length: 101 }, () => register('task.created', many)));
+    const told: unknown[] = [];
+    for (const path of ['/deliveries', '/deliveries?limit=50', '/webhooks/status', `/deliveries/${randomUUID()}`]) {
+      const { headers } = await ask('GET', path, undefined, many);
+      expect(headers['ratelimit-policy']).toBe('"history";q=600;w=60, "partner";q=60000;w=60');
+      told.push(/^"history";r=(\d+);t=\d+, "partner";r=\d+;t=\d+$/.exec(String(headers['ratelimit']))?.[1]);
+    }
+    expect(told).toEqual(['598', '596', '595', '593']);
   });
 });
 

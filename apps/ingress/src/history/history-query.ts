@@ -21,7 +21,8 @@ export const FailureKind = z
   .optional()
   .describe('Only deliveries whose last attempt failed so without an answer: `timeout`, `dns`, `tls`, `refused` …');
 
-export const HistoryQuery = z.object({
+/** Strict, as all filters: one that is written wrong would select all. */
+export const HistoryQuery = z.strictObject({
   status: z.enum(DELIVERY_STATUSES).optional().describe('Only deliveries that stand so.'),
   since: moment.optional().describe('Only those with an `at` of this time or later.'),
   until: moment.optional().describe('Only those with an `at` before this time.'),
@@ -35,7 +36,6 @@ export const HistoryQuery = z.object({
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
-/** Strict: a filter that is written wrong would select all. */
 export const DeliveriesQuery = z.strictObject({
   ...HistoryQuery.shape,
   webhookId: z

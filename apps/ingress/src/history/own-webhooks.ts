@@ -12,9 +12,8 @@ export interface Selection {
 
 /** Webhooks of one request, at most. */
 const MOST = 1_000;
-/** The webhooks looked for, and those looked at, for one point of the quota. */
-const FOUND_A_POINT = 100;
-export const LOOKED_AT_A_POINT = 10;
+/** The webhooks looked at for one point of the quota. */
+export const LOOKED_AT_A_POINT = 100;
 
 /** Points beyond the one already charged, with a ceiling: some of the largest requests are possible every minute. */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
@@ -30,7 +29,7 @@ export class OwnWebhooks {
     const partnerId = caller.clientId;
     await this.quota.admit(partnerId);
     const ids = await this.webhooks.idsOf(partnerId);
-    await this.quota.admit(partnerId, morePoints(ids.length, FOUND_A_POINT));
+    await this.quota.admit(partnerId, morePoints(ids.length, LOOKED_AT_A_POINT));
     return new Set(ids.filter((id) => isShown(caller, id)));
   }
 

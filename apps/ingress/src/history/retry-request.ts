@@ -6,8 +6,15 @@ const moment = z.iso.datetime({ offset: true });
 
 export const EnvelopeId = z.guid().toLowerCase().describe('Identifier of the envelope: what came as `webhook-id`.');
 
+/** Strict, as all orders: a filter that is written wrong would select all. */
 export const RetryRequest = z
-  .object({ webhookId: WebhookId.optional().describe('Only to this webhook; to all of yours without.') })
+  .strictObject(
+    { webhookId: WebhookId.optional().describe('Only to this webhook; to all of yours without.') },
+    {
+      error: ({ code }) =>
+        code === 'unrecognized_keys' ? 'is not known here; webhookId names one webhook' : undefined,
+    },
+  )
   .meta({ id: 'RetryRequest', description: 'Which deliveries are to be tried now. No member is required.' });
 export type RetryRequest = z.infer<typeof RetryRequest>;
 
@@ -16,7 +23,6 @@ export const RetryAnswer = z
   .meta({ id: 'RetryAnswer' });
 export type RetryAnswer = z.infer<typeof RetryAnswer>;
 
-/** Strict: a filter that is written wrong would select all. */
 export const RetrySelection = z
   .strictObject({
     status: z.enum(['waiting', 'dead']).describe('`waiting`: attempt them now; `dead`: start their schedule again.'),

@@ -5,7 +5,7 @@ import { z } from 'zod';
 const MAX_LENGTH = 12 * 1024;
 
 /** Event types, comma separated. */
-export const ListenQuery = z.object({
+export const ListenQuery = z.strictObject({
   type: z
     .string()
     .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])

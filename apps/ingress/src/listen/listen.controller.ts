@@ -6,7 +6,6 @@ import {
   PartnerQuota,
   RateLimitInterceptor,
   readQuery,
-  spentHeaders,
   Waits,
   type FastifyReply,
   type FastifyRequest,
@@ -64,11 +63,7 @@ export class ListenController {
   }
 
   async #admit(partnerId: string): Promise<void> {
-    const { consumedPoints, msBeforeNext } = await this.#openings.consume(partnerId);
-    if (consumedPoints <= OPENINGS.points) return;
-    throw new ProblemError('too-many-requests', 'You have opened too many streams.', {
-      headers: spentHeaders(OPENINGS, Math.ceil(msBeforeNext / 1_000)),
-    });
+    await this.#openings.charge(partnerId, 'You have opened too many streams.', 1);
   }
 
   async #isPermitted(request: FastifyRequest): Promise<boolean> {

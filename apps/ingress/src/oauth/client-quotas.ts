@@ -1,4 +1,4 @@
-import { rateLimitHeaders, spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
+import { spentHeaders, tellQuota, type FastifyReply, type SharedQuota } from '@relay/http';
 import { notNow } from './oauth-error.js';
 
 /**
@@ -31,5 +31,5 @@ export class ClientQuotas {
 async function admit(shared: SharedQuota, clientId: string, reply: FastifyReply): Promise<void> {
   const { isSpent, remaining, resetS } = await shared.consume(clientId);
   if (isSpent) throw notNow(429, 'Too many requests of this client', spentHeaders(shared.quota, resetS));
-  void reply.headers(rateLimitHeaders(shared.quota, remaining, resetS));
+  tellQuota(reply, shared.quota, remaining, resetS);
 }

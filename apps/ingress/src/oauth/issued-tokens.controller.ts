@@ -1,7 +1,7 @@
 import { Controller, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens, holderOf, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
 import { hasRole, type ClientRecord } from '@relay/identity';
-import { Access, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Access, IgnoresUnknown, callerOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Operation } from '@relay/openapi';
 import { refuseSecondClient } from './client-parameters.js';
@@ -30,6 +30,7 @@ export class IssuedTokensController {
 
   /** 200 also for an invalid token: the client’s purpose is fulfilled (RFC 7009 section 2.2). */
   @Post('revoke')
+  @IgnoresUnknown()
   @Operation(revokeToken)
   @HttpCode(200)
   @TakesBody(FORM)
@@ -44,6 +45,7 @@ export class IssuedTokensController {
   }
 
   @Post('introspect')
+  @IgnoresUnknown()
   @Operation(introspectToken)
   @HttpCode(200)
   @TakesBody(FORM)

@@ -1,7 +1,15 @@
 import { Controller, Header, HttpCode, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { narrowScopes } from '@relay/identity';
-import { Access, callerOf, mediaTypeOf, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  IgnoresUnknown,
+  callerOf,
+  mediaTypeOf,
+  TakesBody,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ClientQuotas } from './client-quotas.js';
 import { refuseSecondClient } from './client-parameters.js';
@@ -18,6 +26,7 @@ export class TokenController {
   ) {}
 
   @Post('token')
+  @IgnoresUnknown()
   @Operation(issueToken)
   @HttpCode(200)
   @Header('pragma', 'no-cache') // RFC 6749 section 5.1

@@ -2,7 +2,7 @@ import { PortalAccess } from '@relay/access';
 import { z } from 'zod';
 
 export const PortalTrade = z
-  .object({ code: z.string().max(100).describe('What stands behind `#code=` in a link.') })
+  .strictObject({ code: z.string().max(100).describe('What stands behind `#code=` in a link.') })
   .meta({ id: 'PortalTrade', description: 'The code of a link.' });
 export type PortalTrade = z.infer<typeof PortalTrade>;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const MAX_LISTED = 100;
 
-export const ReplaysQuery = z.object({
+export const ReplaysQuery = z.strictObject({
   limit: z
     .string()
     .regex(/^(?:[1-9]\d?|100)$/, `a number from 1 to ${MAX_LISTED} is expected`)

@@ -3,7 +3,9 @@ import { Controller, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } 
 import {
   Access,
   callerIdOf,
+  HasVersions,
   Portal,
+  readIfMatch,
   RateLimitInterceptor,
   StrictBody,
   type Body,
@@ -17,7 +19,7 @@ import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { askedBy } from '../access/partner-audit.js';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { Operation } from '@relay/openapi';
-import { notFound } from '../webhooks/webhook-problems.js';
+import { notFound, staleVersion } from '../webhooks/webhook-problems.js';
 import { dryRunOf } from './replay-answer.js';
 import { replayWebhook } from './replays.openapi.js';
 
@@ -38,6 +40,7 @@ export class WebhookReplayController {
   }
 
   @Post()
+  @HasVersions()
   @Portal('write')
   @HttpCode(202)
   @Operation(replayWebhook)
@@ -52,6 +55,7 @@ export class WebhookReplayController {
     const id = WebhookId.safeParse(given);
     const found = id.success ? await this.webhooks.find(partnerId, id.data) : undefined;
     if (found === undefined) throw notFound();
+    if (readIfMatch(request.headers['if-match'])?.includes(found.version) === false) throw staleVersion();
     const wanted = body();
     const window = windowOf(wanted);
     const { id: webhookId, eventType } = found.details;

@@ -72,7 +72,7 @@ describe('a partner that opens sessions without end', () => {
     const answers: Response[] = [];
     for (const turn of upTo(62)) answers.push(await partner.open(user, turn));
     expect(answers.map(({ status }) => status)).toEqual(upTo(62).map((turn) => (turn < 60 ? 201 : 429)));
-    expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"partner";q=60000;w=60, "sessions";q=60;w=60');
+    expect(answers[0]?.headers.get('ratelimit-policy')).toBe('"sessions";q=60;w=60, "partner";q=60000;w=60');
     expect(Number(answers[61]?.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 });

@@ -4,6 +4,7 @@ import { ProblemError } from '@relay/problem';
 import {
   Access,
   callerIdOf,
+  IgnoresUnknown,
   RateLimitInterceptor,
   SharedQuota,
   StrictBody,
@@ -28,6 +29,7 @@ export class SessionsController {
 
   /** The body is optional, as at the token endpoint: none, or an object without meaning. */
   @Post(':userId/session')
+  @IgnoresUnknown()
   @Operation(createSession)
   async create(
     @Param('userId') id: string,
@@ -56,6 +58,7 @@ export class SessionsController {
   }
 
   @Delete('session/:sessionId')
+  @IgnoresUnknown()
   @Operation(endSession)
   @HttpCode(204)
   async end(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<void> {

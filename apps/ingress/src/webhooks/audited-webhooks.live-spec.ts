@@ -50,7 +50,7 @@ describe('a webhook that was disabled', () => {
     if (registered.kind !== 'created') throw new Error(registered.kind);
     ({ id } = registered);
     const { version = 0 } = (await store.find('p', id)) ?? {};
-    await store.disable('p', id, 'gone', version);
+    await store.disable('p', id, 'gone', [version]);
     registration = told;
     told = [];
   });
@@ -74,8 +74,8 @@ describe('a webhook that was disabled', () => {
 
   it.each([
     ['enabled', () => store.enable('p', id), () => []],
-    ['patched', () => store.patch('p', id, { endPointName: 'n' }), () => [changed('endPointName')]],
-    ['replaced', () => store.update('p', draft, id), () => [replaced()]],
+    ['patched', () => store.patch('p', id, { apiKey: 'k2' }), () => [changed('credential')]],
+    ['replaced', () => store.update('p', { ...draft, apiKey: 'k2' }, id), () => [replaced()]],
   ])('is reported once it is %s, and not again', async (_, change, before) => {
     for (let times = 0; times < 2; times += 1) expect(await change()).toMatchObject({ kind: 'updated' });
     expect(told).toEqual([...before(), enabled()]);
@@ -93,7 +93,7 @@ describe('a webhook that was disabled', () => {
     told = [];
     await store.enable('p', id);
     const { version = 0 } = (await store.find('p', id)) ?? {};
-    await store.disable('p', id, 'partner', version);
+    await store.disable('p', id, 'partner', [version]);
     expect(told).toEqual([enabled(), record('webhook.disabled', { reason: 'partner' })]);
   });
 
@@ -108,7 +108,7 @@ describe('a webhook that was disabled', () => {
   });
 
   it('is not reported after a refused or void change, and is enabled while Kafka takes no report', async () => {
-    expect(await store.enable('p', id, 99)).toEqual({ kind: 'stale' });
+    expect(await store.enable('p', id, [99])).toEqual({ kind: 'stale' });
     isAway = true;
     expect(await store.enable('p', id)).toMatchObject({ kind: 'updated' });
     expect((await store.find('p', id))?.details.status).toBe('active');

@@ -4,6 +4,7 @@ import type { EgressPolicy } from '@relay/egress';
 import {
   Access,
   callerIdOf,
+  IgnoresUnknown,
   Portal,
   RateLimitInterceptor,
   StrictBody,
@@ -36,6 +37,7 @@ export class DraftTestController {
   }
 
   @Post()
+  @IgnoresUnknown()
   @Portal('register')
   @Waits()
   @HttpCode(200)

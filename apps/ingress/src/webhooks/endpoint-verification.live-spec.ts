@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { enableTold, WebhookStore } from '@relay/webhooks';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './spec-webhooks.js';
 
 let relay: Webhooks;
@@ -113,6 +114,28 @@ describe('where endpoints are verified a webhook', () => {
     await ask('PATCH', webhook, { apiKey: 'key-2' });
     await becomes(webhook, ACTIVE);
     expect(received.at(-1)).toMatchObject({ path: '/moved', headers: { 'x-api-key': 'key-2' } });
+  });
+
+  it('that a person stopped is verified once the stop ends, if its endpoint changed meanwhile', async () => {
+    const store = relay.spec.app.get(WebhookStore);
+    for (const reason of ['partner', 'operator']) {
+      const webhook = await register(`/stopped/${reason}`);
+      await becomes(webhook, ACTIVE);
+      const id = webhook.split('/').at(-1) ?? '';
+      await store.disable(partner.clientId, id, reason);
+      answers.set('/unproven', { status: 500 });
+      await ask('PATCH', webhook, { endPointUrl: `${origin}/unproven` });
+      expect(await stateOf(webhook)).toEqual(['disabled', reason]);
+      expect(received.filter(({ path }) => path === '/unproven')).toHaveLength(0);
+      if (reason === 'partner') expect((await ask('POST', `${webhook}/enable`)).status).toBe(409);
+      else
+        expect(await enableTold(store, { id, partnerId: partner.clientId }, () => Promise.resolve())).toBe('changed');
+      expect(await stateOf(webhook)).toEqual(UNVERIFIED);
+      answers.delete('/unproven');
+      expect((await ask('POST', `${webhook}/enable`)).json).toMatchObject({ status: 'active' });
+      await ask('DELETE', webhook);
+      received.length = 0;
+    }
   });
 
   it('is not made active by an enable concurrent with another URL', async () => {

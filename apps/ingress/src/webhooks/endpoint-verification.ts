@@ -1,5 +1,5 @@
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { WebhookStore } from '@relay/webhooks';
+import type { Versions, WebhookStore } from '@relay/webhooks';
 import type { TestDeliveries, TestResult } from './test-deliveries.js';
 
 /**
@@ -40,7 +40,7 @@ export class EndpointVerification {
       if (webhook === undefined) return result;
       result = await this.tests.send(webhook);
       if (!result.delivered) return result;
-      const { kind } = await this.webhooks.enable(partnerId, id, webhook.version);
+      const { kind } = await this.webhooks.enable(partnerId, id, [webhook.version]);
       if (kind !== 'stale') return result;
     }
     return result;
@@ -61,16 +61,26 @@ export class EndpointVerification {
    * Enables a webhook. An unverified one needs a passed test; the result of a failed test is returned.
    * @throws ProblemError `too-many-requests`
    */
-  async enable(partnerId: string, id: string): Promise<'enabled' | 'not-found' | TestResult> {
-    for (;;) {
-      const test = await this.passes(partnerId, id);
-      if (test !== undefined) return test.delivered ? 'enabled' : test;
+  async enable(
+    partnerId: string,
+    id: string,
+    ifVersions?: Versions,
+  ): Promise<'enabled' | 'not-found' | 'stale' | 'operator' | TestResult> {
+    for (let named = ifVersions; ; named = undefined) {
       const found = await this.webhooks.find(partnerId, id);
       if (found === undefined) return 'not-found';
-      if (this.isRequired && found.details.disabledReason === 'unverified') continue;
-      // Only the version that was read: a concurrent change of the URL is not verified.
-      const { kind } = await this.webhooks.enable(partnerId, id, this.isRequired ? found.version : undefined);
-      if (kind !== 'stale') return kind === 'not-found' ? kind : 'enabled';
+      if (named?.includes(found.version) === false) return 'stale';
+      const { status, disabledReason } = found.details;
+      if (status === 'active') return 'enabled';
+      if (disabledReason === 'operator') return 'operator';
+      if (this.isRequired && disabledReason === 'unverified') {
+        const test = await this.passes(partnerId, id);
+        if (test?.delivered === false) return test;
+        continue;
+      }
+      // Only the version that was read: a concurrent change of the URL is not verified, nor one of the state seen.
+      const { kind } = await this.webhooks.enable(partnerId, id, [found.version]);
+      if (kind === 'stale' && named !== undefined) return kind;
     }
   }
 }

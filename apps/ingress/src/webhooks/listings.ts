@@ -1,6 +1,6 @@
 import { ProblemError } from '@relay/problem';
 import type { Listing, Page, WebhookStore } from '@relay/webhooks';
-import { rateLimitHeaders, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
+import { tellQuota, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
 
 /** Concurrent lists of one partner in a process, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
@@ -41,7 +41,7 @@ export class Listings {
     if (caller === undefined || points <= 0) return;
     const { quota } = this.partnerQuota;
     const { remainingPoints, msBeforeNext } = await this.partnerQuota.consume(caller.clientId, points);
-    void reply.headers(rateLimitHeaders(quota, remainingPoints, Math.max(1, Math.ceil(msBeforeNext / 1_000))));
+    tellQuota(reply, quota, remainingPoints, Math.max(1, Math.ceil(msBeforeNext / 1_000)));
   }
 
   async #enter(partnerId: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { ProblemError } from '@relay/problem';
+import { ProblemError, type MemberFault } from '@relay/problem';
 import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
@@ -17,6 +17,12 @@ export const crowdedOrigin = (most: number): ProblemError =>
 
 export const staleVersion = (): ProblemError =>
   new ProblemError('precondition-failed', 'The webhook has changed since the version that If-Match names.');
+
+export const fixedMembers = (errors: readonly MemberFault[]): ProblemError =>
+  new ProblemError('invalid-body', 'A patch cannot change these members.', { errors });
+
+export const stoppedByOperator = (): ProblemError =>
+  new ProblemError('conflict', 'An operator of the relay disabled this webhook: only an operator enables it.');
 
 export const unverified = ({ status, detail }: TestResult): ProblemError =>
   new ProblemError(

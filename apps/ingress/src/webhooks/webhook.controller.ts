@@ -13,11 +13,22 @@ import {
 } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookId, WebhookPatch, WebhookStore, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
+import {
+  patchFaults,
+  WebhookId,
+  WebhookPatch,
+  WebhookStore,
+  type RegisteredWebhook,
+  type SigningSecret,
+  type WebhookDetails,
+} from '@relay/webhooks';
 import {
   Access,
   callerIdOf,
+  etagOf,
+  HasVersions,
   Portal,
+  readIfMatch,
   RateLimitInterceptor,
   StrictBody,
   type Body,
@@ -27,12 +38,18 @@ import {
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { PartnerAudit } from '../access/partner-audit.js';
-import { PresentRequestInterceptor } from './present-request.interceptor.js';
 import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { etagOf, matchingVersion, readIfMatch } from './if-match.js';
-import { crowdedOrigin, notFound, staleVersion, taken, unverified } from './webhook-problems.js';
+import {
+  crowdedOrigin,
+  fixedMembers,
+  notFound,
+  staleVersion,
+  stoppedByOperator,
+  taken,
+  unverified,
+} from './webhook-problems.js';
 import type { TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {
@@ -49,7 +66,7 @@ import {
 /** One webhook by its id. */
 @Controller('webhooks/:id')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor, PresentRequestInterceptor)
+@UseInterceptors(RateLimitInterceptor)
 export class WebhookController {
   readonly #policy: EgressPolicy;
 
@@ -74,10 +91,11 @@ export class WebhookController {
     const found = await this.webhooks.find(callerIdOf(request), readId(id));
     if (found === undefined) throw notFound();
     void reply.header('etag', etagOf(found.version));
-    return { ...found.details, ...(await this.waiting.of(found.details.id, found.details.status)) };
+    return this.#shown(found.details);
   }
 
   @Patch()
+  @HasVersions()
   @Portal('write')
   @Operation(patchWebhook)
   async change(
@@ -88,8 +106,13 @@ export class WebhookController {
   ): Promise<WebhookDetails> {
     const id = readId(given);
     const patch = this.#permitted(body());
-    const ifVersion = await this.#ifVersion(request, id);
-    const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersion);
+    const ifVersions = versionsOf(request);
+    const found = await this.webhooks.find(callerIdOf(request), id);
+    if (found === undefined) throw notFound();
+    if (ifVersions?.includes(found.version) === false) throw staleVersion();
+    const faults = patchFaults(patch, await this.#shown(found.details));
+    if (faults.length > 0) throw fixedMembers(faults);
+    const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersions);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'stale') throw staleVersion();
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
@@ -99,12 +122,13 @@ export class WebhookController {
   }
 
   @Delete()
+  @HasVersions()
   @Portal('write')
   @HttpCode(204)
   @Operation(removeWebhook)
   async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
     const id = readId(given);
-    const { kind } = await this.webhooks.remove(callerIdOf(request), id, await this.#ifVersion(request, id));
+    const { kind } = await this.webhooks.remove(callerIdOf(request), id, versionsOf(request));
     if (kind === 'stale') throw staleVersion();
     if (kind === 'not-found') throw notFound();
   }
@@ -121,19 +145,22 @@ export class WebhookController {
   }
 
   @Post('secret/rotate')
+  @HasVersions()
   @Portal('write')
   @HttpCode(200)
   @Operation(rotateWebhookSecret)
   async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
     const webhookId = readId(id);
-    const secret = await this.webhooks.rotateSecret(callerIdOf(request), webhookId);
-    if (secret === undefined) throw notFound();
+    const rotated = await this.webhooks.rotateSecret(callerIdOf(request), webhookId, versionsOf(request));
+    if (rotated.kind === 'not-found') throw notFound();
+    if (rotated.kind === 'stale') throw staleVersion();
     // A repeated rotation changes nothing, and answers the secret all the same.
     await this.audit.report(request, 'secret.read', { webhookId });
-    return { secret };
+    return { secret: rotated.secret };
   }
 
   @Post('enable')
+  @HasVersions()
   @Portal('write')
   @HttpCode(200)
   @Operation(enableWebhook)
@@ -143,13 +170,16 @@ export class WebhookController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
-    const outcome = await this.verification.enable(callerIdOf(request), id);
+    const outcome = await this.verification.enable(callerIdOf(request), id, versionsOf(request));
     if (outcome === 'not-found') throw notFound();
+    if (outcome === 'stale') throw staleVersion();
+    if (outcome === 'operator') throw stoppedByOperator();
     if (outcome !== 'enabled') throw unverified(outcome);
     return this.read(id, request, reply);
   }
 
   @Post('disable')
+  @HasVersions()
   @Portal('write')
   @HttpCode(200)
   @Operation(disableWebhook)
@@ -159,30 +189,39 @@ export class WebhookController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
     const id = readId(given);
+    await this.#assertVersion(request, id);
     // `stale`: it is disabled already and keeps its reason. An unverified webhook stays unverified.
-    const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner');
+    const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
     if (kind === 'not-found') throw notFound();
     return this.read(id, request, reply);
   }
 
   @Post('test')
+  @HasVersions()
   @Portal('write')
   @Waits()
   @HttpCode(200)
   @Operation(testWebhook)
   async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
     const webhookId = readId(id);
+    await this.#assertVersion(request, webhookId);
     await this.audit.reportOperator(request, 'webhook.tested', { webhookId });
     const result = await this.verification.test(callerIdOf(request), webhookId);
     if (result === undefined) throw notFound();
     return result;
   }
 
-  /** The version that `If-Match` demands, if any. */
-  async #ifVersion(request: FastifyRequest, id: string): Promise<number | undefined> {
-    const named = readIfMatch(request.headers['if-match']);
-    if (named === undefined || named.length === 1) return named?.[0];
-    return matchingVersion(named, (await this.webhooks.find(callerIdOf(request), id))?.version);
+  async #shown(details: RegisteredWebhook): Promise<WebhookDetails> {
+    return { ...details, ...(await this.waiting.of(details.id, details.status)) };
+  }
+
+  /** @throws ProblemError `not-found`, `precondition-failed` */
+  async #assertVersion(request: FastifyRequest, id: string): Promise<void> {
+    const named = versionsOf(request);
+    if (named === undefined) return;
+    const found = await this.webhooks.find(callerIdOf(request), id);
+    if (found === undefined) throw notFound();
+    if (!named.includes(found.version)) throw staleVersion();
   }
 
   #permitted(patch: WebhookPatch): Parameters<WebhookStore['patch']>[2] {
@@ -190,6 +229,9 @@ export class WebhookController {
     return { ...patch, ...destinationOf(patch.endPointUrl, this.#policy) };
   }
 }
+
+/** The versions that `If-Match` names, if any. */
+const versionsOf = ({ headers }: FastifyRequest): readonly number[] | undefined => readIfMatch(headers['if-match']);
 
 /** A text that is no UUID is the id of no webhook. */
 function readId(given: string): string {

@@ -15,21 +15,23 @@ import {
 import {
   Access,
   callerIdOf,
+  HasVersions,
+  IgnoresUnknown,
   Portal,
   RateLimitInterceptor,
   StrictBody,
   type Body,
   type FastifyReply,
   type FastifyRequest,
+  readIfMatch,
   readQuery,
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { PresentRequestInterceptor } from './present-request.interceptor.js';
 import { CredentialPartners } from './credential-partners.js';
 import { draftOf } from './draft.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { crowdedOrigin, notFound, several, taken } from './webhook-problems.js';
+import { crowdedOrigin, notFound, several, staleVersion, taken } from './webhook-problems.js';
 import { linkToNext, ListQuery } from './list-query.js';
 import { Listings } from './listings.js';
 import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.openapi.js';
@@ -37,7 +39,7 @@ import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './w
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor, PresentRequestInterceptor)
+@UseInterceptors(RateLimitInterceptor)
 export class WebhooksController {
   readonly #path: string;
   readonly #policy: EgressPolicy;
@@ -72,6 +74,7 @@ export class WebhooksController {
   }
 
   @Post()
+  @IgnoresUnknown()
   @Portal('register')
   @Operation(registerWebhook)
   async register(
@@ -91,6 +94,8 @@ export class WebhooksController {
   }
 
   @Put()
+  @HasVersions()
+  @IgnoresUnknown()
   @Operation(updateWebhook)
   async update(
     @StrictBody(WebhookUpdate) body: Body<WebhookUpdate>,
@@ -98,8 +103,9 @@ export class WebhooksController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
     const { id, ...draft } = draftOf(body(), this.#policy);
-    const result = await this.webhooks.update(callerIdOf(request), draft, id);
+    const result = await this.webhooks.update(callerIdOf(request), draft, id, readIfMatch(request.headers['if-match']));
     if (result.kind === 'not-found') throw notFound();
+    if (result.kind === 'stale') throw staleVersion();
     if (result.kind === 'ambiguous') {
       await this.listings.charge(request, reply, result.ids.length);
       throw several(result.ids);
@@ -111,6 +117,8 @@ export class WebhooksController {
   }
 
   @Delete()
+  @HasVersions()
+  @IgnoresUnknown()
   @Operation(deleteWebhook)
   async delete(
     @StrictBody(DeleteInput) body: Body<DeleteInput>,
@@ -118,8 +126,14 @@ export class WebhooksController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
     const { eventType, id } = body();
-    const result = await this.webhooks.delete(callerIdOf(request), eventType, id);
+    const result = await this.webhooks.delete(
+      callerIdOf(request),
+      eventType,
+      id,
+      readIfMatch(request.headers['if-match']),
+    );
     if (result.kind === 'not-found') throw notFound();
+    if (result.kind === 'stale') throw staleVersion();
     if (result.kind === 'ambiguous') {
       await this.listings.charge(request, reply, result.ids.length);
       throw several(result.ids);

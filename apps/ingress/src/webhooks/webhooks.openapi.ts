@@ -31,13 +31,6 @@ const listed = {
   endPointDesc: null,
   endPointName: input.endPointName,
 };
-const headers = z.object({
-  'if-match': z
-    .string()
-    .regex(/^(?:\*|"\d{1,15}")$/)
-    .optional()
-    .describe('The `ETag` that was read: the change is made only while it is current.'),
-});
 const details = {
   schema: WebhookDetails,
   example: {
@@ -132,11 +125,12 @@ export const patchWebhook: OperationText = {
   id: 'patchWebhook',
   tag,
   summary: 'Change some attributes of a webhook',
+  description:
+    'A webhook as `GET` shows it can be sent back with its changes. An unknown member, and another value of what a patch cannot change, is 400. Another URL or credential makes a webhook active that is disabled as `gone` or `failing`; nothing else here changes its state.',
   path,
-  headers,
   body: { isRequired: true, schema: WebhookPatch, example: { endPointName: 'all tasks' } },
   answer: { description: 'The webhook as it is now.', headers: ETAG, content: details },
-  problems: ['not-found', 'conflict', 'precondition-failed'],
+  problems: ['not-found', 'conflict'],
 };
 
 export const removeWebhook: OperationText = {
@@ -144,9 +138,8 @@ export const removeWebhook: OperationText = {
   tag,
   summary: 'Delete a webhook by its id',
   path,
-  headers,
   answer: { description: 'The webhook is deleted; its waiting deliveries are cancelled.' },
-  problems: ['not-found', 'precondition-failed'],
+  problems: ['not-found'],
 };
 
 export const rotateWebhookSecret: OperationText = {
@@ -168,7 +161,7 @@ export const enableWebhook: OperationText = {
   tag,
   summary: 'Make a webhook active again',
   description:
-    'An `unverified` webhook gets a test delivery first, and stays disabled (409) unless its endpoint answers 2xx.',
+    'What an operator of the relay disabled stays disabled (409): only an operator enables it. An `unverified` webhook gets a test delivery first, and stays disabled (409) unless its endpoint answers 2xx.',
   path,
   answer: { description: 'The webhook as it is now.', headers: ETAG, content: details },
   problems: ['not-found', 'conflict'],
@@ -178,7 +171,7 @@ export const disableWebhook: OperationText = {
   id: 'disableWebhook',
   tag,
   summary: 'Stop deliveries to a webhook',
-  description: 'Its deliveries wait until it is enabled or updated. A disabled webhook keeps its `disabledReason`.',
+  description: 'Its deliveries wait until it is enabled. A disabled webhook keeps its `disabledReason`.',
   path,
   answer: {
     description: 'The webhook as it is now.',

@@ -32,9 +32,10 @@ export const OperatorReplays = z
   .object({ replays: z.array(OperatorReplay) })
   .meta({ id: 'OperatorReplays', description: 'Replays of all partners, newest first.' });
 
-export const ReplayOrder = ReplayRequest.safeExtend({ webhook: WebhookId })
-  .strict()
-  .meta({ id: 'ReplayOrder', description: 'Which envelopes are to be delivered again to which webhook.' });
+export const ReplayOrder = ReplayRequest.safeExtend({ webhook: WebhookId }).meta({
+  id: 'ReplayOrder',
+  description: 'Which envelopes are to be delivered again to which webhook.',
+});
 export type ReplayOrder = z.infer<typeof ReplayOrder>;
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));

@@ -21,7 +21,6 @@ export const ReplayGroupOrder = ReplayRequest.safeExtend({
   eventType: z.enum(ENVELOPE_TYPES).optional().describe('To webhooks of this event type.'),
   origin: z.string().max(300).optional().describe('To webhooks at this origin, such as `https://hooks.example.com`.'),
 })
-  .strict()
   .refine(({ webhooks, all, partner, eventType, origin }) => {
     const filtered = partner !== undefined || eventType !== undefined || origin !== undefined;
     return Number(webhooks !== undefined) + Number(all === true) + Number(filtered) === 1;

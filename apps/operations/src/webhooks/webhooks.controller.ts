@@ -62,6 +62,8 @@ export class WebhooksController {
     if (outcome === 'changed') void this.notices.publish();
     if (outcome === 'unverified')
       throw new ProblemError('conflict', 'The webhook is unverified: a test that its partner asks for enables it.');
+    if (outcome === 'partner')
+      throw new ProblemError('conflict', 'Its partner disabled this webhook, and has to enable it.');
     return this.read(given);
   }
 

@@ -137,6 +137,15 @@ describe('webhooks by HTTP', () => {
     ]);
   });
 
+  it('are enabled by who disabled them, and an operator stops what others have disabled', async () => {
+    const store = operations.app.get(WebhookStore);
+    await store.disable('p', well, 'partner');
+    expect((await operations.call('POST', `/webhooks/${well}/enable`)).status).toBe(409);
+    expect(await json('GET', `/webhooks/${well}`)).toMatchObject({ disabledReason: 'partner' });
+    expect(await json('POST', `/webhooks/${well}/disable`)).toMatchObject({ disabledReason: 'operator' });
+    expect(await json('POST', `/webhooks/${well}/enable`)).toMatchObject({ status: 'active' });
+  });
+
   it('are not enabled without the test of their endpoint', async () => {
     await operations.app.get(WebhookStore).disable('p', failing, 'unverified');
     expect((await operations.call('POST', `/webhooks/${failing}/enable`)).status).toBe(409);

@@ -13,7 +13,7 @@ it.each([
     const { app, redis, webhookId } = worker;
     const items = new RedisWebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
     const { version = 0 } = (await items.find('p1', webhookId)) ?? {};
-    expect(await items.disable('p1', webhookId, reason, version)).toMatchObject({ kind: 'updated' });
+    expect(await items.disable('p1', webhookId, reason, [version])).toMatchObject({ kind: 'updated' });
     const metric = await app.get(Registry).getSingleMetric('relay_webhooks')?.get();
     const counts = metric?.values.map(({ labels, value }) => [labels['status'], value]);
     const none = { active: 0, parked: 0, disabled: 0, unverified: 0 };

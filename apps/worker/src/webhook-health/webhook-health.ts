@@ -95,13 +95,13 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     if (this.#disabling.has(id)) return;
     this.#disabling.add(id);
     await this.#try('disable', async () => {
-      const { kind } = await this.items.disable(partnerId, id, reason, version);
+      const { kind } = await this.items.disable(partnerId, id, reason, [version]);
       if (kind !== 'updated') return;
-      this.log.warn(
-        'webhook.disabled',
-        'A webhook was disabled; its envelopes wait in the log until it is enabled or updated',
-        { webhookId: id, partnerId, reason },
-      );
+      this.log.warn('webhook.disabled', 'A webhook was disabled; its envelopes wait in the log until it is enabled', {
+        webhookId: id,
+        partnerId,
+        reason,
+      });
       this.events.tell('webhook.disabled', webhook, { reason });
       this.#known.delete(id);
       await this.failing.end(id);

@@ -1,6 +1,6 @@
 import { ProblemError } from '@relay/problem';
 
-/** A webhook's version as a strong entity tag (RFC 9110 section 8.8.3). */
+/** A version as a strong entity tag (RFC 9110 section 8.8.3). */
 export const etagOf = (version: number): string => `"${version}"`;
 
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
@@ -24,7 +24,3 @@ export function readIfMatch(header: string | undefined): readonly number[] | und
   const tags = text.match(new RegExp(TAG, 'g')) ?? [];
   return tags.map((tag) => Number(/^"(\d{1,15})"$/.exec(tag)?.[1] ?? FOREIGN));
 }
-
-/** The version of a webhook if it is among the named ones; otherwise a version that no webhook has. */
-export const matchingVersion = (named: readonly number[], version: number | undefined): number =>
-  version !== undefined && named.includes(version) ? version : FOREIGN;
