@@ -4,6 +4,17 @@ import type { NoticeType } from '@relay/events';
 export const HOUR_MS = 3_600_000;
 
 /**
+ * The kinds whose last fact counts, with what they are the state of: a further one of an hour waits for the next hour, in the
+ * place of one that waits already. Others are told with the first facts of an hour.
+ */
+export const STATE_OF: Readonly<Partial<Record<NoticeType, string>>> = {
+  'webhook.disabled': 'webhook',
+  'webhook.enabled': 'webhook',
+  'replay.finished': 'replay',
+  'secret.rotated': 'secret',
+};
+
+/**
  * A UUID (RFC 9562 version 8) that any process finds for the same kind, webhook and hour, so that the seen marks make several
  * notices of an hour one. @param at epoch milliseconds
  */

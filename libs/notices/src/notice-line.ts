@@ -15,6 +15,8 @@ export interface NoticeLine {
   readonly type: NoticeType;
   readonly webhook: NoticeSubject;
   readonly facts: object;
+  /** The beginning of the hour for which it has waited. */
+  readonly after?: number;
 }
 
 export function lineOf<T extends NoticeType>(

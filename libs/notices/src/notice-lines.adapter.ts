@@ -9,6 +9,7 @@ import {
   type Shards,
 } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import { HOUR_MS, STATE_OF } from './notice-id.js';
 
 /** Lines of one claim. */
 const CLAIMED = 100;
@@ -20,19 +21,65 @@ const keep = defineScript(
   `${noticeLinesLua}\nkeep_notice(KEYS[1], ARGV[1], ${NOTICES.graceMs})\nreturn 1\n`,
 );
 
-/** KEYS: lines, claims, dropped. ARGV: '1' for those only that are left over. Returns the number of dropped lines, then the lines. */
+/** Twice the time for which a notice keeps others of its kind from being told. */
+const TOLD_MS = 2 * HOUR_MS;
+
+/**
+ * KEYS: lines, claims, dropped. ARGV: '1' for those only that are left over. Returns the number of dropped lines, then the lines.
+ * A line of a state that was told in its hour already waits in a set beside the others until the next hour begins, and the newest
+ * one alone.
+ */
 const claim = defineScript(
   'notice-claim',
   `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local later = KEYS[1] .. ':later'
+local state_of = cjson.decode('${JSON.stringify(STATE_OF)}')
+
+local function is_due(line)
+  local at, json = string.match(line, '^(%d+) (.*)$')
+  local is_read, notice = pcall(cjson.decode, json or '')
+  local state = is_read and type(notice) == 'table' and state_of[notice.type]
+  if not state then return true end
+  local told_key = KEYS[1] .. ':told:' .. notice.webhook.id .. ':' .. notice.type
+  local later_key = later .. ':' .. notice.webhook.id .. ':' .. state
+  local hour = math.floor((notice.after or tonumber(at)) / ${HOUR_MS})
+  local waiting = redis.call('GET', later_key)
+  local is_newest = not waiting or tonumber(string.match(waiting, '^%d+')) <= tonumber(at)
+  if waiting and is_newest then
+    redis.call('ZREM', later, waiting)
+    redis.call('DEL', later_key)
+  end
+  local told_hour, told = string.match(redis.call('GET', told_key) or '', '^(%d+) (.*)$')
+  if not told or told == line or tonumber(told_hour) < hour then
+    redis.call('SET', told_key, string.format('%.0f ', hour) .. line, 'PX', ${TOLD_MS})
+    return true
+  end
+  redis.call('ZREM', KEYS[1], line)
+  if is_newest then
+    notice.after = (told_hour + 1) * ${HOUR_MS}
+    local delayed = at .. ' ' .. cjson.encode(notice)
+    redis.call('ZADD', later, notice.after, delayed)
+    redis.call('SET', later_key, delayed, 'PX', ${TOLD_MS})
+  end
+  return false
+end
+
+for _, line in ipairs(redis.call('ZRANGEBYSCORE', later, '-inf', now)) do
+  redis.call('ZREM', later, line)
+  redis.call('ZADD', KEYS[1], now, line)
+end
 local found = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', ARGV[1] == '1' and now or '+inf')
 local claimed = { redis.call('GET', KEYS[3]) or '0' }
 redis.call('DEL', KEYS[3])
 redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
 for _, line in ipairs(found) do
   if #claimed > ${CLAIMED} then break end
-  if redis.call('ZADD', KEYS[2], 'NX', now + ${CLAIM_MS}, line) == 1 then claimed[#claimed + 1] = line end
+  if not redis.call('ZSCORE', KEYS[2], line) and is_due(line) then
+    redis.call('ZADD', KEYS[2], now + ${CLAIM_MS}, line)
+    claimed[#claimed + 1] = line
+  end
 end
 return claimed
 `,

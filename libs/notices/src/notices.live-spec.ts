@@ -60,6 +60,8 @@ describe('a notice', () => {
     const waiting = await redis.zrange(NOTICE_LINES, '0', '-1');
     for (const line of waiting) await redis.zincrby(NOTICE_LINES, -NOTICES.graceMs, line);
   };
+  /** Redis keeps for some time which states were told. */
+  const left = async (): Promise<string[]> => (await redis.keys('*')).filter((key) => !key.includes(':told:'));
   beforeEach(async () => {
     await redis.flushall();
     [published, failures, logged, now] = [[], [], [], HOUR];
@@ -90,10 +92,10 @@ describe('a notice', () => {
         },
       },
     ]);
-    expect(await redis.keys('*')).toEqual([]);
+    expect(await left()).toEqual([]);
   });
 
-  it('is told once an hour, whatever else happens to the webhook', async () => {
+  it('of a kind is told once an hour, whatever else happens to the webhook', async () => {
     await notices.tell('webhook.disabled', webhook, gone);
     await notices.tell('webhook.disabled', webhook, { reason: 'partner' });
     expect(published).toHaveLength(1);
@@ -103,12 +105,44 @@ describe('a notice', () => {
     expect(published).toHaveLength(3);
   });
 
+  it('of a further change of state in an hour waits for the next one, the last of them alone, whichever process tells it', async () => {
+    // An hour that is over: what waits for its end is due.
+    const minute = (n: number): number => HOUR - HOUR_MS + n * 60_000;
+    const typesAndTimes = () =>
+      bodies().map(({ id, type, payload }) => [type, Reflect.get(payload, 'at') as string, id] as const);
+    const told = (type: 'webhook.disabled' | 'webhook.enabled', n: number, hour = HOUR - HOUR_MS) =>
+      [type, new Date(minute(n)).toISOString(), noticeId(type, webhook.id, hour)] as const;
+    const other = open(toLog);
+    await notices.tell('webhook.disabled', webhook, { reason: 'operator' }, minute(1));
+    await other.tell('webhook.enabled', webhook, { disabledReason: 'operator' }, minute(2));
+    for (const line of [
+      notices.line('webhook.disabled', webhook, gone, minute(3)),
+      notices.line('webhook.enabled', webhook, { disabledReason: 'gone' }, minute(4)),
+      notices.line('webhook.disabled', webhook, { reason: 'failing' }, minute(5)),
+    ])
+      await lines.keep(line ?? 'none');
+    await other.publish();
+    expect(typesAndTimes()).toEqual([told('webhook.disabled', 1), told('webhook.enabled', 2)]);
+    await notices.publish(true);
+    expect(typesAndTimes().slice(2)).toEqual([told('webhook.disabled', 5, HOUR)]);
+    await notices.publish();
+    expect([published.length, await left()]).toEqual([3, []]);
+  });
+
+  it('that waits for the next hour goes where a newer one can be told at once', async () => {
+    await notices.tell('webhook.disabled', webhook, gone, HOUR);
+    await notices.tell('webhook.disabled', webhook, { reason: 'partner' }, HOUR + 1);
+    expect(await redis.zcard(`${NOTICE_LINES}:later`)).toBe(1);
+    await notices.tell('webhook.enabled', webhook, { disabledReason: 'partner' }, HOUR + 2);
+    expect([published.length, await left()]).toEqual([2, []]);
+  });
+
   it('is never about a webhook of notices, whoever has left a line', async () => {
     const ofNotices = { ...webhook, eventType: 'webhook.disabled' };
     await notices.tell('webhook.disabled', ofNotices, gone);
     await lines.keep(aLine(webhook.id).replace('task.created', 'webhook.disabled'));
     await notices.publish();
-    expect([published, await redis.keys('*')]).toEqual([[], []]);
+    expect([published, await left()]).toEqual([[], []]);
   });
 
   it('has id and time of what it is about, however late it is told', async () => {
@@ -135,7 +169,7 @@ describe('a notice', () => {
     expect(logged).toEqual([{ event: 'notice.waiting', reason: expect.stringContaining('no broker') }]);
     await timePasses();
     await open(toLog).publish(true);
-    expect([published.length, await redis.keys('*')]).toEqual([1, []]);
+    expect([published.length, await left()]).toEqual([1, []]);
   });
 
   it('is told by one of several processes at once, and left to its own for a moment', async () => {
@@ -155,7 +189,7 @@ describe('a notice', () => {
     expect(published).toEqual([]);
     await timePasses();
     await notices.publish(true);
-    expect([published.length, await redis.keys('*')]).toEqual([1, []]);
+    expect([published.length, await left()]).toEqual([1, []]);
   });
 
   it('that a broker refuses, or that is none, is lost at once and said', async () => {
@@ -164,7 +198,7 @@ describe('a notice', () => {
     await notices.tell('webhook.parked', { ...webhook, id: 'no uuid' }, { waiting: 3 });
     await lines.keep(`${now} no JSON`);
     await notices.publish();
-    expect([published, await redis.keys('*')]).toEqual([[], []]);
+    expect([published, await left()]).toEqual([[], []]);
     expect(logged).toMatchObject([
       { event: 'notice.lost', type: 'webhook.disabled', webhookId: webhook.id, partnerId: 'partner_a' },
       { event: 'notice.lost', reason: expect.stringMatching(/id/) },
@@ -178,7 +212,7 @@ describe('a notice', () => {
     expect(await redis.zcard(NOTICE_LINES)).toBe(NOTICES.most);
     await notices.publish();
     expect(logged).toEqual([{ event: 'notice.lost', reason: expect.stringContaining('too many'), dropped: 2 }]);
-    expect([published.length, await redis.keys('*')]).toEqual([NOTICES.most, []]);
+    expect([published.length, await left()]).toEqual([NOTICES.most, []]);
   });
 
   it('of another day leaves no line: a Redis that was emptied sees all changes again', async () => {

@@ -8,7 +8,7 @@ import {
 } from '@relay/events';
 import { type OutgoingRecord, type Publisher, PublishFailed } from '@relay/publishing';
 import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
-import { HOUR_MS, noticeId } from './notice-id.js';
+import { HOUR_MS, noticeId, STATE_OF } from './notice-id.js';
 import { lineOf, payloadOf, readLine, type NoticeLine, type NoticeSubject } from './notice-line.js';
 import type { NoticeLines } from './notice-lines.adapter.js';
 
@@ -45,7 +45,7 @@ export class Notices {
     facts: NoticeFacts<T>,
     at = this.now(),
   ): string | undefined {
-    if (isNoticeType(webhook.eventType) || this.#told.has(noticeId(type, webhook.id, at))) return undefined;
+    if (isNoticeType(webhook.eventType) || this.#isTold(type, noticeId(type, webhook.id, at))) return undefined;
     return lineOf(type, webhook, facts, at);
   }
 
@@ -87,10 +87,10 @@ export class Notices {
   async #isDone(text: string): Promise<boolean> {
     const line = readLine(text);
     if (line === undefined) return this.#lost({ reason: 'its line in Redis cannot be read' });
-    const { type, webhook, at } = line;
-    const id = noticeId(type, webhook.id, at);
-    if (isNoticeType(webhook.eventType) || this.#told.has(id)) return true;
-    this.#remember(id, at);
+    const { type, webhook, at, after = at } = line;
+    const id = noticeId(type, webhook.id, after);
+    if (isNoticeType(webhook.eventType) || this.#isTold(type, id)) return true;
+    this.#remember(id, after);
     try {
       await this.publisher.publish(this.#recordOf(id, line));
       return true;
@@ -99,6 +99,11 @@ export class Notices {
       if (error instanceof PublishFailed && error.retryable) return this.#waiting(error);
       return this.#lost({ type, webhookId: webhook.id, partnerId: webhook.partnerId, reason: reasonOf(error) });
     }
+  }
+
+  /** Of a state the lines themselves know it, for all processes: what is told in an hour is one of them, and the last of them later. */
+  #isTold(type: NoticeType, id: string): boolean {
+    return STATE_OF[type] === undefined && this.#told.has(id);
   }
 
   #remember(id: string, at: number): void {

@@ -67,7 +67,7 @@ const OF_SHARD: readonly (readonly [ShardKind, RegExp])[] = [
 const OF_ONE_OF_SEVERAL: typeof OF_SHARD = [
   ['part', /^parked:(.+\/.+)$/],
   ['notices', /^(notices)$/],
-  ['derived', /^notices:(?:claims|dropped)$/],
+  ['derived', /^notices:(?:claims|dropped|told:.+|later(?::.+)?)$/],
 ];
 
 const GLOBAL =
