@@ -51,6 +51,18 @@ export const franzGo = (): string | undefined =>
     );
   });
 
+/**
+ * A program of a package of npm's registry for this machine, fetched once per machine; undefined without npm or its registry, and
+ * on another kind of machine.
+ */
+export const ofNpm = (name: string, version: string, path: string): string | undefined => {
+  if (process.platform !== 'linux' || process.arch !== 'x64') return undefined;
+  const folder = fetched(`npm-${name.replace('/', '-')}-${version}`, (prefix) =>
+    runs('npm', ['install', '--prefix', prefix, '--no-save', '--no-audit', '--ignore-scripts', `${name}@${version}`]),
+  );
+  return folder && join(folder, 'node_modules', name, path);
+};
+
 /** A test that the report shows as skipped, by a name that says what is missing here. */
 export function skipped(name: string): void {
   const { skip } = it;
