@@ -4,7 +4,7 @@ import { Controller, Get, HttpCode, Module, Post, Req } from '@nestjs/common';
 import { AccessTokens } from '@relay/access';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
-import { Access, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
+import { Access, IgnoresUnknown, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
 import { ErrorsModule } from './errors.module.js';
 import { appOfSpec } from './spec-app.js';
 
@@ -27,6 +27,7 @@ class ThingsController {
   }
 
   @Post(':id/lines')
+  @IgnoresUnknown()
   @TakesBody({ types: ['application/x-ndjson', 'application/json'], maxBytes: 1_000 })
   lines(@Req() request: FastifyRequest): Record<string, unknown> {
     return { bytes: request.rawBody?.length ?? 0 };
