@@ -66,6 +66,22 @@ describe('the operations app', () => {
     expect(documented.toSorted()).toEqual(routed.map((route) => route.join(' ')).toSorted());
   });
 
+  it('lists in pages: what takes a limit says in Link where the next page is', async () => {
+    const { paths } = (await (await call('GET', '/openapi.json')).json()) as { paths: Record<string, object> };
+    const lists = Object.entries(paths).flatMap(([path, methods]) => {
+      const { get } = methods as { get?: { parameters?: { name: string }[]; responses: { 200: { headers: object } } } };
+      const names = get?.parameters?.map(({ name }) => name) ?? [];
+      return get !== undefined && names.includes('limit')
+        ? [{ path, names, headers: Object.keys(get.responses[200].headers) }]
+        : [];
+    });
+    expect(lists.length).toBeGreaterThan(4);
+    for (const { path, names, headers } of lists) {
+      expect([path, headers]).toEqual([path, expect.arrayContaining(['Link'])]);
+      expect([path, names.some((name) => ['cursor', 'before'].includes(name))]).toEqual([path, true]);
+    }
+  });
+
   it('asks a browser for a name and password, and gives no reason away', async () => {
     const answer = await fetch(`${url}/board/`);
     expect(answer.headers.get('www-authenticate')).toContain('Basic realm="relay operations"');
@@ -184,7 +200,10 @@ describe('the operations app', () => {
     });
     expect(await list('?state=cancelled&limit=5')).toMatchObject({ replays: [{ id: 'earlier' }] });
     expect(await list('?state=cancelled&limit=1')).toMatchObject({ replays: [{ id: 'earlier' }] });
-    expect(await list('?limit=1')).toMatchObject({ replays: [{ id: 'later' }] });
+    const first = await call('GET', '/replays?limit=1');
+    expect(await first.json()).toMatchObject({ replays: [{ id: 'later' }] });
+    const link = /^<\/replays(\?.*)>; rel="next"$/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
+    expect(await list(link)).toMatchObject({ replays: [{ id: 'earlier' }] });
 
     const steer = async (what: string): Promise<unknown> => (await call('POST', `/replays/later/${what}`)).json();
     expect(await steer('pause')).toMatchObject({ id: 'later', state: 'paused' });

@@ -176,9 +176,37 @@ describe.each([1, 3])('DeadLetterService over %i shards with more dead letters t
     expect([listed, letters.length, letters[0]?.envelopeId]).toEqual([{ stored: 61, complete: true }, 1, envelopeId]);
     expect(JSON.stringify(letters)).not.toContain('xxx');
     expect([withBody.mock.calls.length, read.mock.calls[0]?.[0]]).toEqual([0, [letters[0]?.id]]);
-    expect(await service.list({ reason: 'gone' }, 100, time)).toEqual({ letters: [], stored: 61, complete: false });
+    const next = expect.any(String);
+    expect(await service.list({ reason: 'gone' }, 100, time)).toEqual({
+      letters: [],
+      stored: 61,
+      complete: false,
+      next,
+    });
     expect((await service.list({}, 20, time)).letters).toHaveLength(20);
     jest.restoreAllMocks();
+  });
+
+  it('lists all of them in pages, also where one that ends a page is removed meanwhile', async () => {
+    await addDeadLetters(130, DELETED);
+    const listed: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const { letters, next } = await service.list({}, 40, Infinity, cursor);
+      listed.push(...letters.map(({ id }) => id));
+      cursor = next;
+      if (listed.length === 40) await service.purge({ ids: listed.slice(-1), filter: {} });
+      if (listed.length === 80) await addDeadLetters(1, webhook.id);
+    } while (cursor !== undefined);
+    expect(new Set(listed).size).toBe(130);
+    // Nor is one left out where time ends the pages.
+    const found = new Set<string>();
+    do {
+      const { letters, next } = await service.list({ webhook: DELETED }, 100, time, cursor);
+      for (const { id } of letters) found.add(id);
+      cursor = next;
+    } while (cursor !== undefined);
+    expect(found.size).toBe(129);
   });
 
   it('finds no dead letter under the name of a BullMQ key', async () => {

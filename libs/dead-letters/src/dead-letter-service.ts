@@ -42,6 +42,8 @@ export interface DeadLetterList {
   readonly stored: number;
   /** False when the time was over before the limit was reached. */
   readonly complete: boolean;
+  /** Where the next page begins; undefined when there are no older ones. */
+  readonly next?: string;
 }
 
 /** How many dead letters are selected; a lower bound when the time was over before the last one. */
@@ -71,18 +73,22 @@ export class DeadLetterService {
   /**
    * The newest matching dead letters, at most `limit`.
    * @param until epoch milliseconds after which no further one is looked at
+   * @param cursor `next` of the page before
    */
-  async list(filter: DeadLetterFilter, limit: number, until = Infinity): Promise<DeadLetterList> {
-    const [stored, ids] = await Promise.all([this.reader.count(), this.#ids(filter)]);
+  async list(filter: DeadLetterFilter, limit: number, until = Infinity, cursor?: string): Promise<DeadLetterList> {
+    const [stored, all] = await Promise.all([this.reader.count(), this.#ids(filter)]);
+    const ids = cursor === undefined ? all : all.slice(0, placeOf(cursor, all));
     const letters: DeadLetterFacts[] = [];
     const progress = new Progress(until);
     for await (const slice of this.reader.read(ids.toReversed())) {
-      if (progress.isOver(this.now())) return { letters, stored, complete: false };
-      letters.push(...slice.filter((each) => matches(each.stored, filter)).map(deadLetterFacts));
-      if (letters.length >= limit) break;
+      if (progress.isOver(this.now())) return { letters, stored, ...nextOf(progress.rest.after, ids), complete: false };
+      for (const each of slice) {
+        if (matches(each.stored, filter)) letters.push(deadLetterFacts(each));
+        if (letters.length === limit) return { letters, stored, ...nextOf(each.id, ids), complete: true };
+      }
       progress.add(slice, []);
     }
-    return { letters: letters.slice(0, limit), stored, complete: true };
+    return { letters, stored, complete: true };
   }
 
   async find(id: string): Promise<FoundDeadLetter | undefined> {
@@ -208,6 +214,19 @@ export class DeadLetterService {
   #ids({ webhook }: DeadLetterFilter): Promise<string[]> {
     return webhook === undefined ? this.reader.ids() : this.reader.idsOf(webhook.toLowerCase());
   }
+}
+
+/** A page ends with a dead letter, and with how many are older in case that one is removed: then some may be listed twice. */
+function nextOf(last: string | undefined, ids: readonly string[]): { readonly next?: string } {
+  const older = last === undefined ? ids.length : ids.indexOf(last);
+  return older === 0 ? {} : { next: `${older}.${last ?? ''}` };
+}
+
+/** How many of the ids, oldest first, a page has before it. */
+function placeOf(cursor: string, ids: readonly string[]): number {
+  const [older = '', last = ''] = cursor.split('.');
+  const at = ids.indexOf(last);
+  return at === -1 ? Number(older) : at;
 }
 
 const endingOf = (

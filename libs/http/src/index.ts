@@ -13,6 +13,7 @@ export type { ShellSettings } from './fastify-shell.adapter.js';
 export { createHttpApp } from './http-app.adapter.js';
 export { etagOf, readIfMatch } from './if-match.js';
 export { KnownRoutes } from './known-routes.js';
+export { linkToNext } from './link-to-next.js';
 export { PartnerQuota } from './partner-quota.adapter.js';
 export { Portal } from './portal.decorator.js';
 export { problemOf } from './problem-of.js';

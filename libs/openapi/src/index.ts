@@ -4,7 +4,7 @@
 // Leaves to each app its title, its tags, its ways to authenticate, and the answers of routes that are no JSON.
 export { type ApiFacts, openApi } from './openapi.js';
 export type { ApiParts } from './api-parts.js';
-export { type Content, Operation, type OperationText } from './operation.decorator.js';
+export { type Content, LINK, Operation, type OperationText } from './operation.decorator.js';
 export { membersOf } from './parameters.js';
 export { type Route, routesOf } from './routes.adapter.js';
 export { type Schema, SchemaBook } from './schema-book.js';

@@ -37,6 +37,9 @@ export interface OperationText {
   readonly problems?: readonly ProblemCode[];
 }
 
+/** The header of a list in pages. */
+export const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
+
 export const OPERATION = Symbol('relay.operation');
 
 /** Documents a handler. A handler without it fails a test. */

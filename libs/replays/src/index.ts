@@ -7,8 +7,8 @@ export { ReplayGroups, type GroupActor, type ReplayGroupPlan } from './replay-gr
 export { openReplayGroups, openReplayService } from './replay-service.adapter.js';
 export { ReplayService, type ReplayScope, type ReplayTarget } from './replay-service.js';
 export { progressFacts, replayFacts, rounded, textOf } from './replay-facts.js';
-export { REPLAY_EXAMPLE, ReplayAnswer, ReplayId, ReplayRequest } from './replay-schemas.js';
+export { REPLAY_EXAMPLE, ReplayAnswer, ReplayCursor, ReplayId, ReplayRequest } from './replay-schemas.js';
 export type { ReplayPart } from './replay-parts.adapter.js';
 export { replayTotals, type ReplayTotals } from './replay-totals.js';
 export { type ReplayStatus } from './replay-status.js';
-export { Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';
+export { replayCursor, Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';

@@ -22,6 +22,13 @@ export const ReplayRequest = z
   .meta({ id: 'ReplayRequest', description: 'Which envelopes are to be delivered again. No member is required.' });
 export type ReplayRequest = z.infer<typeof ReplayRequest>;
 
+/** The last replay of a page, and when it was ordered. */
+export const ReplayCursor = z
+  .string()
+  .regex(/^\d{1,15}\.[\w-]{1,36}$/, 'a cursor comes from the Link header of the page before')
+  .optional()
+  .describe('Where the page begins; out of the Link header of the page before.');
+
 export const ReplayId = z.guid().toLowerCase().describe('Identifier of the replay.');
 
 export const ReplayAnswer = z

@@ -1,7 +1,7 @@
 import type { AskedBy, Audit } from '@relay/audit';
 import type { TimeWindow } from '@relay/kafka';
 import type { ReplayStatus } from './replay-status.js';
-import type { ReplayRange, Replays } from './replays.adapter.js';
+import type { ReplayPage, ReplayPaging, ReplayRange, Replays } from './replays.adapter.js';
 
 /** The webhook whose deliveries are replayed. */
 export interface ReplayTarget {
@@ -20,16 +20,7 @@ export type Ordered =
 export interface ReplayServiceParts {
   readonly replays: Pick<
     Replays,
-    | 'create'
-    | 'find'
-    | 'ordered'
-    | 'cancel'
-    | 'pause'
-    | 'newest'
-    | 'ofPartner'
-    | 'ofWebhooks'
-    | 'runningOf'
-    | 'underWay'
+    'create' | 'find' | 'ordered' | 'cancel' | 'pause' | 'ofAll' | 'ofPartner' | 'ofWebhooks' | 'runningOf' | 'underWay'
   >;
   /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
@@ -106,17 +97,16 @@ export class ReplayService {
     return { kind: 'ordered', replay };
   }
 
-  /** The newest replays, at most `limit`. */
-  list(limit: number): Promise<ReplayStatus[]> {
-    return this.parts.replays.newest(0, limit, this.parts.now());
+  list(paging: ReplayPaging): Promise<ReplayPage> {
+    return this.parts.replays.ofAll(paging, this.parts.now());
   }
 
-  /** The newest replays of a partner, or of some of its webhooks, at most `limit`. */
-  async ofPartner(partnerId: string, limit: number, webhookIds?: readonly string[]): Promise<ReplayStatus[]> {
+  /** The replays of a partner, or of some of its webhooks. */
+  async ofPartner(partnerId: string, paging: ReplayPaging, webhookIds?: readonly string[]): Promise<ReplayPage> {
     const { replays, now } = this.parts;
-    if (webhookIds === undefined) return replays.ofPartner(partnerId, limit, now());
-    const found = await replays.ofWebhooks(webhookIds, limit, now());
-    return found.filter((replay) => replay.partnerId === partnerId);
+    if (webhookIds === undefined) return replays.ofPartner(partnerId, paging, now());
+    const page = await replays.ofWebhooks(webhookIds, paging, now());
+    return { ...page, replays: page.replays.filter((replay) => replay.partnerId === partnerId) };
   }
 
   find(id: string): Promise<ReplayStatus | undefined> {

@@ -23,8 +23,8 @@ const pause = defineScript('replay-pause', pauseReplayLua);
 const KEPT_EMPTY_S = 600;
 /** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
-/** The replays that a partner is shown. */
-const LISTED_OF_PARTNER = 100;
+/** The replays that a partner is shown: those that are kept of 1,000 webhooks. */
+const LISTED_OF_PARTNER = 1_000 * KEPT_OF_WEBHOOK;
 const SERIES = globalKey('replays', 'series');
 /** Sorted set of ids by creation time. */
 const ALL = globalKey('replays', 'all');
@@ -39,11 +39,36 @@ export interface ReplayRange extends LogPartition {
   readonly end: number;
 }
 
+export interface ReplayPaging {
+  readonly limit: number;
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** Newest first. `next` is there when more may follow. */
+export interface ReplayPage {
+  readonly replays: readonly ReplayStatus[];
+  readonly next?: string;
+}
+
 /** The members of a replay that its order sets. */
 export type NewReplay = Pick<
   ReplayStatus,
   'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy' | 'groupId'
 >;
+
+interface Dated {
+  readonly id: string;
+  readonly at: number;
+}
+
+/** A page ends with a replay, and with the time of its order in case that one is kept no longer. */
+export const replayCursor = (id: string, createdAt: number): string => `${createdAt}.${id}`;
+
+function readCursor(cursor = ''): Dated {
+  const [at = '', id = ''] = cursor.split('.');
+  return { id, at: at === '' ? Infinity : Number(at) };
+}
 
 /**
  * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. With one shard an order
@@ -160,22 +185,48 @@ export class Replays {
     return this.#all(await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit), now);
   }
 
-  /** A partner's replays of the last 30 days, newest first; no more than 100 of them are listed. */
-  async ofPartner(partnerId: string, limit: number, now: number): Promise<ReplayStatus[]> {
-    return this.#all(await this.redis.zrevrange(partnerKeyOf(partnerId), 0, limit - 1), now);
+  /** The replays of all partners. */
+  ofAll(paging: ReplayPaging, now: number): Promise<ReplayPage> {
+    return this.#page(ALL, paging, now);
   }
 
-  /** The replays of some webhooks of the last 30 days, newest first. */
-  async ofWebhooks(webhookIds: readonly string[], limit: number, now: number): Promise<ReplayStatus[]> {
-    const lists = webhookIds.map((id) => this.redis.lrange(newestKeyOf(id), 0, limit - 1));
-    const ids = (await Promise.all(lists)).flat().map((entry) => entry.split(' ', 1)[0] ?? '');
+  /** A partner's replays of the last 30 days. */
+  ofPartner(partnerId: string, paging: ReplayPaging, now: number): Promise<ReplayPage> {
+    return this.#page(partnerKeyOf(partnerId), paging, now);
+  }
+
+  /** The replays of some webhooks of the last 30 days. */
+  async ofWebhooks(webhookIds: readonly string[], paging: ReplayPaging, now: number): Promise<ReplayPage> {
+    const lists = await Promise.all(webhookIds.map((id) => this.redis.lrange(newestKeyOf(id), 0, -1)));
+    const ids = lists.flat().map((entry) => entry.split(' ', 1)[0] ?? '');
     const times = ids.length === 0 ? [] : await this.redis.zmscore(ALL, ...ids);
-    const dated = ids.map((id, index) => ({ id, at: Number(times[index] ?? 0) }));
-    const newest = dated.toSorted((a, b) => b.at - a.at).slice(0, limit);
-    return this.#all(
-      newest.map(({ id }) => id),
+    const dated = ids
+      .map((id, index): Dated => ({ id, at: Number(times[index] ?? 0) }))
+      .toSorted((a, b) => b.at - a.at || (a.id < b.id ? 1 : -1));
+    const { id, at } = readCursor(paging.cursor);
+    const rank = dated.findIndex((each) => each.id === id);
+    const from = rank === -1 ? dated.filter((each) => each.at > at).length : rank + 1;
+    return this.#pageOf(dated.slice(from, from + paging.limit), paging.limit, now);
+  }
+
+  async #page(key: string, { limit, cursor }: ReplayPaging, now: number): Promise<ReplayPage> {
+    const { id, at } = readCursor(cursor);
+    const rank = id === '' ? -1 : await this.redis.zrevrank(key, id);
+    const from = rank === null ? await this.redis.zcount(key, `(${at}`, '+inf') : rank + 1;
+    const found = await this.redis.zrevrange(key, from, from + limit - 1, 'WITHSCORES');
+    const dated = found.flatMap((each, index): Dated[] =>
+      index % 2 === 0 ? [{ id: each, at: Number(found[index + 1]) }] : [],
+    );
+    return this.#pageOf(dated, limit, now);
+  }
+
+  async #pageOf(found: readonly Dated[], limit: number, now: number): Promise<ReplayPage> {
+    const last = found.at(-1);
+    const replays = await this.#all(
+      found.map(({ id }) => id),
       now,
     );
+    return { replays, ...(last === undefined || found.length < limit ? {} : { next: replayCursor(last.id, last.at) }) };
   }
 
   async #all(ids: readonly string[], now: number): Promise<ReplayStatus[]> {

@@ -45,6 +45,7 @@ if #ARGV > last then
   redis.call('ZADD', KEYS[7], ARGV[4], ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', ARGV[4] - 1000 * ARGV[5])
   redis.call('ZADD', KEYS[8], ARGV[4], ARGV[2])
+  redis.call('ZREMRANGEBYSCORE', KEYS[8], '-inf', ARGV[4] - 1000 * ARGV[5])
   redis.call('ZREMRANGEBYRANK', KEYS[8], 0, -1 - ARGV[8])
   redis.call('EXPIRE', KEYS[8], ARGV[5])
   -- Twice as long: the list must still name a replay that was paused until it expired.
@@ -54,6 +55,7 @@ if #ARGV > last then
     local old_id, old_key = string.match(redis.call('RPOP', KEYS[1]), '^(%S+) (%S+)$')
     redis.call('DEL', ARGV[1] .. old_id, KEYS[6] .. ':' .. old_key)
     redis.call('ZREM', KEYS[7], old_id)
+    redis.call('ZREM', KEYS[8], old_id)
     forgotten[#forgotten + 1] = old_key
   end
 else

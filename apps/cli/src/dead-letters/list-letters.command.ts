@@ -9,14 +9,22 @@ import { withFilters } from './selection.js';
 interface Options extends DeadLetterFilter {
   json?: boolean;
   limit: number;
+  cursor?: string;
 }
 
 export function defineListLetters(group: Command, shell: Shell): void {
   const command = withFilters(group.command('list').description('list the dead letters, newest first'))
     .option('--limit <n>', 'the maximum to list', limitOf, 100)
+    .option('--cursor <place>', 'only those older than an earlier answer has shown, as it named them')
     .action(async (options: Options) => {
-      const listed = await withDeadLetters(shell, (desk) => desk.list(options, options.limit));
+      const { listed, matched } = await withDeadLetters(shell, async (desk) => {
+        const page = await desk.list(options, options.limit, Infinity, options.cursor);
+        const older = page.next === undefined ? undefined : await desk.count({ ids: [], filter: options });
+        return { listed: page, matched: older?.matched };
+      });
       answer(shell, options, listed.letters, textOf(listed));
+      if (listed.next !== undefined)
+        shell.note(`${counted(matched ?? 0, 'dead letter')} in all; older ones: --limit, or --cursor ${listed.next}`);
     });
   documented(command, 'dead-letters list --type task.created --reason attempts_exhausted');
 }

@@ -43,6 +43,22 @@ describe('/openapi.json', () => {
     expect(routes.length).toBeGreaterThan(15);
     expect(documented.toSorted()).toEqual(routes.toSorted());
   });
+
+  it('lists in pages: what takes a limit says in Link where the next page is', async () => {
+    const { paths } = Paths.parse(await (await fetch(`${url}/openapi.json`)).json());
+    const lists = Object.entries(paths).flatMap(([path, methods]) => {
+      const { get } = methods as { get?: { parameters?: { name: string }[]; responses: { 200: { headers: object } } } };
+      const names = get?.parameters?.map(({ name }) => name) ?? [];
+      return get !== undefined && names.includes('limit')
+        ? [{ path, names, headers: Object.keys(get.responses[200].headers) }]
+        : [];
+    });
+    expect(lists.length).toBeGreaterThan(4);
+    for (const { path, names, headers } of lists) {
+      expect([path, headers]).toEqual([path, expect.arrayContaining(['Link'])]);
+      expect([path, names.some((name) => ['cursor', 'before'].includes(name))]).toEqual([path, true]);
+    }
+  });
 });
 
 describe('/asyncapi.json', () => {

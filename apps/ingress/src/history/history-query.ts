@@ -2,7 +2,7 @@ import { StatusFilter } from '@relay/events';
 import { EventTypeName } from '@relay/webhooks';
 import { z } from 'zod';
 import { DELIVERY_STATUSES } from './delivery-facts.js';
-import { CURSOR, cursorOf, type Place } from './delivery-place.js';
+import { CURSOR } from './delivery-place.js';
 
 const MAX_LIMIT = 200;
 const MAX_IDS = 100;
@@ -54,9 +54,9 @@ export const DeliveriesQuery = z.strictObject({
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 
 /** `Link` header of a page that is not the last (RFC 8288); relative, to be resolved against the address asked. */
-export function linkToNext(path: string, query: unknown, limit: number, last: Place): string {
+export function linkToNext(path: string, query: unknown, limit: number, cursor: string): string {
   const given = Object.entries(query as Record<string, string>);
   const parameters = new URLSearchParams({ ...Object.fromEntries(given), limit: String(limit) });
-  parameters.set('cursor', cursorOf(last));
+  parameters.set('cursor', cursor);
   return `<${path}?${parameters.toString()}>; rel="next"`;
 }

@@ -1,5 +1,5 @@
 import { WebhookId } from '@relay/webhooks';
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { ClueQuery } from '@relay/story';
 import { DeliveryAnswers } from './delivery-facts.js';
 import { DeliveriesQuery, HistoryQuery } from './history-query.js';
@@ -35,7 +35,6 @@ const content = {
     ],
   },
 };
-const NEXT = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
 const KEPT =
   'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts, deliveries that wait in the log for a `parked` webhook, and waiting ones beyond 5,000 of a webhook.';
 
@@ -48,7 +47,7 @@ export const listDeliveries: OperationText = {
   query: HistoryQuery,
   answer: {
     description: 'The deliveries, newest first.',
-    headers: NEXT,
+    headers: LINK,
     content,
   },
   problems: ['not-found'],
@@ -60,7 +59,7 @@ export const listAllDeliveries: OperationText = {
   summary: 'List the deliveries of all your webhooks',
   description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
   query: DeliveriesQuery,
-  answer: { description: 'The deliveries, newest first.', headers: NEXT, content },
+  answer: { description: 'The deliveries, newest first.', headers: LINK, content },
   problems: ['not-found'],
 };
 
@@ -73,7 +72,7 @@ export const listWebhookStates: OperationText = {
   problems: ['not-found'],
   answer: {
     description: 'The webhooks, oldest first.',
-    headers: NEXT,
+    headers: LINK,
     content: {
       schema: WebhookStatesAnswer,
       example: {

@@ -16,6 +16,7 @@ import { Operation } from '@relay/openapi';
 import { askedBy } from '../access/partner-audit.js';
 import { BulkRetry } from './bulk-retry.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
+import { cursorOf } from './delivery-place.js';
 import { DeliveriesQuery, linkToNext } from './history-query.js';
 import { listAllDeliveries, retrySelection } from './history.openapi.js';
 import { OwnWebhooks } from './own-webhooks.js';
@@ -51,7 +52,7 @@ export class PartnerDeliveriesController {
     const partnerId = callerIdOf(request);
     const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
     const { deliveries, next } = await this.deliveries.ofWebhooks(partnerId, ids, wanted);
-    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, wanted.limit, next));
+    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, wanted.limit, cursorOf(next)));
     return { deliveries: [...deliveries] };
   }
 

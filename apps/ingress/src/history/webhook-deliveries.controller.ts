@@ -13,6 +13,7 @@ import {
 import { Operation } from '@relay/openapi';
 import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
+import { cursorOf } from './delivery-place.js';
 import { HistoryQuota } from './history-quota.adapter.js';
 import { HistoryQuery, linkToNext } from './history-query.js';
 import { listDeliveries } from './history.openapi.js';
@@ -50,7 +51,10 @@ export class WebhookDeliveriesController {
     if (found === undefined) throw notFound();
     const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), [found.details.id], wanted);
     if (next !== undefined)
-      void reply.header('link', linkToNext(`${this.#path}/${found.details.id}/deliveries`, query, wanted.limit, next));
+      void reply.header(
+        'link',
+        linkToNext(`${this.#path}/${found.details.id}/deliveries`, query, wanted.limit, cursorOf(next)),
+      );
     return { deliveries: [...deliveries] };
   }
 }

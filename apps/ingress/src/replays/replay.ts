@@ -1,4 +1,4 @@
-import { ReplayAnswer } from '@relay/replays';
+import { ReplayAnswer, ReplayCursor } from '@relay/replays';
 import { z } from 'zod';
 
 const MAX_LISTED = 100;
@@ -9,7 +9,8 @@ export const ReplaysQuery = z.strictObject({
     .regex(/^(?:[1-9]\d?|100)$/, `a number from 1 to ${MAX_LISTED} is expected`)
     .transform(Number)
     .default(20)
-    .describe(`Longest list: 1 to ${MAX_LISTED}.`),
+    .describe(`Longest page: 1 to ${MAX_LISTED}.`),
+  cursor: ReplayCursor,
 });
 
 export const ReplayAnswers = z

@@ -1,5 +1,5 @@
 import { type ReplayAnswer, ReplayId, ReplayService, replayFacts } from '@relay/replays';
-import { Controller, Delete, Get, HttpCode, Param, Query, Req, UseInterceptors } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Query, Req, Res, UseInterceptors } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import {
   Access,
@@ -8,10 +8,13 @@ import {
   Portal,
   RateLimitInterceptor,
   readQuery,
+  type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
 import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '@relay/openapi';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { linkToNext } from '../history/history-query.js';
 import { askedBy } from '../access/partner-audit.js';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { isShown } from '../portal/shown.js';
@@ -26,19 +29,29 @@ const REPLAYS_FOR_A_POINT = 10;
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class ReplaysController {
+  readonly #path: string;
+
   constructor(
     private readonly desk: ReplayService,
     private readonly quota: HistoryQuota,
-  ) {}
+    @Inject(INGRESS_CONFIG) config: IngressConfig,
+  ) {
+    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/replays`;
+  }
 
   @Get()
   @Portal('read')
   @Operation(listReplays)
-  async list(@Query() query: unknown, @Req() request: FastifyRequest): Promise<ReplayAnswers> {
-    const { limit } = readQuery(ReplaysQuery, query);
+  async list(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ReplayAnswers> {
+    const { limit, cursor } = readQuery(ReplaysQuery, query);
     await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
     const { clientId, portal } = callerOf(request);
-    const replays = await this.desk.ofPartner(clientId, limit, portal?.webhookIds);
+    const { replays, next } = await this.desk.ofPartner(clientId, { limit, cursor }, portal?.webhookIds);
+    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, limit, next));
     return { replays: replays.map((replay) => replayFacts(replay)) };
   }
 

@@ -1,5 +1,5 @@
 import { WebhookId } from '@relay/webhooks';
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { REPLAY_EXAMPLE, ReplayAnswer, ReplayId, ReplayRequest } from '@relay/replays';
 import { ReplayAnswers, ReplaysQuery } from './replay.js';
 
@@ -26,10 +26,11 @@ export const listReplays: OperationText = {
   id: 'listReplays',
   tag,
   summary: 'List your replays',
-  description: 'Those that you or the operator ordered in the last 30 days: the newest 20 of each webhook, 100 in all.',
+  description: 'Those that you or the operator ordered in the last 30 days: the newest 20 of each webhook.',
   query: ReplaysQuery,
   answer: {
     description: 'The replays, newest first.',
+    headers: LINK,
     content: { schema: ReplayAnswers, example: { replays: [running.example] } },
   },
   problems: [],

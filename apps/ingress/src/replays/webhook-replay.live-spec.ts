@@ -71,11 +71,35 @@ describe('the list of replays', () => {
     expect(await ids('?limit=100')).toEqual(newest);
   });
 
-  it('keeps 100 of a partner at most', async () => {
+  it('has every one of them in pages, also where the last of a page is kept no longer', async () => {
     const replays = new Replays(relay.redis, oneShard(relay.redis));
-    for (let n = 0; n < 120; n += 1) await replays.create(replayOf(randomUUID(), randomUUID()), [range], 1_000 + n);
-    expect(await relay.redis.zcard(`{relay:0}:replays:by:${partner.clientId}`)).toBe(100);
-    expect(await ids('?limit=100')).toHaveLength(100);
+    const ordered = Array.from({ length: 120 }, () => randomUUID());
+    for (const [n, id] of ordered.entries())
+      await replays.create(replayOf(id, randomUUID()), [range], 1_000 + Math.floor(n / 7));
+    const found: unknown[] = [];
+    let query: string | undefined = '?limit=50';
+    while (query !== undefined) {
+      const { json, headers } = await list(query);
+      found.push(...(json as { replays: { id: string }[] }).replays.map(({ id }) => id));
+      query = /^<\/replays(\?.*)>; rel="next"$/.exec(String(headers['link']))?.[1];
+      if (found.length === 50) await replays.create(replayOf(randomUUID(), randomUUID()), [range], 2_000);
+    }
+    expect(new Set(found)).toEqual(new Set(ordered));
+    expect(found).toHaveLength(120);
+    const gone = `{relay:0}:replays:by:${partner.clientId}`;
+    await relay.redis.zrem(gone, String(found[49]));
+    const { id, at } = { id: found[49], at: await relay.redis.zscore(gone, String(found[48])) };
+    expect((await ids(`?limit=100&cursor=${at}.${id}`)).at(-1)).toBe(found.at(-1));
+  });
+
+  it('forgets with a replay its place in the list', async () => {
+    const replays = new Replays(relay.redis, oneShard(relay.redis));
+    for (let n = 0; n < 25; n += 1) {
+      const id = randomUUID();
+      await replays.create(replayOf(id, webhookId), [range], 1_000 + n);
+      await replays.cancel(id, 1_000 + n);
+    }
+    expect(await relay.redis.zcard(`{relay:0}:replays:by:${partner.clientId}`)).toBe(20);
   });
 
   it.each(['0', '101', 'x'])('refuses a limit of %s, naming it', async (limit) => {

@@ -11,7 +11,7 @@ import {
   WebhookUpdate,
 } from '@relay/webhooks';
 import { z } from 'zod';
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { ListQuery } from './list-query.js';
 import { DraftTestResult, TestResult } from './test-deliveries.js';
 
@@ -57,7 +57,7 @@ export const listWebhooks: OperationText = {
   body: { isRequired: false, schema: ListInput, example: { apiKey: input.apiKey } },
   answer: {
     description: 'The webhooks, oldest first.',
-    headers: { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' },
+    headers: LINK,
     content: {
       schema: z.array(WebhookRecord),
       example: [listed],

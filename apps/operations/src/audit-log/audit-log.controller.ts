@@ -1,5 +1,5 @@
-import { Controller, Get, Query } from '@nestjs/common';
-import { Access, readQuery } from '@relay/http';
+import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { Access, readQuery, linkToNext, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { AuditLog } from './audit-log.adapter.js';
 import { type AuditAnswer, AuditQuery } from './audit-answers.js';
@@ -13,7 +13,13 @@ export class AuditLogController {
 
   @Get()
   @Operation(readAudit)
-  read(@Query() query: unknown): Promise<AuditAnswer> {
-    return this.log.read(readQuery(AuditQuery, query));
+  async read(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AuditAnswer> {
+    const answer = await this.log.read(readQuery(AuditQuery, query));
+    linkToNext(request, reply, answer.before ?? undefined, 'before');
+    return answer;
   }
 }

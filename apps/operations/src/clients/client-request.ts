@@ -1,11 +1,13 @@
 import { ClientFacts, OPERATOR_ROLES } from '@relay/identity';
 import { z } from 'zod';
+import { cursor } from '../http/cursor.js';
 
 const kind = ClientFacts.shape.kind;
 
 export const ClientQuery = z.strictObject({
   kind: kind.optional().describe('Only clients of this kind.'),
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest list: 1 to 10,000.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest page: 1 to 10,000.'),
+  cursor,
 });
 
 const name = z

@@ -1,8 +1,17 @@
-import { Controller, Get, HttpCode, Param, Patch, Post, Query, Req } from '@nestjs/common';
-import { Access, callerIdOf, type Body, type FastifyRequest, readQuery, StrictBody } from '@relay/http';
+import { Controller, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
+import {
+  Access,
+  callerIdOf,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+  readQuery,
+  StrictBody,
+} from '@relay/http';
 import { clientFacts, type ClientFacts } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import type { z } from 'zod';
+import { pageOf } from '../http/cursor.js';
 import { type AskedBy, ClientDesk } from './client-desk.adapter.js';
 import {
   ClientChange,
@@ -30,10 +39,14 @@ export class ClientsController {
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
   @Operation(listClients)
-  async list(@Query() query: unknown): Promise<z.infer<typeof ClientList>> {
-    const { kind, limit } = readQuery(ClientQuery, query);
-    const found = (await this.desk.list()).filter((client) => kind === undefined || client.kind === kind);
-    return { total: found.length, clients: found.slice(0, limit).map(clientFacts) };
+  async list(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.infer<typeof ClientList>> {
+    const asked = readQuery(ClientQuery, query);
+    const found = (await this.desk.list()).filter(({ kind }) => asked.kind === undefined || kind === asked.kind);
+    return { total: found.length, clients: pageOf(found, asked, request, reply).map(clientFacts) };
   }
 
   @Post()

@@ -1,5 +1,5 @@
 import { ClientFacts } from '@relay/identity';
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 import { ClientChange, ClientList, ClientQuery, IssuedClient, NewClient, Rotation } from './client-request.js';
 
@@ -12,7 +12,7 @@ export const listClients: OperationText = {
   tag,
   summary: 'List partners, sources and operators',
   query: ClientQuery,
-  answer: { description: 'The clients.', content: { schema: ClientList } },
+  answer: { description: 'The clients.', headers: LINK, content: { schema: ClientList } },
 };
 
 export const createClient: OperationText = {

@@ -1,7 +1,16 @@
 import { Audit } from '@relay/audit';
 import { withoutAnswer } from '@relay/events';
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
-import { Access, callerIdOf, StrictBody, type Body, type FastifyRequest, readQuery } from '@relay/http';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import {
+  Access,
+  callerIdOf,
+  StrictBody,
+  type Body,
+  type FastifyRequest,
+  readQuery,
+  linkToNext,
+  type FastifyReply,
+} from '@relay/http';
 import {
   type DeadLetterCount,
   type DeadLetterFacets,
@@ -48,9 +57,15 @@ export class DeadLettersController {
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
   @Operation(listDeadLetters)
-  async list(@Query() query: unknown, @Req() request: FastifyRequest): Promise<z.infer<typeof LetterList>> {
+  async list(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.infer<typeof LetterList>> {
     const asked = readQuery(LetterQuery, query);
-    const { letters, stored, complete } = await this.desk.list(filterOf(asked), asked.limit, Date.now() + WORK_MS);
+    const until = Date.now() + WORK_MS;
+    const { letters, stored, complete, next } = await this.desk.list(filterOf(asked), asked.limit, until, asked.cursor);
+    linkToNext(request, reply, next);
     return { stored, complete, deadLetters: mayReadEnvelopes(request) ? [...letters] : letters.map(withoutAnswerOf) };
   }
 

@@ -1,4 +1,4 @@
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 import { InspectedLetter, LetterFacets, LetterList, PurgeOutcome, ReplayOutcome } from './letter-answers.js';
 import { FacetQuery, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
@@ -20,7 +20,7 @@ export const listDeadLetters: OperationText = {
   tag,
   summary: 'List dead letters',
   query: LetterQuery,
-  answer: { description: 'The newest ones.', content: { schema: LetterList } },
+  answer: { description: 'The newest ones.', headers: LINK, content: { schema: LetterList } },
 };
 
 export const countDeadLetters: OperationText = {

@@ -11,10 +11,15 @@ const filter = {
 /** `GET /dead-letters/facets?type=&reason=&webhook=` */
 export const FacetQuery = z.strictObject(filter);
 
-/** `GET /dead-letters?type=&reason=&webhook=&limit=` */
+/** `GET /dead-letters?type=&reason=&webhook=&limit=&cursor=` */
 export const LetterQuery = z.strictObject({
   ...filter,
-  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Longest list: 1 to 1,000.'),
+  limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Longest page: 1 to 1,000.'),
+  cursor: z
+    .string()
+    .regex(/^\d{1,9}\.[\w-]{0,300}$/, 'a cursor comes from the Link header of the page before')
+    .optional()
+    .describe('Where the page begins; out of the Link header of the page before.'),
 });
 
 /**

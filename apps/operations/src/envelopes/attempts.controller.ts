@@ -1,6 +1,6 @@
-import { Controller, Get, Inject, Query, Req } from '@nestjs/common';
+import { Controller, Get, Inject, Query, Req, Res } from '@nestjs/common';
 import { withoutAnswer } from '@relay/events';
-import { Access, type FastifyRequest, readQuery } from '@relay/http';
+import { Access, linkToNext, type FastifyReply, type FastifyRequest, readQuery } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { AttemptIndex, AttemptSearch } from '@relay/search';
@@ -17,11 +17,16 @@ export class AttemptsController {
 
   @Get()
   @Operation(searchAttempts)
-  async find(@Query() query: unknown, @Req() request: FastifyRequest): Promise<AttemptAnswers> {
+  async find(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<AttemptAnswers> {
     const search = readQuery(AttemptSearch, query);
     if (this.index === null)
       throw new ProblemError('not-found', 'This process has no index of attempts: SEARCH_INDEX is off.');
     const [{ attempts, next }, since] = await Promise.all([this.index.find(search), this.index.since()]);
+    linkToNext(request, reply, next);
     const { isCurrent, lag } = this.index.state;
     return {
       attempts: mayReadEnvelopes(request) ? [...attempts] : attempts.map(withoutAnswer),

@@ -1,4 +1,4 @@
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { AttemptSearch } from '@relay/search';
 import { ClueQuery, EnvelopeStory } from '@relay/story';
 import { z } from 'zod';
@@ -37,6 +37,6 @@ export const searchAttempts: OperationText = {
   summary: 'Search attempts',
   description: 'All given filters apply. Pages do not shift while attempts arrive. 404 where the index is off.',
   query: AttemptSearch,
-  answer: { description: 'Attempts, newest first.', content: { schema: AttemptAnswers } },
+  answer: { description: 'Attempts, newest first.', headers: LINK, content: { schema: AttemptAnswers } },
   problems: ['not-found'],
 };

@@ -2,6 +2,7 @@ import { EVENT_TYPES } from '@relay/events';
 import {
   REPLAY_EXAMPLE,
   ReplayAnswer,
+  ReplayCursor,
   replayFacts,
   ReplayRequest,
   type ReplayStatus,
@@ -14,7 +15,8 @@ const MAX_LIMIT = 10_000;
 
 export const ReplayQuery = z.strictObject({
   state: z.enum(['running', 'paused', 'done', 'cancelled']).optional().describe('Only replays in this state.'),
-  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000).describe('Longest list: 1 to 10,000.'),
+  limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000).describe('Longest page: 1 to 10,000.'),
+  cursor: ReplayCursor,
 });
 
 /** How many replays are looked at to find those in one state. */

@@ -1,8 +1,8 @@
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
-import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Access, callerIdOf, linkToNext, type FastifyReply, type FastifyRequest, readQuery } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { ReplayService, type ReplayStatus } from '@relay/replays';
+import { replayCursor, ReplayService, type ReplayStatus } from '@relay/replays';
 import { ThrottledLog } from '@relay/telemetry';
 import type { z } from 'zod';
 import { LOOKED_AT, type OperatorReplay, type OperatorReplays, ReplayQuery, shownOf } from './replay-answers.js';
@@ -20,10 +20,16 @@ export class ReplaysController {
 
   @Get()
   @Operation(listReplays)
-  async list(@Query() query: unknown): Promise<z.infer<typeof OperatorReplays>> {
-    const { state, limit } = readQuery(ReplayQuery, query);
-    const found = await this.desk.list(state === undefined ? limit : LOOKED_AT);
-    const wanted = found.filter((replay) => state === undefined || replay.state === state);
+  async list(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.infer<typeof OperatorReplays>> {
+    const { state, limit, cursor } = readQuery(ReplayQuery, query);
+    const page = await this.desk.list({ limit: state === undefined ? limit : LOOKED_AT, cursor });
+    const wanted = page.replays.filter((replay) => state === undefined || replay.state === state);
+    const last = wanted.length > limit ? wanted[limit - 1] : undefined;
+    linkToNext(request, reply, last === undefined ? page.next : replayCursor(last.id, last.createdAt));
     return { replays: wanted.slice(0, limit).map(shownOf) };
   }
 

@@ -1,4 +1,4 @@
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 import { EXAMPLE, OperatorReplay, OperatorReplays, ReplayOrder, ReplayQuery } from './replay-answers.js';
 
@@ -11,7 +11,7 @@ export const listReplays: OperationText = {
   tag,
   summary: 'List the replays of all partners',
   query: ReplayQuery,
-  answer: { description: 'The replays, newest first.', content: { schema: OperatorReplays } },
+  answer: { description: 'The replays, newest first.', headers: LINK, content: { schema: OperatorReplays } },
 };
 
 export const readReplay: OperationText = {

@@ -1,5 +1,6 @@
 import { ENVELOPE_TYPES } from '@relay/events';
 import { z } from 'zod';
+import { cursor } from '../http/cursor.js';
 
 export const TROUBLES = ['breaker', 'failing', 'waiting'] as const;
 export type Trouble = (typeof TROUBLES)[number];
@@ -21,7 +22,8 @@ export const WebhookQuery = z.strictObject({
     .describe('The worst first: most waiting deliveries, the longest wait, or the highest share of failures.'),
   partner: z.string().max(100).optional().describe('Only webhooks of this partner.'),
   eventType: z.enum(ENVELOPE_TYPES).optional().describe('Only webhooks of this event type.'),
-  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest list: 1 to 10,000.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest page: 1 to 10,000.'),
+  cursor,
 });
 
 const moment = z.iso.datetime().nullable();

@@ -31,16 +31,17 @@ export class WebhookStates {
     this.#counts = new RedisAttemptCounts(shards, HISTORY_WINDOW);
   }
 
-  /** The webhooks that a query asks for, at most `limit`, and how many there are without that. */
+  /** The webhooks that a query asks for, at most `limit` from `cursor` on, and how many there are without that. */
   async list(query: WebhookQuery): Promise<{ total: number; webhooks: WebhookState[] }> {
     const found = (await this.#roughStatesOf(await this.all(query.partner))).filter((state) => isWanted(state, query));
+    const [from, end] = [query.cursor, query.cursor + query.limit];
     const sort = query.sort ?? (query.trouble === undefined ? undefined : 'waiting');
     if (sort !== undefined && sort !== 'waiting') {
       const states = (await this.#statesOf(found)).toSorted(ORDERS[sort]);
-      return { total: found.length, webhooks: states.slice(0, query.limit) };
+      return { total: found.length, webhooks: states.slice(from, end) };
     }
     const sorted = sort === undefined ? found : found.toSorted((a, b) => b.waiting - a.waiting);
-    return { total: found.length, webhooks: await this.#statesOf(sorted.slice(0, query.limit)) };
+    return { total: found.length, webhooks: await this.#statesOf(sorted.slice(from, end)) };
   }
 
   /** @param partner by default all partners */

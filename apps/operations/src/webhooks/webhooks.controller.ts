@@ -1,6 +1,6 @@
 import { Audit } from '@relay/audit';
-import { Controller, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
-import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
+import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Access, callerIdOf, type FastifyRequest, readQuery, linkToNext, type FastifyReply } from '@relay/http';
 import { Notices } from '@relay/notices';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
@@ -23,8 +23,16 @@ export class WebhooksController {
 
   @Get()
   @Operation(listWebhooks)
-  list(@Query() query: unknown): Promise<z.infer<typeof Listed>> {
-    return this.states.list(readQuery(WebhookQuery, query));
+  async list(
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<z.infer<typeof Listed>> {
+    const asked = readQuery(WebhookQuery, query);
+    const page = await this.states.list(asked);
+    const end = asked.cursor + asked.limit;
+    linkToNext(request, reply, end < page.total ? String(end) : undefined);
+    return page;
   }
 
   @Get(':id')

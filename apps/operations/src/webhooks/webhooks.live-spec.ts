@@ -100,6 +100,28 @@ describe('webhooks by HTTP', () => {
     expect((await operations.call('GET', '/webhooks?sort=id')).status).toBe(400);
   });
 
+  it.each(['/webhooks', '/webhooks?sort=failureRate', '/clients', '/clients?kind=operator'])(
+    'are listed in pages, as clients are: %s',
+    async (path) => {
+      const member = path.slice(1).split('?', 1)[0] ?? '';
+      const listOf = async (from: string) => {
+        const answer = await operations.call('GET', from);
+        const { [member]: list } = (await answer.json()) as Record<string, object[]>;
+        return { list: list ?? [], link: answer.headers.get('link') };
+      };
+      const all = (await listOf(path)).list;
+      const paged: object[] = [];
+      let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}limit=1`;
+      while (next !== undefined) {
+        const { list, link }: Awaited<ReturnType<typeof listOf>> = await listOf(next);
+        paged.push(...list);
+        next = /^<(.*)>; rel="next"$/.exec(link ?? '')?.[1];
+      }
+      expect(all.length).toBeGreaterThan(0);
+      expect(paged).toEqual(all);
+    },
+  );
+
   it('are paused one by one where a path fails, and together where their origin is away', async () => {
     const [one, sibling] = [await register('r', 'shared', 'one'), await register('r', 'shared', 'sibling')];
     const breakers = new RedisBreakerStore(operations.app.get(Redis));

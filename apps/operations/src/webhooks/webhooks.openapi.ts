@@ -1,4 +1,4 @@
-import type { OperationText } from '@relay/openapi';
+import { LINK, type OperationText } from '@relay/openapi';
 import { WebhookId } from '@relay/webhooks';
 import { WebhookQuery, WebhookState, WebhookStates } from './webhook-answers.js';
 
@@ -13,7 +13,7 @@ export const listWebhooks: OperationText = {
   description:
     'Whatever their number, three reads of Redis find what troubles them; failure rates and oldest deliveries of 10,000 webhooks take some 0.5 s more. They are read for `limit` webhooks only, unless the list is sorted by them.',
   query: WebhookQuery,
-  answer: { description: 'The webhooks.', content: { schema: WebhookStates } },
+  answer: { description: 'The webhooks.', headers: LINK, content: { schema: WebhookStates } },
 };
 
 export const readWebhook: OperationText = {
