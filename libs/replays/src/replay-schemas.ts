@@ -5,8 +5,12 @@ const moment = z.iso.datetime({ offset: true });
 /** Strict: an order that is written wrong would be another one. */
 export const ReplayRequest = z
   .strictObject({
-    since: moment.optional().describe('Envelopes accepted at this time or later; by default all in the log.'),
-    until: moment.optional().describe('Envelopes accepted before this time; by default until now.'),
+    since: moment
+      .optional()
+      .describe(
+        'Envelopes that Kafka wrote at this time or later, by its clock: up to 10 s after their `acceptedAt`. By default all in the log.',
+      ),
+    until: moment.optional().describe('Envelopes that Kafka wrote before this time; by default until now.'),
     status: z
       .enum(['all', 'failed'])
       .default('all')

@@ -22,8 +22,8 @@ interface Options {
 export function defineReplay(command: Command, shell: Shell): void {
   command
     .addOption(new Option('--type <type>', 'event type').choices(ENVELOPE_TYPES).makeOptionMandatory())
-    .option('--since <time>', 'envelopes accepted at this time or later; by default all in the log', momentOf)
-    .option('--until <time>', 'envelopes accepted before this time; by default until now', momentOf)
+    .option('--since <time>', 'envelopes written to the log at this time or later; by default all of them', momentOf)
+    .option('--until <time>', 'envelopes written to the log before this time; by default until now', momentOf)
     .option('--webhook <id>', 'to this webhook only; by default to every webhook of the type')
     .option('--dry-run', 'only count what would be delivered')
     .addOption(
