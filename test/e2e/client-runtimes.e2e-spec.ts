@@ -95,7 +95,13 @@ describe('the package of libs/client', () => {
     symlinkSync(join(root, 'node_modules', 'zod'), join(modules, 'zod'));
     const assembled = join(modules, '@partner-relay', 'client');
     execFileSync(process.execPath, [join(root, 'scripts', 'client-package.mjs'), assembled], { stdio: 'pipe' });
-    for (const [name, text] of Object.entries({ 'check.mjs': CHECK, 'main.mjs': MAIN, 'entry.mjs': WORKER }))
+    const packageJson = JSON.stringify({ type: 'module', dependencies: { '@partner-relay/client': '*', zod: '*' } });
+    for (const [name, text] of Object.entries({
+      'package.json': packageJson,
+      'check.mjs': CHECK,
+      'main.mjs': MAIN,
+      'entry.mjs': WORKER,
+    }))
       writeFileSync(join(project, name), text);
   });
   afterAll(async () => {

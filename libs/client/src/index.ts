@@ -1,4 +1,4 @@
-// Owns what partners and sources need to speak with a relay from Node: the typed client of its API, the check of a delivery's
+// Owns what partners and sources need to speak with a relay: the typed client of its API, the check of a delivery's
 // signature, and the envelope's types and zod schemas, which are those of the relay itself (@relay/events).
 // Guarantees that types and operations are those of docs/openapi.json (generated from it), that an access
 // token is fetched once and renewed in time, that every refusal is a typed error, and that a cut stream of `listen` goes on where it

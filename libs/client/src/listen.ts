@@ -40,11 +40,14 @@ export async function* listen(connect: Connect, ended: AbortSignal): AsyncGenera
     let retryAfterMs = 0;
     const silence = new AbortController();
     const signal = AbortSignal.any([ended, silence.signal]);
-    const watch = setTimeout(() => silence.abort(new Error('the relay is silent')), SILENCE_MS);
+    const watched = () => setTimeout(() => silence.abort(new Error('the relay is silent')), SILENCE_MS);
+    let watch = watched();
     try {
       const { body } = await connect(place, signal);
       for await (const event of eventsIn((body ?? []) as AsyncIterable<Uint8Array>)) {
-        watch.refresh();
+        // Not `refresh`, which timers have in Node alone.
+        clearTimeout(watch);
+        watch = watched();
         failures = 0;
         if (event.name === 'end') {
           const end = ListenEvents.end.parse(JSON.parse(event.data));

@@ -49,7 +49,8 @@ export class RelayClient {
   /** @throws TypeError for a `url` that is none */
   constructor({ url, clientId, clientSecret, timeoutMs = 30_000, fetch: given, now = Date.now }: RelayClientSettings) {
     this.#base = new URL(url);
-    this.#fetch = given ?? fetch;
+    // Called without the client as `this`, which workerd refuses.
+    this.#fetch = given ?? ((...request) => fetch(...request));
     this.#now = now;
     this.#timeoutMs = timeoutMs;
     // Ids and secrets of the relay need none of the form-encoding of RFC 6749 section 2.3.1.
@@ -120,10 +121,10 @@ export class RelayClient {
     return response;
   }
 
-  // The relay never redirects: a redirect would give the credentials to another host.
+  // The relay never redirects: a redirect would give the credentials to another host, and is a refusal here. workerd has no `error`.
   async #send(url: URL, init: RequestInit): Promise<Response> {
     const signal = init.signal ?? AbortSignal.timeout(this.#timeoutMs);
-    return this.#fetch(url, { ...init, redirect: 'error', signal });
+    return this.#fetch(url, { ...init, redirect: 'manual', signal });
   }
 }
 

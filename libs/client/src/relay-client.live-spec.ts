@@ -233,7 +233,7 @@ describe('a refusal', () => {
 
   it('is what a redirect and an answer that does not come are', async () => {
     const { server, url, seen } = await aServer((path) => (path === '/auth/token' ? [307, ''] : [200, '{}']));
-    await expect(aClient({ url }).client.call('listWebhooks')).rejects.toThrow('fetch failed');
+    await expect(aClient({ url }).client.call('listWebhooks')).rejects.toThrow('answered 307');
     expect(seen).toEqual(['/auth/token']);
     server.close();
     const silent = await aServer(() => undefined);
