@@ -54,6 +54,25 @@ describe('a record that is no envelope', () => {
     },
   );
 
+  it.each([
+    ['empty', ''],
+    ['of partners who do not exist', 'partner_nobody, partner_no_one'],
+  ])('is no poison but a dead letter where its relay-partner is %s, and goes to nobody', async (_, partners) => {
+    const envelope = anEnvelope({ type: 'plan.created', payload: {} });
+    const topic = relay.stack.topic('plan.created');
+    await topic.write({ key: envelope.id, value: JSON.stringify(envelope), headers: { 'relay-partner': partners } });
+    const list = ['dead-letters', 'list', '--reason', 'audience_unknown'];
+    const letter = await until('it is a dead letter', async () => {
+      const letters = (await relay.stack.relay(...list)) as { envelopeId: string }[];
+      return letters.find(({ envelopeId }) => envelopeId === envelope.id);
+    });
+    expect(letter).toMatchObject({
+      attempts: 0,
+      lastFailure: partners !== '' ? 'no such partner: partner_no_one, partner_nobody' : 'relay-partner names nobody',
+    });
+    expect(relay.receiver.at('/hook').some(({ headers: got }) => got['webhook-id'] === envelope.id)).toBe(false);
+  });
+
   it('is delivered to nobody, and no other dead letter topic has it', async () => {
     const posted = await relay.stack.topic('task.created').count();
     expect(relay.receiver.at('/hook')).toHaveLength(posted - POISON.length);

@@ -111,6 +111,7 @@ export class SimulatedWorker {
     const webhooks = {
       refresh: async () => undefined,
       refreshTo: async () => undefined,
+      strangers: async () => new Set<readonly string[]>(),
       find: (id: string) => world.webhooks.find(id),
       matching: (_eventType: string, audience: readonly string[]) => world.webhooks.matching(audience),
     };

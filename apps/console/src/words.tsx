@@ -10,6 +10,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   horizon_passed: 'too old to try again',
   gone: 'the endpoint answered 410 Gone',
   id_conflict: 'its id belongs to another envelope',
+  audience_unknown: 'none of the partners that it names exists',
   handling_failed: 'the relay could not handle it',
 };
 

@@ -7,6 +7,8 @@ import { z } from 'zod';
  * - `horizon_passed`: no further attempt fits into the 96 hours after acceptance.
  * - `gone`: the endpoint answered 410; its webhook is disabled.
  * - `id_conflict`: the log holds another content under the same envelope id; the first one wins.
+ * - `audience_unknown`: the record names partners, and none of them exists. Only foreign producers can write it, or a source while
+ *   Redis is away.
  * - `handling_failed`: an accepted envelope could not be handled, a fault of ours.
  *
  * A delivery whose webhook was deleted meanwhile is no dead letter: it ends as `cancelled`, before any attempt.
@@ -16,6 +18,7 @@ export const DeadLetterReason = z.enum([
   'horizon_passed',
   'gone',
   'id_conflict',
+  'audience_unknown',
   'handling_failed',
 ]);
 export type DeadLetterReason = z.infer<typeof DeadLetterReason>;

@@ -10,7 +10,7 @@ import type { DeadLetterReason } from './dead-letter.js';
 const TRUNCATED_BYTES = 65_536;
 
 /** Why an accepted envelope was delivered to no webhook. */
-type EnvelopeReason = Extract<DeadLetterReason, 'id_conflict' | 'handling_failed'>;
+type EnvelopeReason = Extract<DeadLetterReason, 'id_conflict' | 'audience_unknown' | 'handling_failed'>;
 
 /** Stores records that become no deliveries; every call resolves when the record is stored, however long that takes. */
 export class RejectedRecords {
@@ -54,8 +54,8 @@ export class RejectedRecords {
   }
 
   /**
-   * An accepted envelope without deliveries becomes one dead letter as a whole: its id was first used with other content, or
-   * handling it failed. Resolves with a function that stores the dead letter once more.
+   * An accepted envelope without deliveries becomes one dead letter as a whole: its id was first used with other content,
+   * none of its partners exists, or handling it failed. Resolves with a function that stores the dead letter once more.
    */
   async addDeadLetter(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
     const { envelope } = read;

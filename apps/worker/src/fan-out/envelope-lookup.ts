@@ -3,21 +3,24 @@ import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from
 import { untilStored } from '@relay/jobs';
 import { type LogPartition, type LookUp, type LookUpResult, PartitionProgress } from '@relay/progress';
 import { ThrottledLog } from '@relay/telemetry';
-import { RedisWebhookView } from '@relay/webhooks';
 import type { ChunkPart } from '../log/log-chunk.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
+import { Registrations } from './registrations.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
-/** What is known of an envelope; `repeat`: the look-up was made while its first record may have been running. */
-export type EnvelopeState = LookUpResult | 'repeat';
+/**
+ * What is known of an envelope; `repeat`: the look-up was made while its first record may have been running; `nobody`: it is for
+ * partners none of whom exists.
+ */
+export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 
 /** Reads the records of a chunk and finds out what the store knows of their envelopes. */
 @Injectable()
 export class EnvelopeLookup {
   constructor(
     @Inject(PartitionProgress) private readonly progress: PartitionProgress,
-    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refreshTo'>,
+    @Inject(Registrations) private readonly registrations: Pick<Registrations, 'refreshTo' | 'strangers'>,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
     private readonly running: RunningEnvelopes,
     private readonly log: ThrottledLog,
@@ -33,10 +36,16 @@ export class EnvelopeLookup {
     const ids = new Set<string>();
     const repeats = new Set(envelopes.filter((item) => this.#isRepeat(part, item, ids)));
     const { results } = await this.#lookUp(part.at, envelopes);
+    const strangers = await untilStored(
+      () => this.registrations.strangers(envelopes.map(({ envelope }) => envelope.audience)),
+      this.log,
+      { ...part.at },
+    );
     return new Map(
       envelopes.map((item, index) => {
         const result = results[index] as LookUpResult;
-        return [item, result === 'open' && repeats.has(item) ? 'repeat' : result];
+        if (result !== 'open') return [item, result];
+        return [item, repeats.has(item) ? 'repeat' : strangers.has(item.envelope.audience) ? 'nobody' : result];
       }),
     );
   }
@@ -59,7 +68,7 @@ export class EnvelopeLookup {
     return untilStored(
       async () => {
         const found = await this.progress.lookUp(at, entries);
-        await this.webhooks.refreshTo(found.registryVersion);
+        await this.registrations.refreshTo(found.registryVersion);
         return found;
       },
       this.log,

@@ -77,6 +77,7 @@ export class FanOutConsumer {
     if (firstHash !== undefined && firstHash !== hash) return this.rejected.conflict(item, handle);
     if (firstHash !== undefined && running === undefined) return this.rejected.duplicate(item, handle);
     if (firstHash === undefined && state === 'repeat') return this.#deliverRepeat(part, item, handle);
+    if (state === 'nobody') return this.rejected.unaddressed(item, handle);
     const envelope = this.running.start({ id, hash }, part.at, item.record.offset, handle);
     if (envelope === undefined) return this.rejected.repeat(item, handle);
     const webhooks = this.recipients.of(item, handle, envelope);

@@ -1,7 +1,10 @@
 import { Module } from '@nestjs/common';
 import { RedisRepeatCounts, RepeatCounter } from '@relay/dedupe';
+import { type ClientCommand, ClientStore, RedisClientStore } from '@relay/identity';
 import { Shards } from '@relay/redis';
+import { RegistryView } from '@relay/registry';
 import type { WorkerConfig } from '@relay/settings';
+import { Redis } from 'ioredis';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { LogModule } from '../log/log.module.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
@@ -12,6 +15,7 @@ import { RegistryModule } from '../registry/registry.module.js';
 import { EnvelopeLookup } from './envelope-lookup.js';
 import { FanOutConsumer } from './fan-out.consumer.js';
 import { Recipients } from './recipients.js';
+import { Registrations } from './registrations.js';
 import { SkippedRecords } from './skipped-records.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
@@ -28,6 +32,13 @@ import { RunningEnvelopes } from './running-envelopes.js';
         new RepeatCounter(new RedisRepeatCounts(shards, config.DEDUPE_WINDOW)),
       inject: [Shards, WORKER_CONFIG],
     },
+    {
+      provide: ClientStore,
+      useFactory: (redis: Redis, registry: RegistryView) =>
+        new RedisClientStore(redis, registry.of<ClientCommand>('client')),
+      inject: [Redis, RegistryView],
+    },
+    Registrations,
     SkippedRecords,
     RunningEnvelopes,
   ],

@@ -51,6 +51,11 @@ export class SkippedRecords {
     return this.#bounded(this.#conflict(item, handle));
   }
 
+  /** For partners none of whom exists. @returns as `poison` */
+  unaddressed(item: EnvelopeRecord, handle: RecordHandle): Promise<void> | undefined {
+    return this.#bounded(this.#unaddressed(item, handle));
+  }
+
   /** Makes an accepted envelope that failed here a dead letter, so that it is visible and reading continues. */
   failed(item: EnvelopeRecord, error: unknown): Promise<StoreAgain> {
     return this.#rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
@@ -68,6 +73,14 @@ export class SkippedRecords {
       await this.#rejectedRecords.addDeadLetter(item, 'id_conflict', 'the id was used before with other content'),
     );
     handle.settled();
+  }
+
+  async #unaddressed(item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+    const { id, contentHash: hash, audience } = item.envelope;
+    const named = audience.filter((partner) => partner !== '').join(', ');
+    const detail = named === '' ? 'relay-partner names nobody' : `no such partner: ${named}`;
+    handle.added(await this.#rejectedRecords.addDeadLetter(item, 'audience_unknown', detail));
+    handle.settled({ id, hash });
   }
 
   #bounded(stored: Promise<void>): Promise<void> | undefined {

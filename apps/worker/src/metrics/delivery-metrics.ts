@@ -68,7 +68,10 @@ export class DeliveryMetrics {
     if (decided.kind === 'delivered' && latencyMs !== undefined) this.#endToEnd.observe(Math.max(0, latencyMs) / 1_000);
   }
 
-  ended(eventType: string, outcome: 'cancelled' | 'id_conflict' | 'handling_failed' | 'horizon_passed'): void {
+  ended(
+    eventType: string,
+    outcome: 'cancelled' | 'id_conflict' | 'audience_unknown' | 'handling_failed' | 'horizon_passed',
+  ): void {
     this.#deliveries.inc({ event_type: eventType, outcome });
   }
 
