@@ -21,11 +21,13 @@ interface Added {
 /** Registers one webhook of the operators for each type that the address does not get yet. @throws Error for a forbidden address */
 export function addOperatorWebhooks(
   shell: Shell,
-  endPointUrl: string,
+  address: string,
   types: readonly NoticeType[],
   given: string | undefined,
 ): Promise<Added[]> {
   const keyring = keyringOf(shell);
+  // As at the door of the ingress.
+  const endPointUrl = address.trim();
   const destination = checkedDestination(shell, endPointUrl);
   if (!destination.ok) throw new Error(`The relay does not deliver to ${endPointUrl}: ${destination.detail}`);
   const { url, origin } = destination;
