@@ -67,7 +67,7 @@ describe('the health of webhooks', () => {
   it('are disabled at once by 410, once however many attempts get it', async () => {
     for (let n = 0; n < 20; n += 1) health.attempted(webhook, 'gone', NOW);
     await settled();
-    expect(disabled).toEqual([['p', 'w', 'gone', 7]]);
+    expect(disabled).toEqual([['p', 'w', 'gone', [7]]]);
     expect(told).toEqual([
       { at: expect.any(String), event: 'webhook.disabled', webhookId: 'w', partnerId: 'p', reason: 'gone' },
     ]);
@@ -93,7 +93,7 @@ describe('the health of webhooks', () => {
     expect(disabled).toEqual([]);
     health.attempted(webhook, 'failed', NOW + FAILING_MS);
     await settled();
-    expect(disabled).toEqual([['p', 'w', 'failing', 7]]);
+    expect(disabled).toEqual([['p', 'w', 'failing', [7]]]);
   });
 
   it('begin to fail with the first failure, and end with the first success', async () => {
@@ -157,7 +157,7 @@ describe('the health of webhooks', () => {
 
   it('are disabled after five days of only failures, and begin anew then', async () => {
     await failedFor(1);
-    expect(disabled).toEqual([['p', 'w', 'failing', 7]]);
+    expect(disabled).toEqual([['p', 'w', 'failing', [7]]]);
     expect(told).toEqual([expect.objectContaining({ event: 'webhook.disabled', reason: 'failing' })]);
     expect(stored).toEqual(new Map());
   });
