@@ -207,11 +207,24 @@ export function fastifyShell(
  */
 const onceRead = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
-/** RFC 9112 section 3.2: an HTTP/1.1 request names its host. */
-const refusedHead = ({ httpVersion, headers }: IncomingMessage): ProblemError | undefined =>
-  httpVersion === '1.1' && headers.host === undefined
-    ? new ProblemError('invalid-request', 'The request has no Host header.')
-    : undefined;
+/** RFC 9112 section 3.2: an HTTP/1.1 request names its host, once. Of two credentials a proxy in front may have read the other one. */
+function refusedHead({ httpVersion, headers, rawHeaders }: IncomingMessage): ProblemError | undefined {
+  if (httpVersion === '1.1' && headers.host === undefined)
+    return new ProblemError('invalid-request', 'The request has no Host header.');
+  const repeated = ['host', 'authorization'].find((name) => isRepeated(rawHeaders, name));
+  if (repeated === undefined) return undefined;
+  return new ProblemError('invalid-request', `The request has more than one header ${repeated}.`);
+}
+
+/** @param rawHeaders names and values in turn */
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  let count = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const given = rawHeaders[at] ?? '';
+    if (given.length === name.length && given.toLowerCase() === name) count += 1;
+  }
+  return count > 1;
+}
 
 const expectsContinue = ({ expect }: IncomingMessage['headers']): boolean => expect?.toLowerCase() === '100-continue';
 

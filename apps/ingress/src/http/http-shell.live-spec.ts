@@ -208,6 +208,15 @@ describe('an error', () => {
     expect(JSON.stringify(problem)).not.toMatch(/fastify|fst_|nest|node|\.js/i);
   });
 
+  it.each(['Host: other.example', 'Authorization: Basic YTpi\r\nAUTHORIZATION: Basic YTpj'])(
+    'that says twice who it is for, or from, is a problem: %s',
+    async (twice) => {
+      expect(await spec.raw(`GET /things HTTP/1.1\r\n${twice}\r\n${head}\r\n`)).toMatch(
+        /^HTTP\/1\.1 400 .*more than one header/s,
+      );
+    },
+  );
+
   it('without a Host is a problem too', async () => {
     expect(problemIn(await spec.raw('GET /things HTTP/1.1\r\nConnection: close\r\n\r\n'))).toMatchObject({
       status: 400,
