@@ -63,7 +63,7 @@ export function fastifyShell(
         .end(body);
     },
     clientErrorHandler: ({ code }, socket) => {
-      if (code === 'ECONNRESET') return void socket.destroy();
+      if (code === 'ECONNRESET') socket.destroy();
       requests.end(socket, () => {
         // RFC 9112 section 9.6: what follows the last request of a connection is not read.
         if (socket.writable && code !== 'HPE_CLOSED_CONNECTION')

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { storedBytes } from './stored-bytes.js';
 
 /** A text with an upper bound in characters, and one in bytes as it is stored. */
-const bounded = (name: string, characters: number, bytes: number, text = z.string()) =>
-  text
+const bounded = (name: string, characters: number, bytes: number, schema = z.string()) =>
+  schema
     .max(characters)
     .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
 

@@ -9,7 +9,6 @@ import { appOfSpec } from '../http/spec-app.js';
 import { DeliveriesModule } from './deliveries.module.js';
 
 let apiKey: string;
-let boundKey: string;
 let partners: string[];
 
 const sourceKey = async (name: string, audience: string[]): Promise<string> => {
@@ -25,7 +24,6 @@ beforeAll(async () => {
   apiKey = await sourceKey('platform', []);
   const made = [await spec.clients.createPartner('one'), await spec.clients.createPartner('two')];
   partners = made.map(({ clientId }) => clientId).toSorted();
-  boundKey = await sourceKey('bound', partners);
 });
 afterEach(() => {
   log.failure = undefined;
@@ -107,44 +105,6 @@ describe('POST /deliveries', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([status, retryAfter]);
     expect(JSON.stringify(answer.json)).not.toContain('10.0.0.7');
     expect(answer.json['detail']).toContain(detail);
-  });
-
-  it.each([
-    ['an unbound', false, () => partners.toReversed().join(', '), () => partners.join(',')],
-    ['a bound', true, () => undefined, () => partners.join(',')],
-    ['a bound', true, () => partners[1], () => partners[1]],
-    ['an unbound', false, () => undefined, () => undefined],
-  ])('addresses what %s source sends to those named and those bound to, %#', async (_, isBound, header, audience) => {
-    const id = randomUUID();
-    const named = header();
-    const headers = { ...(isBound ? { 'x-api-key': boundKey } : {}), ...(named ? { 'relay-partner': named } : {}) };
-    expect(await post('/deliveries', anEnvelope(id), headers)).toMatchObject({ status: 202 });
-    expect(stored(id)[0]?.headers['relay-partner']).toBe(audience());
-  });
-
-  it.each(['', '/batch'])(
-    'refuses an audience that does not exist, and accepts the corrected repeat: %s',
-    async (path) => {
-      const disabled = await spec.clients.createPartner('disabled');
-      await spec.clients.disable(disabled.clientId);
-      const { clientId: ofSource } = await spec.clients.createSource('no partner');
-      const id = randomUUID();
-      const send = (named: string): Promise<Answer> =>
-        post(`/deliveries${path}`, path === '' ? anEnvelope(id) : `[${anEnvelope(id)}]`, { 'relay-partner': named });
-      for (const named of ['partner_nobody', `${partners[0]},partner_nobody`, ofSource, 'operators'])
-        expect(await send(named)).toMatchObject({
-          status: 400,
-          json: { detail: expect.stringContaining(named.split(',').at(-1) ?? '') },
-        });
-      expect(stored(id)).toEqual([]);
-      expect((await send(disabled.clientId)).status).toBe(path === '' ? 202 : 200);
-      expect(stored(id)).toHaveLength(1);
-    },
-  );
-
-  it('refuses a partner outside the binding of the source', async () => {
-    const headers = { 'x-api-key': boundKey, 'relay-partner': `${partners[0]},partner_3` };
-    expect(await post('/deliveries', anEnvelope(), headers)).toMatchObject({ status: 400 });
   });
 
   it('passes the trace on', async () => {
