@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -61,7 +62,7 @@ describe('relay webhooks', () => {
     await cli.json(['webhooks', 'delete', one, two, '--yes']);
   });
 
-  it('disables those of a partner: nothing is sent to them until it enables them, and others get theirs', async () => {
+  it('disables those of a partner: nothing is sent to them until an operator enables them, and others get theirs', async () => {
     const [acme, beta] = [await relay.partner('acme'), await relay.partner('beta')];
     const [one, two] = [await register(acme, '/disable/one'), await register(acme, '/disable/two')];
     await register(beta, '/disable/other');
@@ -89,11 +90,21 @@ describe('relay webhooks', () => {
     await arrives('/disable/other', second);
     await until('it waits in the log', () => relay.stack.isParked(one));
     expect([...idsAt('/disable/one'), ...idsAt('/disable/two')]).toEqual([first, first]);
-    expect((await acme.request('POST', `/webhooks/${one}/enable`)).status).toBe(200);
+    expect((await acme.request('POST', `/webhooks/${one}/enable`)).status).toBe(409);
+    const operations = await App.start('operations', relay.stack.env);
+    const night = await cli.json<Record<string, string>>(['operators', 'create', 'night', '--role', 'operator']);
+    const authorization = `Basic ${btoa(`${night['clientId']}:${night['clientSecret']}`)}`;
+    const enabled = await fetch(`${operations.url}/webhooks/${one}/enable`, {
+      method: 'POST',
+      headers: { authorization },
+    });
+    await operations.stop();
+    expect(enabled.status).toBe(200);
     await arrives('/disable/one', second);
     expect((await told(one)).at(-1)).toEqual({
       event: 'webhook.enabled',
       ...facts,
+      operator: night['clientId'],
       disabledReason: 'operator',
       requestId: expect.any(String),
     });

@@ -78,7 +78,7 @@ function Switch({ webhook, done }: { readonly webhook: Webhook; readonly done: (
       ) : (
         <p>
           Nothing will be sent to {webhook.origin}. {countOf(webhook.waiting, 'delivery waits', 'deliveries wait')}, and
-          new ones will wait as well. Its partner may enable it again.
+          new ones will wait as well. Only an operator can enable it again.
         </p>
       ),
       verb: isOff ? 'Enable' : 'Disable',

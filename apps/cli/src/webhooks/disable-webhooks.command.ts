@@ -9,9 +9,7 @@ export function defineDisableWebhooks(group: Command, shell: Shell): void {
   const command = withChoice(
     group
       .command('disable')
-      .description(
-        'stop deliveries to webhooks: their envelopes wait; the partner may enable the webhooks again, unless it is disabled too',
-      ),
+      .description('stop deliveries to webhooks: their envelopes wait; only an operator enables the webhooks again'),
   ).action(async (ids: string[], options: Choice) => {
     assertChoice(command, ids, options);
     const report = await changeWebhooks(shell, 'disable', { ids, partner: options.partner });

@@ -29,7 +29,8 @@ export const disableWebhook: OperationText = {
   id: 'disableWebhook',
   tag,
   summary: 'Disable a webhook',
-  description: 'Its deliveries wait. Its partner may enable it again. One that is disabled already keeps its reason.',
+  description:
+    'Its deliveries wait. Only an operator can enable it again, also where it was disabled for another reason before.',
   path,
   answer: { description: 'The disabled webhook.', ...one },
   problems: ['not-found'],
