@@ -14,7 +14,7 @@ const POISON = 'plan.created.dlq';
 const log = new ThrottledLog(new PinoLog('spec', 'silent'));
 
 /** A recovery of a shard, and where it stands; ids without a shard of their own are of shard 0. */
-function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, number> = new Map()) {
+function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, number> = new Map(), topicId?: string) {
   const [queue, progress] = [new MemoryRetryQueue(state), new MemoryPartitionProgress(state)];
   const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
   const publisher = new MemoryPublisher();
@@ -24,6 +24,7 @@ function recoveryIn(state: MemoryState, shard = 0, shardOf: ReadonlyMap<string, 
     {
       token: 'token',
       topicPrefix: '',
+      topicId,
       shardOf: (envelopeId) => shardOf.get(envelopeId) ?? 0,
       progress,
       queue,
@@ -84,6 +85,19 @@ describe('the recovery of a partition', () => {
     expect([late.jobs, late.letters]).toEqual([[80, 1], []]);
     const early = await recovered({ id, hoursAgo: 60 }, { id, hoursAgo: 1, n: 2 });
     expect([early.jobs, early.letters]).toEqual([[60], ['id_conflict']]);
+  });
+
+  it('takes every record of a topic that was created anew after the recovery that went before was killed', async () => {
+    const state = new MemoryState();
+    const { recovery: killed } = recoveryIn(state, 0, undefined, 'its first id');
+    await killed.begin(0);
+    await killed.take([recordOf(7, id, 1)]);
+    const { recovery } = recoveryIn(state, 0, undefined, 'its second id');
+    expect(await recovery.begin(0)).toBe(0);
+    await recovery.take([recordOf(0, other, 1)]);
+    await recovery.finish(1);
+    expect([...state.now.jobs.values()].map(({ envelopeId }) => envelopeId)).toEqual([id, other]);
+    expect(state.now.marks.has(other)).toBe(true);
   });
 
   it('of one shard takes the records of that shard only, from where it stands, and all others are passed', async () => {

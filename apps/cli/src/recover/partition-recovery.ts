@@ -2,7 +2,7 @@ import type { RejectedRecords } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
-import type { LogPartition, PartitionProgress, Position } from '@relay/progress';
+import type { LogPartition, PartitionProgress, Position, ReadTo } from '@relay/progress';
 import type { RetryQueue } from '@relay/retry';
 import { RecentIds } from './recent-ids.js';
 import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
@@ -44,6 +44,8 @@ export interface RecoveryTools {
  */
 export class PartitionRecovery {
   #position: Position = { highWater: 0, sequence: 0 };
+  /** Records below this offset were recovered, or are of another shard. */
+  #next = 0;
   /** Records that are older than the marks. */
   readonly #older: RecentIds;
 
@@ -55,19 +57,20 @@ export class PartitionRecovery {
     this.#older = new RecentIds(tools.windowMs);
   }
 
-  /** Becomes the owner. @returns the offset to continue from */
+  /** Becomes the owner. @returns the offset to continue from: `start` where an earlier recovery wrote nothing of this log */
   async begin(start: number): Promise<number> {
     const { progress, token } = this.tools;
     const found = await progress.own(this.at, token, { start, take: true });
     if (found === undefined || found === 'owned-elsewhere') throw overtaken();
     this.#position = { highWater: found.highWater, sequence: found.sequence + 1 };
-    return found.highWater;
+    this.#next = this.#isOfThisLog(found.read) ? found.highWater : start;
+    return this.#next;
   }
 
   async take(records: readonly LogRecord[]): Promise<void> {
     const { progress, queue, rejectedRecords, topicPrefix, logged } = this.tools;
     const read = records
-      .filter(({ offset }) => offset >= this.#position.highWater)
+      .filter(({ offset }) => offset >= this.#next)
       .map((record) => readRecord(record, this.at.topic, topicPrefix))
       .filter((item) => this.#isOwn(item));
     for (const item of read)
@@ -113,8 +116,15 @@ export class PartitionRecovery {
 
   /** Releases the partition to the workers at `end`. */
   async finish(end: number): Promise<void> {
-    if (this.#position.highWater < end) await this.#write(end, []);
+    if (this.#next < end) await this.#write(end, []);
     await this.tools.progress.release(this.at, this.tools.token);
+  }
+
+  /** The topic may have been created anew since an earlier recovery was killed. */
+  #isOfThisLog(read: ReadTo | undefined): boolean {
+    const { topicId } = this.tools;
+    const { topicIds = [] } = read ?? {};
+    return read !== undefined && (topicId === undefined || topicIds.length === 0 || topicIds.includes(topicId));
   }
 
   #isMarked({ acceptedAt }: EnvelopeRecord): boolean {
@@ -137,6 +147,7 @@ export class PartitionRecovery {
     const flush = { token, confirmed: this.#position, next, read, settled, partial: [], whole: [] };
     if (!(await progress.flush(this.at, flush))) throw overtaken();
     this.#position = next;
+    this.#next = highWater;
   }
 }
 
