@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../support/client.js';
@@ -8,6 +8,7 @@ import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
 const [type, other, third] = ['plan.updated', 'task.created', 'task.updated'];
+const [parked, read] = ['message.created', 'plan.created'];
 /** Longer than a fetch of the worker waits for a record. */
 const FETCH_ENDS_MS = 1_000;
 
@@ -149,4 +150,55 @@ it('delivers what comes after its topic was created anew, and is longer, under a
   await deliver(after, path);
   await until('what waited is told to be gone', () => told(third, 'webhook.expired').length > 0);
   expect(told(third, 'webhook.expired')).toMatchObject([{ webhookId: webhook }]);
+});
+
+/** The brokers at this address are those of another cluster while `work` runs. */
+async function withOtherBrokers(work: () => Promise<void>): Promise<void> {
+  const folder = servers.folder('kafka');
+  const change = async (from: string, to: string): Promise<void> => {
+    await servers.killed('kafka');
+    renameSync(folder, to);
+    if (from === '') mkdirSync(folder);
+    else renameSync(from, folder);
+    await servers.bringUp();
+  };
+  await change('', `${folder}-own`);
+  try {
+    await work();
+  } finally {
+    await change(`${folder}-own`, `${folder}-other`);
+  }
+}
+
+it('takes nothing from brokers of another cluster at the address of its own, and goes on when those are back', async () => {
+  const path = '/kept';
+  relay.receiver.plan(path, { status: 410 });
+  const webhook = await partner.register({ eventType: parked, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
+  await partner.register({ eventType: read, endPointUrl: relay.receiver.url(`/${read}`), apiKey: 'k' });
+  await post(1, parked);
+  const status = async () => (await partner.request('GET', `/webhooks/${webhook}`)).json['status'];
+  await until('it is disabled', async () => String(await status()) === 'disabled');
+  const kept = await post(20, parked);
+  await deliver(await post(5, read), `/${read}`);
+  for (const each of [parked, read]) await until('nothing is unread', async () => (await relay.stack.lag(each)) === 0);
+
+  await withOtherBrokers(async () => {
+    await relay.stack.relay('topics', 'create');
+    await until('the worker ends', () => relay.worker.hasEndedByItself, { seen: () => relay.worker.log.slice(-10) });
+    expect(relay.worker.log.join('\n')).toMatch(/worker\.dead.*the brokers belong to Kafka cluster/);
+    relay.worker.start();
+    await until('it waits for its own', async () =>
+      (await relay.worker.health())?.faults['registry']?.includes('another deployment'),
+    );
+    expect((await source.post(anEnvelope({ type: read }))).status).toBe(503);
+  });
+  expect(told(parked, 'log.recreated')).toEqual([]);
+  await relay.worker.ready();
+  await deliver(await post(20, read), `/${read}`);
+  relay.receiver.plan(path, { status: 204 });
+  await until(
+    'it is enabled',
+    async () => (await partner.request('POST', `/webhooks/${webhook}/enable`)).status === 200,
+  );
+  await deliver(kept, path);
 });

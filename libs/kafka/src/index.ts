@@ -17,7 +17,7 @@ export {
   type LogSlice,
   type Offsets,
 } from './log-fetcher.adapter.js';
-export type { TopicIds } from './topic-ids.adapter.js';
+export type { TopicIds, TopicsOfCluster } from './topic-ids.adapter.js';
 export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
 export { LOG_RETENTION_MS, planTopics, topicNotes, type TopicFound, type TopicSettings } from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';

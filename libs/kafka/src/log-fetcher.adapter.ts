@@ -4,7 +4,7 @@ import { answeredWithin } from './answered-within.js';
 import { askedAgain } from './asked-again.adapter.js';
 import { batchOf, newCluster, READ_COMMITTED, type Cluster } from './kafkajs-cluster.adapter.js';
 import { logRecordOf } from './log-record.adapter.js';
-import { type TopicIds, topicIdsOf } from './topic-ids.adapter.js';
+import { type TopicIds, topicIdsOf, type TopicsOfCluster } from './topic-ids.adapter.js';
 
 const ANSWER_MS = 8_000;
 
@@ -106,7 +106,12 @@ export class LogFetcher {
    * topic that is gone.
    * @throws Error when the brokers do not answer in time
    */
-  topicIds(topics: readonly string[]): Promise<TopicIds> {
+  async topicIds(topics: readonly string[]): Promise<TopicIds> {
+    return (await this.topicsOfCluster(topics)).ids;
+  }
+
+  /** The same with the id of the cluster that tells them. @throws Error as `topicIds` */
+  topicsOfCluster(topics: readonly string[]): Promise<TopicsOfCluster> {
     const answer = this.#asked([], async ({ brokerPool }) => {
       const found = await brokerPool.withBroker(({ broker }) => topicIdsOf(broker, topics));
       if (found === null) throw new Error('No broker tells the ids of the topics');

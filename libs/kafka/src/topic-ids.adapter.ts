@@ -18,15 +18,23 @@ interface Decoder {
 }
 /** The id of each topic that exists, by name; undefined where the brokers know no ids. */
 export type TopicIds = ReadonlyMap<string, string | undefined>;
+/** What one broker tells: the ids of the topics, and that of its cluster, null where it tells none. */
+export interface TopicsOfCluster {
+  readonly cluster: string | null;
+  readonly ids: TopicIds;
+}
 interface Request {
   readonly request: object;
-  readonly response: { decode(data: Buffer): Promise<TopicIds>; parse(answer: TopicIds): Promise<TopicIds> };
+  readonly response: {
+    decode(data: Buffer): Promise<TopicsOfCluster>;
+    parse(answer: TopicsOfCluster): Promise<TopicsOfCluster>;
+  };
 }
 
 /** The members of kafkajs' broker that a request of our own needs. */
 export interface AskedBroker {
   readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>> | null;
-  readonly connectionPool: { send(request: Request): Promise<TopicIds> };
+  readonly connectionPool: { send(request: Request): Promise<TopicsOfCluster> };
 }
 
 /** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 asks version 6. */
@@ -36,9 +44,9 @@ const NO_ID = '0'.repeat(32);
 const [NONE, LEADER_NOT_AVAILABLE] = [0, 5];
 
 /** The ids of these topics, as this broker knows them. */
-export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<TopicIds> {
+export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<TopicsOfCluster> {
   if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION)
-    return new Map(topics.map((topic) => [topic, undefined]));
+    return { cluster: null, ids: new Map(topics.map((topic) => [topic, undefined])) };
   return broker.connectionPool.send({
     request: {
       apiKey: METADATA,
@@ -46,7 +54,7 @@ export async function topicIdsOf(broker: AskedBroker, topics: readonly string[])
       apiName: 'Metadata',
       encode: async () => requestFor(topics),
     },
-    response: { decode: async (data) => idsIn(data), parse: async (answer) => answer },
+    response: { decode: async (data) => toldIn(data), parse: async (answer) => answer },
   });
 }
 
@@ -59,17 +67,17 @@ function requestFor(topics: readonly string[]): Encoder {
 }
 
 /** Begins with the tagged fields of the answer's head, and is read up to the topics. */
-function idsIn(data: Buffer): TopicIds {
+function toldIn(data: Buffer): TopicsOfCluster {
   const DecoderClass = kafkajsModule('protocol/decoder')?.exports as new (data: Buffer) => Decoder;
   const decoder = new DecoderClass(data);
   decoder.readTaggedFields();
   decoder.readInt32(); // throttle time
   decoder.readUVarIntArray(skipBroker);
-  decoder.readUVarIntString(); // id of the cluster
+  const cluster = decoder.readUVarIntString();
   decoder.readInt32(); // controller
   const topics = decoder.readUVarIntArray(readTopic) ?? [];
   const existing = topics.filter(({ fault }) => fault === NONE || fault === LEADER_NOT_AVAILABLE);
-  return new Map(existing.map(({ name, id }) => [name, id === NO_ID ? undefined : id]));
+  return { cluster, ids: new Map(existing.map(({ name, id }) => [name, id === NO_ID ? undefined : id])) };
 }
 
 function skipBroker(decoder: Decoder): void {

@@ -24,6 +24,8 @@ export class TopicDirectory {
   #timer: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> | undefined;
   #fault: string | undefined = CONNECTING;
+  /** Id of the cluster that answered first: brokers of another one at its address get no record. */
+  #cluster: string | undefined;
   #isClosed = false;
 
   constructor(
@@ -107,7 +109,10 @@ export class TopicDirectory {
   async #refresh(): Promise<void> {
     try {
       await this.#ask(async (admin) => {
-        await admin.describeCluster();
+        const { clusterId } = await admin.describeCluster();
+        this.#cluster ??= clusterId || undefined;
+        if (clusterId && clusterId !== this.#cluster)
+          throw new Error(`the brokers belong to Kafka cluster ${clusterId}, and those before to ${this.#cluster}`);
         await this.#read(admin, [...this.#topics.keys()]);
       });
       if (this.#fault === undefined) return;

@@ -1,6 +1,6 @@
 import { globalKey, REGISTRY_APPLIED } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { Deployment, deploymentText, ForeignRedis } from './deployment.js';
+import { Deployment, deploymentName, deploymentText, ForeignRedis } from './deployment.js';
 import type { RegistryLog } from './registry-log.port.js';
 import { CLAIM, RESULTS_ORDER } from './registry.script.js';
 
@@ -57,9 +57,19 @@ export class RegistryClaim {
       this.#fault = undefined;
     } catch (error) {
       if (error instanceof ForeignRedis) this.#fault = error.message;
+      // The brokers at this address may be others at the next look.
+      this.#asked = undefined;
       throw error;
     }
     this.#comparedAt = connections;
+  }
+
+  /** Why brokers of this cluster are not those of the claim; undefined where they are, or one of both has no id. */
+  faultOf(cluster: string | null): string | undefined {
+    if (this.#text === '' || cluster === null) return undefined;
+    const held = Deployment.parse(JSON.parse(this.#text));
+    if (held.cluster === null || held.cluster === cluster) return undefined;
+    return `the brokers belong to Kafka cluster ${cluster}, and Redis to the deployment of ${deploymentName(held)}`;
   }
 
   /** The deployment of this process, as its brokers know it. */
@@ -73,6 +83,13 @@ export class RegistryClaim {
   async held(): Promise<Deployment | undefined> {
     const text = await this.redis.get(CLAIM);
     return text === null ? undefined : Deployment.parse(JSON.parse(text));
+  }
+
+  /** What the state of a version before the claim stands for; undefined where Redis has none. */
+  async former(): Promise<Deployment | undefined> {
+    const { name, group } = this.registryLog;
+    const [topic, applied] = await this.redis.mget(FORMER_CLAIM, REGISTRY_APPLIED);
+    return topic == null && applied == null ? undefined : { cluster: null, topic: topic ?? name, group };
   }
 
   /** @returns the text of the claim */
@@ -95,11 +112,8 @@ export class RegistryClaim {
 
   /** Whether Redis, whose claim names no cluster, is the view of this log. @throws ForeignRedis */
   async #assertSame(held: Deployment | undefined, own: Deployment): Promise<void> {
-    const former = held ?? {
-      cluster: null,
-      topic: (await this.redis.get(FORMER_CLAIM)) ?? own.topic,
-      group: own.group,
-    };
+    const former = held ?? (await this.former());
+    if (former === undefined) return;
     const { cluster, topic, group, moving } = former;
     const isSame = cluster === null && moving === undefined && topic === own.topic && group === own.group;
     if (!isSame || !(await this.#isInLog())) throw new ForeignRedis(former, own);

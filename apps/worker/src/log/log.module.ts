@@ -39,9 +39,9 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
     },
     {
       provide: TopicIds,
-      useFactory: (kafka: Kafka, config: WorkerConfig) =>
-        new KafkaTopicIds(kafka, envelopeTopics(config.KAFKA_TOPIC_PREFIX)),
-      inject: [Kafka, WORKER_CONFIG],
+      useFactory: (kafka: Kafka, config: WorkerConfig, { claim }: RegistryView, fatal: (reason: string) => void) =>
+        new KafkaTopicIds(kafka, envelopeTopics(config.KAFKA_TOPIC_PREFIX), claim, fatal),
+      inject: [Kafka, WORKER_CONFIG, RegistryView, FATAL],
     },
     {
       provide: LOG_READER_OPTIONS,

@@ -1,4 +1,5 @@
-import { LogFetcher, type TopicIds as Found } from '@relay/kafka';
+import { LogFetcher, type TopicsOfCluster } from '@relay/kafka';
+import type { RegistryClaim } from '@relay/registry';
 import type { Kafka } from 'kafkajs';
 import { cached } from './cached.js';
 import { TopicIds } from './log-reader-options.js';
@@ -6,19 +7,31 @@ import { TopicIds } from './log-reader-options.js';
 /** So long that the partitions, which ask at the same time, share an answer. */
 const KEPT_MS = 100;
 
-/** The ids of the topics of envelopes, which all partitions ask for together. */
+/**
+ * The ids of the topics of envelopes, which all partitions ask for together. Where the brokers at the same address are those of
+ * another cluster by now, there is no answer, and the worker ends: its next start waits for the right ones.
+ */
 export class KafkaTopicIds extends TopicIds {
   readonly #fetcher: LogFetcher;
-  readonly #ids: (name: string) => Promise<Found>;
+  readonly #told: (name: string) => Promise<TopicsOfCluster>;
 
-  constructor(kafka: Kafka, topics: readonly string[]) {
+  constructor(
+    kafka: Kafka,
+    topics: readonly string[],
+    private readonly claim: Pick<RegistryClaim, 'faultOf'>,
+    private readonly fatal: (reason: string) => void,
+  ) {
     super();
     this.#fetcher = new LogFetcher(kafka);
-    this.#ids = cached(() => this.#fetcher.topicIds(topics), KEPT_MS);
+    this.#told = cached(() => this.#fetcher.topicsOfCluster(topics), KEPT_MS);
   }
 
   async of(topic: string): Promise<string | undefined> {
-    return (await this.#ids('all')).get(topic);
+    const { cluster, ids } = await this.#told('all');
+    const fault = this.claim.faultOf(cluster);
+    if (fault === undefined) return ids.get(topic);
+    this.fatal(fault);
+    throw new Error(fault);
   }
 
   close(): Promise<void> {
