@@ -10,6 +10,7 @@ import { Terminal } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
 const page = new Document('docs/operations/recovery.md');
+const CLAIM = '{relay:0}:deployment';
 const folder = mkdtempSync(join(tmpdir(), 'relay-registry-'));
 
 let relay: Relay;
@@ -68,6 +69,12 @@ async function loseKafka(): Promise<void> {
   await relay.stack.dropTopics(...topics);
   await admin.deleteGroups([env['KAFKA_CONSUMER_GROUP'] ?? '']);
   await relay.stack.relay('topics', 'create');
+  // The brokers of the specs stay; those of a lost cluster had another id.
+  const claim = await relay.stack.redis.get(CLAIM);
+  await relay.stack.redis.set(
+    CLAIM,
+    JSON.stringify({ ...(JSON.parse(claim ?? '') as object), cluster: 'that-was-lost' }),
+  );
   await run('kcat -P');
 }
 async function start(role: App): Promise<void> {

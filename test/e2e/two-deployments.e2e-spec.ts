@@ -97,7 +97,9 @@ it('keeps what one deployment owes while another of the same names has other bro
   for (let n = 0; n < 10; n += 1)
     await its.register({ eventType: TYPE, endPointUrl: second.receiver.url(`/its/${n}`), apiKey: 'k' });
   const sent = await postMany(sender, OF_OTHER, TYPE);
-  await until('they are delivered', () => second.receiver.delivered('/its/9').length >= sent.size);
+  await until('they are delivered', () => second.receiver.delivered('/its/9').length >= sent.size, {
+    withinMs: 180_000,
+  });
   await Promise.all([second.worker.stop(), second.ingress.stop()]);
   try {
     await standsBeside({ ...second.stack.env, REDIS_URL }, [
@@ -126,7 +128,17 @@ it('moves to new brokers by one command, with its registrations and jobs', async
   first.receiver.plan('/hook', { status: 503 });
   const owed = new Set((await postMany(source!, 5, TYPE)).keys());
   await until('they are jobs', async () => (await first.stack.lag(TYPE)) === 0);
-  await Promise.all([first.worker.stop(), first.ingress.stop()]);
+  first.receiver.plan('/hook', 'hang');
+  owed.add([...(await postMany(source!, 1, TYPE)).keys()][0]!);
+  await until('an attempt runs', () => first.receiver.at('/hook').at(-1)?.status === 0);
+  await Promise.all([first.worker.kill(), first.ingress.stop()]);
+  await until('its session is over', async () => !(await move(from)).err.includes('members'));
+  expect((await move(from)).err).toContain('wait in the log');
+  first.receiver.plan('/hook', { status: 503 });
+  first.worker.start();
+  await first.worker.ready();
+  await until('it is a job', async () => (await first.stack.lag(TYPE)) === 0);
+  await first.worker.stop();
   expect((await move('another')).err).toContain(`Redis is claimed by Kafka cluster ${from}`);
   const moved = await cli.json<{ leftBehind: number; records: number }>(['registry', 'move', '--from-cluster', from]);
   expect(moved).toMatchObject({ leftBehind: 0, from: { cluster: from }, to: { topic: 'moved.relay.registry' } });
@@ -138,4 +150,24 @@ it('moves to new brokers by one command, with its registrations and jobs', async
   for (const id of (await postMany(source!, 20, TYPE)).keys()) owed.add(id);
   await until('old and new ones are delivered', () => tally(owed, delivered()).lost === 0, { withinMs: 60_000 });
   expect((await partner!.request('GET', `/webhooks/${webhook}`)).status).toBe(200);
+}, 400_000);
+
+it('moves a Redis of a version before the claim, as the role that refuses it says', async () => {
+  const [before = ''] = (await postMany(source!, 1, TYPE)).values();
+  expect((await source!.post(before)).json).toMatchObject({ status: 'duplicate' });
+  await Promise.all([first.worker.stop(), first.ingress.stop()]);
+  const { redis } = first.stack;
+  await redis.del('{relay:0}:deployment');
+  await redis.set('{relay:0}:registry:log', 'moved.relay.registry');
+  const env = { ...first.stack.env, KAFKA_TOPIC_PREFIX: 'again.', KAFKA_BROKERS: `127.0.0.1:${there?.port('kafka')}` };
+  const cli = new CommandLine(env);
+  expect((await cli.run(['topics', 'create'])).code).toBe(0);
+  await refused('worker', env, ['relay registry move --from-cluster none']);
+  const moved = await cli.json<object>(['registry', 'move', '--from-cluster', 'none', '--leave-behind']);
+  expect(moved).toMatchObject({ from: { cluster: null }, to: { topic: 'again.relay.registry' } });
+  for (const app of [first.ingress, first.worker]) app.start({ env });
+  await Promise.all([first.ingress.ready(), first.worker.ready()]);
+  expect((await source!.post(before)).json).toMatchObject({ status: 'accepted' });
+  const owed = new Set((await postMany(source!, 5, TYPE)).keys());
+  await until('they are delivered', () => tally(owed, delivered()).lost === 0, { withinMs: 60_000 });
 }, 400_000);

@@ -8,7 +8,7 @@ export { KeyCheck, type KeyCommand } from './key-check.adapter.js';
 export { faultOfKeys } from './key-faults.js';
 export { keyKeys } from './key.script.js';
 export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
-export { beginMove, endMove } from './registry-move.adapter.js';
+export { beginMove, endMove, takeUp } from './registry-move.adapter.js';
 export { RegistryClaim } from './registry-claim.adapter.js';
 export { RegistryCompaction, type Compaction } from './registry-compaction.adapter.js';
 export { RegistryView } from './registry-view.adapter.js';

@@ -21,6 +21,11 @@ const end = defineScript(
 
 const keys = [CLAIM, REGISTRY_APPLIED, REGISTRY_REBUILDING, SNAPSHOT, LAST_SNAPSHOT, RESULTS_KEY, RESULTS_ORDER];
 
+/** Writes the claim that the state of a version before it stands for. */
+export async function takeUp(redis: Redis, held: Deployment): Promise<void> {
+  await redis.setnx(CLAIM, deploymentText(held));
+}
+
 /**
  * Makes a Redis the view of an empty log, whose registrations only Redis holds until a snapshot is written.
  * @param next the offset that the next record of the other log has

@@ -19,7 +19,10 @@ export function defineMoveRegistry(group: Command, shell: Shell): void {
     .command('move')
     .description('move this Redis from the Kafka cluster or consumer group it belongs to, to those of the settings')
     .requiredOption('--from-cluster <id>', 'id of the Kafka cluster that Redis belongs to, `none` for one without')
-    .option('--leave-behind', 'give up deliveries that still wait in the log of that cluster')
+    .option(
+      '--leave-behind',
+      'give up deliveries that still wait in the log of that cluster, and forget the ids seen, so that sources can repeat them',
+    )
     .action(async (options: Options) => {
       const log = logOf((_event, message) => shell.note(`warning: ${message}`));
       const report = await withRedis(shell, (redis, shards) =>
@@ -50,4 +53,4 @@ export function defineMoveRegistry(group: Command, shell: Shell): void {
 const textOf = (report: MoveReport | undefined): string =>
   report === undefined
     ? 'Redis belongs to this deployment already: nothing to do.'
-    : `Moved from ${deploymentName(report.from)} to ${deploymentName(report.to)}: ${counted(report.records, 'record')} of the registry written, ${counted(report.leftBehind, 'webhook or replay', 'webhooks and replays')} left behind. Start all roles.`;
+    : `Moved from ${deploymentName(report.from)} to ${deploymentName(report.to)}: ${counted(report.records, 'record')} of the registry written, ${counted(report.leftBehind, 'webhook, replay or partition', 'webhooks, replays and partitions')} left behind. Start all roles.`;

@@ -6,6 +6,7 @@ import {
   deploymentName,
   deploymentText,
   endMove,
+  takeUp,
   RegistryClaim,
   RegistryCompaction,
   RegistryView,
@@ -14,6 +15,8 @@ import {
 import { Replays } from '@relay/replays';
 import type { Log } from '@relay/telemetry';
 import { inventoryOf, partitionsOf } from '../reshard/inventory.adapter.js';
+import { kindOf } from '../reshard/key-kinds.js';
+import { keysOf } from '../reshard/scan.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 
 export interface MoveParts extends Omit<Stores, 'registry'> {
@@ -27,7 +30,7 @@ export interface MoveReport {
   readonly to: Deployment;
   /** Clients, webhooks and what belongs to them, as records of a snapshot in the registry of the other cluster. */
   readonly records: number;
-  /** Webhooks and replays of which deliveries waited in the log of the former cluster. */
+  /** Webhooks, replays and partitions of which deliveries waited in the log of the former cluster. */
   readonly leftBehind: number;
 }
 
@@ -51,7 +54,7 @@ export async function moveDeployment(parts: MoveParts, from: string, leave: bool
   const leftBehind = isOtherLog ? await waitingIn(parts.shards) : 0;
   if (leftBehind > 0 && !leave && !isBegun)
     throw new Error(
-      `Deliveries of ${leftBehind} webhooks and replays wait in the log of ${deploymentName(held)}: nothing was moved. Let its workers deliver them first, or give them up with --leave-behind`,
+      `Deliveries of ${leftBehind} webhooks, replays and partitions wait in the log of ${deploymentName(held)}: nothing was moved. Let its workers deliver them and end by SIGTERM first, or give them up with --leave-behind`,
     );
   const { start, end } = await registryLog.bounds();
   if (isOtherLog && start < end && !isBegun)
@@ -61,19 +64,21 @@ export async function moveDeployment(parts: MoveParts, from: string, leave: bool
   // An audit of a move that is cut off stands twice.
   const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
   await audit.report({ event: 'deployment.moved', operator: 'relay registry move', from: held, to, leftBehind });
+  await takeUp(redis, held);
   if (!isOtherLog && !isBegun) {
     await endMove(redis, held, to);
     return { from: held, to, records: 0, leftBehind };
   }
   if (!isBegun) await beginMove(redis, held, to, end);
   await forgetLog(parts.shards);
+  if (leave) await forgetIds(parts.shards);
   const records = await writeRegistry(parts);
   await endMove(redis, moving, to);
   return { from: held, to, records, leftBehind };
 }
 
 async function heldBy(claim: RegistryClaim): Promise<Deployment> {
-  const held = await claim.held();
+  const held = (await claim.held()) ?? (await claim.former());
   if (held !== undefined) return held;
   throw new Error('No deployment has claimed this Redis: start the roles, there is nothing to move');
 }
@@ -85,14 +90,22 @@ function assertFrom(held: Deployment, from: string): void {
     );
 }
 
-/** The webhooks and replays of which records of the log wait. */
+/**
+ * The webhooks and replays of which records of the log wait, and the partitions of which some may run: read and not settled, or of
+ * a worker that was killed. How much nobody has read, only the former cluster knows.
+ */
 async function waitingIn(shards: Shards): Promise<number> {
   const waiting = new Set<string>();
   const inventory = await inventoryOf(shards);
   if (inventory.isRecovering) throw new Error('A recovery has not ended: run `relay recover` to its end first');
   for (const at of partitionsOf(inventory))
-    for (const shard of shards.all)
+    for (const shard of shards.all) {
       for (const key of await shard.redis.hkeys(parkingKey(shard, at))) waiting.add(readRangeKey(key).webhookId);
+      const [owner, highWater, read] = await shard.redis.hmget(progressKey(shard, at), 'owner', 'highWater', 'read');
+      const [next = ''] = (read ?? '').split(' ');
+      // Without a high water no record was ever read.
+      if (highWater != null && (owner || Number(next) > Number(highWater))) waiting.add(`${at.topic}/${at.partition}`);
+    }
   return waiting.size;
 }
 
@@ -109,6 +122,15 @@ async function forgetLog(shards: Shards): Promise<void> {
     const all = [...keys, ...parked.map((id) => parkedKey(shard, id)), parkedKey(shard)];
     await Promise.all(all.map((key) => shard.redis.unlink(key)));
   }
+}
+
+/** What was left behind may be sent again under its ids, which would be answered as repeats. */
+async function forgetIds(shards: Shards): Promise<void> {
+  for (const shard of shards.all)
+    for await (const page of keysOf(shard)) {
+      const marks = page.filter((key) => kindOf(shard.tag, key)?.kind === 'seen');
+      if (marks.length > 0) await shard.redis.unlink(...marks);
+    }
 }
 
 /** Writes a snapshot of what is registered; a snapshot that an earlier run began is given up. */
