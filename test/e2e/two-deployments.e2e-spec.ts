@@ -1,6 +1,8 @@
+import { connectKafka } from '@relay/kafka';
 import { App, type Role } from '../support/app.js';
 import type { Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
+import { readTopic } from '../support/kafka-log.js';
 import { postMany } from '../support/post-many.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
@@ -142,6 +144,13 @@ it('moves to new brokers by one command, with its registrations and jobs', async
   expect((await move('another')).err).toContain(`Redis is claimed by Kafka cluster ${from}`);
   const moved = await cli.json<{ leftBehind: number; records: number }>(['registry', 'move', '--from-cluster', from]);
   expect(moved).toMatchObject({ leftBehind: 0, from: { cluster: from }, to: { topic: 'moved.relay.registry' } });
+  const kafka = connectKafka({ KAFKA_BROKERS: [env.KAFKA_BROKERS], KAFKA_CLIENT_ID: 'spec' }, () => undefined);
+  const audit = (await readTopic(kafka, 'moved.relay.operations')).map(
+    ({ value }) => JSON.parse(value.toString()) as object,
+  );
+  expect(audit).toMatchObject([
+    { event: 'deployment.moved', operator: 'relay registry move', from: { cluster: from }, leftBehind: 0 },
+  ]);
   expect((await move(from)).out).toContain('nothing to do');
   await refused('worker', first.stack.env, ['another deployment']);
   for (const app of [first.ingress, first.worker]) app.start({ env });

@@ -77,6 +77,10 @@ export class KafkaPublisher extends Publisher {
     return this.#directory.learn(topics);
   }
 
+  override belongsTo(cluster: string | null): void {
+    this.#directory.cluster = cluster;
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#lanes.idle();

@@ -24,8 +24,8 @@ export class TopicDirectory {
   #timer: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> | undefined;
   #fault: string | undefined = CONNECTING;
-  /** Id of the cluster that answered first: brokers of another one at its address get no record. */
-  #cluster: string | undefined;
+  /** Brokers of another cluster at the same address count as away; null where the id is not known. */
+  cluster: string | null = null;
   #isClosed = false;
 
   constructor(
@@ -110,9 +110,8 @@ export class TopicDirectory {
     try {
       await this.#ask(async (admin) => {
         const { clusterId } = await admin.describeCluster();
-        this.#cluster ??= clusterId || undefined;
-        if (clusterId && clusterId !== this.#cluster)
-          throw new Error(`the brokers belong to Kafka cluster ${clusterId}, and those before to ${this.#cluster}`);
+        if (this.cluster !== null && clusterId && clusterId !== this.cluster)
+          throw new Error(`the brokers belong to Kafka cluster ${clusterId}, and the deployment to ${this.cluster}`);
         await this.#read(admin, [...this.#topics.keys()]);
       });
       if (this.#fault === undefined) return;

@@ -40,6 +40,10 @@ export class TracedPublisher extends Publisher {
     return this.publisher.learn(topics);
   }
 
+  override belongsTo(cluster: string | null): void {
+    this.publisher.belongsTo(cluster);
+  }
+
   close(): Promise<void> {
     return this.publisher.close();
   }

@@ -43,6 +43,10 @@ export class KafkaRegistryLog extends RegistryLog {
     });
   }
 
+  override claimed(cluster: string | null): void {
+    this.publisher.belongsTo(cluster);
+  }
+
   bounds(): Promise<{ start: number; end: number }> {
     return this.#ask(async (admin) => {
       const all = await admin.fetchTopicOffsets(this.name);

@@ -55,6 +55,7 @@ export class RegistryClaim {
     try {
       this.#text = await this.#check();
       this.#fault = undefined;
+      this.registryLog.claimed(Deployment.parse(JSON.parse(this.#text)).cluster);
     } catch (error) {
       if (error instanceof ForeignRedis) this.#fault = error.message;
       // The brokers at this address may be others at the next look.

@@ -31,6 +31,9 @@ export abstract class RegistryLog {
    */
   abstract read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void>;
 
+  /** This cluster is that of the deployment: what is written from now on goes to no other. @param _cluster null when it has no id */
+  claimed(_cluster: string | null): void {}
+
   /** Deletes the commands before an offset. `not-permitted`: the brokers refuse it to this client. */
   abstract deleteBefore(offset: number): Promise<'deleted' | 'not-permitted'>;
 }

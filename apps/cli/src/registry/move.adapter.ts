@@ -19,6 +19,9 @@ import { kindOf } from '../reshard/key-kinds.js';
 import { keysOf } from '../reshard/scan.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 
+/** Of what waits, in a refusal. */
+const MOST_NAMED = 5;
+
 export interface MoveParts extends Omit<Stores, 'registry'> {
   readonly log: Log;
   /** @throws Error when a role runs */
@@ -51,10 +54,11 @@ export async function moveDeployment(parts: MoveParts, from: string, leave: bool
   if (!isBegun) assertFrom(held, from);
   await parts.assertStopped();
   const isOtherLog = held.cluster !== to.cluster || held.topic !== to.topic;
-  const leftBehind = isOtherLog ? await waitingIn(parts.shards) : 0;
+  const waiting = isOtherLog ? await waitingIn(parts.shards) : [];
+  const leftBehind = waiting.length;
   if (leftBehind > 0 && !leave && !isBegun)
     throw new Error(
-      `Deliveries of ${leftBehind} webhooks, replays and partitions wait in the log of ${deploymentName(held)}: nothing was moved. Let its workers deliver them and end by SIGTERM first, or give them up with --leave-behind`,
+      `Deliveries wait in the log of ${deploymentName(held)} (${waiting.slice(0, MOST_NAMED).join(', ')}): nothing was moved. Let its workers deliver them and end by SIGTERM first, or give them up with --leave-behind`,
     );
   const { start, end } = await registryLog.bounds();
   if (isOtherLog && start < end && !isBegun)
@@ -94,19 +98,21 @@ function assertFrom(held: Deployment, from: string): void {
  * The webhooks and replays of which records of the log wait, and the partitions of which some may run: read and not settled, or of
  * a worker that was killed. How much nobody has read, only the former cluster knows.
  */
-async function waitingIn(shards: Shards): Promise<number> {
+async function waitingIn(shards: Shards): Promise<readonly string[]> {
   const waiting = new Set<string>();
   const inventory = await inventoryOf(shards);
   if (inventory.isRecovering) throw new Error('A recovery has not ended: run `relay recover` to its end first');
   for (const at of partitionsOf(inventory))
     for (const shard of shards.all) {
-      for (const key of await shard.redis.hkeys(parkingKey(shard, at))) waiting.add(readRangeKey(key).webhookId);
+      for (const key of await shard.redis.hkeys(parkingKey(shard, at)))
+        waiting.add(`webhook ${readRangeKey(key).webhookId}`);
       const [owner, highWater, read] = await shard.redis.hmget(progressKey(shard, at), 'owner', 'highWater', 'read');
       const [next = ''] = (read ?? '').split(' ');
       // Without a high water no record was ever read.
-      if (highWater != null && (owner || Number(next) > Number(highWater))) waiting.add(`${at.topic}/${at.partition}`);
+      if (highWater != null && (owner || Number(next) > Number(highWater)))
+        waiting.add(`partition ${at.topic}/${at.partition}`);
     }
-  return waiting.size;
+  return [...waiting];
 }
 
 const OF_PARTITION = [progressKey, partialKey, parkingKey, droppedKey] as const;
