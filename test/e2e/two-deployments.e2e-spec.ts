@@ -31,6 +31,11 @@ afterAll(async () => {
 });
 
 const cluster = async (): Promise<string> => (await first.stack.admin.describeCluster()).clusterId;
+/** Of all partitions, always in the same order. */
+async function owners(): Promise<(string | null)[]> {
+  const keys = (await first.stack.redis.keys('*:progress:*')).toSorted();
+  return Promise.all(keys.map((key) => first.stack.redis.hget(key, 'owner')));
+}
 const delivered = (): string[] => first.receiver.delivered('/hook');
 
 /** Starts a role that must not become ready, until it says why. */
@@ -137,8 +142,11 @@ it('moves to new brokers by one command, with its registrations and jobs', async
   await until('its session is over', async () => !(await move(from)).err.includes('members'));
   expect((await move(from)).err).toContain('wait in the log');
   first.receiver.plan('/hook', { status: 503 });
+  const dead = await owners();
   first.worker.start();
-  await first.worker.ready();
+  await until('all partitions have another owner', async () =>
+    (await owners()).every((owner, index) => owner !== dead[index]),
+  );
   await until('it is a job', async () => (await first.stack.lag(TYPE)) === 0);
   await first.worker.stop();
   expect((await move('another')).err).toContain(`Redis is claimed by Kafka cluster ${from}`);
