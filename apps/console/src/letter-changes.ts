@@ -8,6 +8,8 @@ export async function changeLetters(verb: 'replay' | 'purge', selection: Selecti
   const name = verb === 'replay' ? 'replayDeadLetters' : 'purgeDeadLetters';
   const counted = await api.call(name, { body: { ...selection, dryRun: true } });
   const matched = 'matched' in counted ? counted.matched : 0;
+  // What is changed is what was counted.
+  const same = { ...selection, ...('until' in counted ? { until: counted.until } : {}) };
   const letters = `${'complete' in counted && !counted.complete ? 'at least ' : ''}${countOf(matched, 'dead letter')}`;
   ask({
     title: verb === 'replay' ? `Replay ${letters}?` : `Purge ${letters}?`,
@@ -17,9 +19,9 @@ export async function changeLetters(verb: 'replay' | 'purge', selection: Selecti
         : `${letters} will be removed for good. Nobody can replay them afterwards; the audit tells that you did it.`,
     verb: verb === 'replay' ? 'Replay' : 'Purge',
     isDangerous: verb === 'purge',
-    curl: api.curl(name, { body: selection }),
+    curl: api.curl(name, { body: same }),
     run: async () => {
-      const text = verb === 'replay' ? await replayAll(selection) : await purgeAll(selection);
+      const text = verb === 'replay' ? await replayAll(same) : await purgeAll(same);
       done();
       return text;
     },

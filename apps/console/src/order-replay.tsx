@@ -58,17 +58,20 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
     const body = orderOf();
     try {
       const counted = await api.call('orderReplays', { body: { ...body, dryRun: true } });
-      if (counted.replays.length === 0) {
+      const [first] = counted.replays;
+      if (first === undefined) {
         fault.value = `None of them can get a replay: ${leftOutText(counted.leftOut)}.`;
         return;
       }
+      // What is replayed is what was counted, not what is accepted until the click.
+      const same = { until: first.createdAt, ...body };
       ask({
         title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,
         words: <Counted of={counted} webhooks={webhooks} which={status.value} />,
         verb: 'Replay',
-        curl: api.curl('orderReplays', { body }),
+        curl: api.curl('orderReplays', { body: same }),
         run: async () => {
-          const ordered = await api.call('orderReplays', { body });
+          const ordered = await api.call('orderReplays', { body: same });
           go(['replays', ordered.id ?? '']);
           return `${countOf(ordered.replays.length, 'replay')} ordered.`;
         },

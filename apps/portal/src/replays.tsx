@@ -85,14 +85,17 @@ function Order({ webhooks, ordered }: OrderProps) {
     event.preventDefault();
     setFault(undefined);
     try {
-      const { matched } = await api.call('replayWebhook', inputOf(true));
+      const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
+      // What is replayed is what was counted, not what is accepted until the click.
+      const { path, body } = inputOf(false);
+      const counted = { path, body: { until: createdAt, ...body } };
       ask({
         title: 'Replay them?',
         words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
         verb: 'Replay',
-        curl: api.curl('replayWebhook', inputOf(false)),
+        curl: api.curl('replayWebhook', counted),
         run: async () => {
-          await api.call('replayWebhook', inputOf(false));
+          await api.call('replayWebhook', counted);
           ordered();
           return 'The replay has begun.';
         },

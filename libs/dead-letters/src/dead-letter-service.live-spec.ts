@@ -85,6 +85,33 @@ describe.each([1, 3])('DeadLetterService over %i shards with more dead letters t
     expect(await reader.ids()).toEqual([]);
   });
 
+  it.each(['replay', 'purge'] as const)(
+    'ends a %s between two slices when it is stopped, and tells how many',
+    async (verb) => {
+      await addDeadLetters(120, webhook.id);
+      const stop = new AbortController();
+      const publish = publisher.publish.bind(publisher);
+      publisher.publish = (record) => {
+        stop.abort();
+        return publish(record);
+      };
+      const report = await service[verb](ALL, Infinity, stop.signal);
+      publisher.publish = publish;
+      expect(report).toMatchObject({ [verb === 'purge' ? 'purged' : 'replayed']: 50, complete: false });
+      expect(await reader.ids()).toHaveLength(70);
+    },
+  );
+
+  it.each(['replay', 'purge'] as const)('leaves out of a %s what died after the time of its count', async (verb) => {
+    await addDeadLetters(2, webhook.id);
+    const until = Date.now() + 1;
+    await queue.addDeadLetter({ ...letterOf(webhook.id), diedAt: until });
+    const counted = { ids: [], filter: { until } };
+    expect(await service.count(counted)).toEqual({ matched: 2, complete: true });
+    expect(await service[verb](counted)).toMatchObject({ [verb === 'purge' ? 'purged' : 'replayed']: 2 });
+    expect(await reader.ids()).toHaveLength(1);
+  });
+
   it('counts some, and reports that the count is incomplete', async () => {
     await addDeadLetters(120, webhook.id);
     expect(await service.count(ALL, time + 2)).toEqual({ matched: 50, complete: false });

@@ -40,20 +40,28 @@ export function withDeadLetters<T>(
   });
 }
 
-/** Changes the selected dead letters. `relay.operations` gets the request before the change and the result after it. */
-export function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
+/** Changes the selected dead letters; an interrupt ends it after the slice under way. `relay.operations` gets the request before the change and the result after it. */
+export async function changeDeadLetters<Report extends PurgeReport | ReplayReport>(
   shell: Shell,
   what: 'replay' | 'purge',
   { ids, ...filter }: { ids: readonly string[] } & Selection,
-  make: (desk: DeadLetterService, choice: DeadLetterSelection) => Promise<Report>,
+  make: (desk: DeadLetterService, choice: DeadLetterSelection, stop: AbortSignal) => Promise<Report>,
 ): Promise<Report> {
   const { all, type, reason, webhook } = filter;
   const selection = ids.length > 0 ? { ids } : { all, type, reason, webhook };
   const untold = (): void =>
     shell.note('warning: the change is made, but Kafka did not take its result for relay.operations');
-  return withDeadLetters(
+  const stop = new AbortController();
+  void shell.interrupted().then(() => stop.abort());
+  const report = await withDeadLetters(
     shell,
-    (desk, audit) => makeReported(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }), untold),
+    (desk, audit) =>
+      makeReported(audit, { what, selection, by: ACTOR }, () => make(desk, { ids, filter }, stop.signal), untold),
     { replaying: what === 'replay' },
   );
+  if (!report.complete) {
+    shell.exitCode = 1;
+    shell.note('interrupted: the same command goes on with the rest');
+  }
+  return report;
 }

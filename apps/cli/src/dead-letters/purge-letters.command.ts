@@ -15,8 +15,8 @@ export function definePurgeLetters(group: Command, shell: Shell): void {
     .action(async (ids: string[], options: Options) => {
       assertSelection(command, ids, options);
       if (options.yes !== true) command.error('error: purged dead letters are gone for good: confirm with --yes');
-      const { purged, missing } = await changeDeadLetters(shell, 'purge', { ids, ...options }, (desk, choice) =>
-        desk.purge(choice),
+      const { purged, missing } = await changeDeadLetters(shell, 'purge', { ids, ...options }, (desk, choice, stop) =>
+        desk.purge(choice, Infinity, stop),
       );
       if (missing.length > 0) shell.exitCode = 1;
       const lines = [`${counted(purged, 'dead letter')} purged`, ...missing.map(notFound)];

@@ -11,7 +11,9 @@ export function defineReplayLetters(group: Command, shell: Shell): void {
     group.command('replay').description('deliver dead letters again, each with a fresh retry schedule'),
   ).action(async (ids: string[], options: Selection) => {
     assertSelection(command, ids, options);
-    const report = await changeDeadLetters(shell, 'replay', { ids, ...options }, (desk, choice) => desk.replay(choice));
+    const report = await changeDeadLetters(shell, 'replay', { ids, ...options }, (desk, choice, stop) =>
+      desk.replay(choice, Infinity, stop),
+    );
     if (report.refusedCount > 0 || report.missing.length > 0) shell.exitCode = 1;
     answer(shell, options, report, textOf(report));
   });

@@ -17,6 +17,7 @@ export class BulkRetry {
     private readonly lists: Pick<DeliveryLists, 'page'>,
     private readonly retries: Pick<DeliveryRetries, 'retry'>,
     private readonly quota: Pick<HistoryQuota, 'admit'>,
+    private readonly now: () => number,
   ) {}
 
   /** @throws ProblemError `too-many-requests` before any delivery is changed, and as `DeliveryRetries` does */
@@ -25,10 +26,15 @@ export class BulkRetry {
     webhookIds: readonly string[],
     { status, since, until, httpStatus, error, dryRun, cursor }: RetrySelection,
   ): Promise<SelectionRetried> {
-    const filter = { statuses: [status], since: timeOf(since), until: timeOf(until), httpStatus, error };
+    const end = timeOf(until) ?? this.now();
+    const filter = { statuses: [status], since: timeOf(since), until: end, httpStatus, error };
     const after = cursor === undefined ? undefined : placeOf(cursor);
     const { entries, next } = await this.lists.page(webhookIds, filter, after, dryRun ? LOOKED_AT : AT_ONCE);
-    const found = { matched: entries.length, cursor: next === undefined ? null : cursorOf(next) };
+    const found = {
+      matched: entries.length,
+      cursor: next === undefined ? null : cursorOf(next),
+      until: new Date(end).toISOString(),
+    };
     if (dryRun) return { ...found, retried: 0, refused: [] };
     await this.quota.admit(by.partnerId, Math.ceil(entries.length / RETRIES_A_POINT));
     const { retried, refused } = await this.retries.retry(by, entries.flatMap(retryableOf));

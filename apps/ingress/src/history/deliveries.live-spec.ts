@@ -126,7 +126,7 @@ describe('POST /deliveries/retry', () => {
     const first = await ask('POST', '/deliveries/retry', selection);
     expect(first).toMatchObject({ status: 202, json: { matched: 100, retried: 100, refused: [] } });
     const { json } = await ask('POST', '/deliveries/retry', { ...selection, cursor: member(first, 'cursor') });
-    expect(json).toEqual({ matched: 30, retried: 30, refused: [], cursor: null });
+    expect(json).toEqual({ matched: 30, retried: 30, refused: [], cursor: null, until: expect.any(String) });
     expect(told().map(({ deliveries }) => deliveries?.length)).toEqual([100, 30]);
     const left = await ask('GET', '/deliveries?status=dead');
     expect(member(left, 'deliveries')).toMatchObject([{ webhookId: plans }]);
@@ -142,7 +142,7 @@ describe('POST /deliveries/retry', () => {
     const refused = [
       { envelopeId: jobs[1]?.envelopeId, webhookId: disabled, why: expect.stringContaining('disabled') },
     ];
-    expect(json).toEqual({ matched: 2, retried: 1, refused, cursor: null });
+    expect(json).toEqual({ matched: 2, retried: 1, refused, cursor: null, until: expect.any(String) });
     const due = await ask('GET', `/deliveries?webhookId=${active}`);
     expect(member(due, 'deliveries')).toMatchObject([{ status: 'waiting', nextAttemptAt: null, waitsFor: 'endpoint' }]);
   });

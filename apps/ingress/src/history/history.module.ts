@@ -146,7 +146,7 @@ const QUEUE_SHARDS = Symbol('shards over queue connections');
     {
       provide: BulkRetry,
       useFactory: (lists: DeliveryLists, retries: DeliveryRetries, quota: HistoryQuota) =>
-        new BulkRetry(lists, retries, quota),
+        new BulkRetry(lists, retries, quota, Date.now),
       inject: [DeliveryLists, DeliveryRetries, HistoryQuota],
     },
     {

@@ -45,6 +45,11 @@ export const SelectionRetried = z
     refused: z
       .array(z.object({ envelopeId: z.string(), webhookId: z.string(), why: z.string() }))
       .describe('Those that stay as they are. One that ended or began an attempt meanwhile is in neither.'),
+    until: z.iso
+      .datetime()
+      .describe(
+        'The `until` of the request, else the time of it: with this one, later calls retry nothing that came since.',
+      ),
     cursor: z.string().nullable().describe('For the next call with the same members; `null` if nothing is left.'),
   })
   .meta({ id: 'SelectionRetried', description: 'What a call did with the newest of the selected deliveries.' });

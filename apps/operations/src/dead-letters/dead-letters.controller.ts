@@ -12,7 +12,6 @@ import {
   type FastifyReply,
 } from '@relay/http';
 import {
-  type DeadLetterCount,
   type DeadLetterFacets,
   type DeadLetterFacts,
   DeadLetterService,
@@ -36,7 +35,7 @@ import {
   replayDeadLetter,
   replayDeadLetters,
 } from './dead-letters.openapi.js';
-import type { InspectedLetter, LetterList } from './letter-answers.js';
+import type { InspectedLetter, LetterCount, LetterList } from './letter-answers.js';
 import { mayReadEnvelopes } from '../access/role.js';
 import { choiceOf, FacetQuery, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
 
@@ -91,7 +90,7 @@ export class DeadLettersController {
   async replay(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
-  ): Promise<ReplayReport | DeadLetterCount> {
+  ): Promise<ReplayReport | LetterCount> {
     return this.#change('replay', body(), request, (choice, until) => this.#replay(choice, until));
   }
 
@@ -101,7 +100,7 @@ export class DeadLettersController {
   async purge(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
-  ): Promise<PurgeReport | DeadLetterCount> {
+  ): Promise<PurgeReport | LetterCount> {
     return this.#change('purge', body(), request, (choice, until) => this.desk.purge(choice, until));
   }
 
@@ -112,7 +111,7 @@ export class DeadLettersController {
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
     @Req() request: FastifyRequest,
-  ): Promise<ReplayReport | DeadLetterCount> {
+  ): Promise<ReplayReport | LetterCount> {
     const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
@@ -124,7 +123,7 @@ export class DeadLettersController {
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
     @Req() request: FastifyRequest,
-  ): Promise<PurgeReport | DeadLetterCount> {
+  ): Promise<PurgeReport | LetterCount> {
     const { dryRun } = body();
     await this.#assertThere(id);
     return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
@@ -135,10 +134,14 @@ export class DeadLettersController {
     { dryRun, ...selection }: LetterSelection,
     request: FastifyRequest,
     make: (choice: DeadLetterSelection, until: number) => Promise<Report>,
-  ): Promise<Report | DeadLetterCount> {
+  ): Promise<Report | LetterCount> {
+    const now = Date.now();
+    const until = now + WORK_MS;
+    if (dryRun) {
+      const counted = selection.until ?? new Date(now).toISOString();
+      return { ...(await this.desk.count(choiceOf({ dryRun, ...selection, until: counted }), until)), until: counted };
+    }
     const choice = choiceOf({ dryRun, ...selection });
-    const until = Date.now() + WORK_MS;
-    if (dryRun) return this.desk.count(choice, until);
     const by = { operator: callerIdOf(request), requestId: request.id };
     const untold = (error: unknown): void =>
       this.log.warn(

@@ -32,7 +32,11 @@ describe('dead letters by HTTP', () => {
       ['POST', `/dead-letters/${id}/replay`],
       ['DELETE', `/dead-letters/${id}`],
     ] as const) {
-      expect(await (await call(method, path, dryRun)).json()).toEqual({ matched: 1, complete: true });
+      expect(await (await call(method, path, dryRun)).json()).toEqual({
+        matched: 1,
+        complete: true,
+        until: expect.any(String),
+      });
       expect((await call(method, path, { ids: [id] })).status).toBe(400);
     }
     expect(await (await call('POST', `/dead-letters/${id}/replay`, {})).json()).toMatchObject({

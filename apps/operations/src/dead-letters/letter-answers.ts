@@ -44,9 +44,16 @@ export const LetterFacets = z
   .object({ matched: z.int(), complete, types: facet, reasons: facet, webhooks: facet, partners: facet })
   .meta({ id: 'DeadLetterFacets', description: 'Dead letters counted by value; the hundred most frequent of each.' });
 
-const Count = z
-  .object({ matched: z.int(), complete })
+export const LetterCount = z
+  .object({
+    matched: z.int(),
+    complete,
+    until: z.iso
+      .datetime()
+      .describe('Those given up before this time are counted: for the replay or purge of the same.'),
+  })
   .meta({ id: 'DeadLetterCount', description: 'The answer to a dry run.' });
+export type LetterCount = z.infer<typeof LetterCount>;
 
 export const ReplayOutcome = z.union([
   z
@@ -60,12 +67,12 @@ export const ReplayOutcome = z.union([
       after,
     })
     .meta({ id: 'DeadLetterReplay', description: 'What became of dead letters.' }),
-  Count,
+  LetterCount,
 ]);
 
 export const PurgeOutcome = z.union([
   z
     .object({ purged: z.int(), missing, complete, after })
     .meta({ id: 'DeadLetterPurge', description: 'How many were purged.' }),
-  Count,
+  LetterCount,
 ]);

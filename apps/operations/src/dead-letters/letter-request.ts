@@ -31,6 +31,12 @@ export const LetterSelection = z
     ids: z.array(z.string().min(1).max(300)).min(1).max(1_000).optional(),
     all: z.literal(true).optional(),
     ...filter,
+    until: z.iso
+      .datetime({ offset: true })
+      .optional()
+      .describe(
+        'Only those given up before this time: the `until` of a dry run changes nothing that it did not count.',
+      ),
     after: z.string().min(1).max(300).optional().describe('Only those after this one, as an answer named it.'),
     dryRun: z.boolean().default(false).describe('Only count them.'),
   })
@@ -57,6 +63,9 @@ export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof f
 
 export const choiceOf = (selection: LetterSelection): DeadLetterSelection => ({
   ids: selection.ids ?? [],
-  filter: filterOf(selection),
+  filter: {
+    ...filterOf(selection),
+    ...(selection.until === undefined ? {} : { until: Date.parse(selection.until) }),
+  },
   ...(selection.after === undefined ? {} : { after: selection.after }),
 });
