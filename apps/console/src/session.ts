@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
-import { Api, waitOf, type AnswerOf } from '@relay/ui';
+import { Api, forgetLoaded, waitOf, type AnswerOf } from '@relay/ui';
 
 /** The operations that the console calls. */
 export interface Calls extends Operations, PublicOperations {
@@ -27,12 +27,16 @@ export const api = new Api<Calls>({
   credential: () => {
     const mark = acted ? 'acting' : 'watching';
     acted = false;
-    return { 'relay-console': mark };
+    // Another tab of this browser may sign in somebody else.
+    return { 'relay-console': mark, ...(who.value ? { 'relay-console-operator': who.value.clientId } : {}) };
   },
   curlCredential: '-u "$OPERATOR_CLIENT_ID:$OPERATOR_CLIENT_SECRET"',
   ended: () => {
-    if (who.value) ended.value = 'Your session has ended. Sign in to go on where you were.';
+    if (who.value)
+      ended.value =
+        'Your session has ended, or somebody else signed in in this browser. Sign in to go on where you were.';
     who.value = null;
+    forgetLoaded();
   },
 });
 
@@ -62,6 +66,7 @@ export async function leave(): Promise<void> {
   await api.call('leaveConsole', {});
   ended.value = 'You have left.';
   who.value = null;
+  forgetLoaded();
 }
 
 /** Whether who is signed in may make changes that need this role: nothing else is offered. */

@@ -5,7 +5,7 @@ import { callerOf, createHttpApp, KnownRoutes, ProblemFilter, type FastifyReques
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { OperatorGuard } from './access/operator-guard.js';
-import { assertOwnOrigin, assertOwnPage, madeAt } from './access/own-origin.js';
+import { assertOwnOrigin, assertOwnPage, madeAt, shownIn } from './access/own-origin.js';
 import { assertRole, assertWritable } from './access/role.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
@@ -50,7 +50,7 @@ export async function createOperationsApp(
     const made = madeAt(request);
     assertOwnOrigin(made);
     if (access?.kind === 'public') return;
-    const { caller, by } = await gate.admit({ authorization, address, cookie, console });
+    const { caller, by } = await gate.admit({ authorization, address, cookie, console, shown: shownIn(request) });
     request.caller = caller;
     if (by === 'session') assertOwnPage(made);
     if (access?.kind === 'operator') assertRole(caller.scopes, access.role);

@@ -17,6 +17,8 @@ export interface OperatorRequest {
   readonly cookie: string | undefined;
   /** `relay-console`: the console sends it, `acting` while somebody acts; it never speaks for Basic credentials that the browser remembers. */
   readonly console: string | undefined;
+  /** `relay-console-operator`: who the page says is signed in. Another tab of the browser may have signed in somebody else. */
+  readonly shown: string | undefined;
 }
 
 /** An operator, and how it was proved. */
@@ -39,8 +41,9 @@ export class OperatorGuard {
   ) {}
 
   /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
-  async admit({ authorization, address, cookie, console }: OperatorRequest): Promise<Admitted> {
+  async admit({ authorization, address, cookie, console, shown }: OperatorRequest): Promise<Admitted> {
     const session = readSession(cookie);
+    if (session !== undefined) assertShown(session, shown);
     const inSession = session === undefined ? undefined : await this.#bySession(session, console === 'acting');
     if (inSession !== undefined) return { caller: callerOf(inSession), by: 'session' };
     if (console !== undefined) throw refused('You are not signed in, or no longer.', QUIET_CHALLENGE);
@@ -91,6 +94,15 @@ export class OperatorGuard {
       headers: { 'retry-after': String(waitS) },
     });
   }
+}
+
+/**
+ * A page acts as the operator whom it names; the page of the board names none.
+ * @throws ProblemError `unauthorized` when the session of the browser is another operator's
+ */
+export function assertShown({ clientId }: SessionId, shown: string | undefined): void {
+  if (shown !== undefined && shown !== clientId)
+    throw refused('Another operator has signed in in this browser since.', QUIET_CHALLENGE);
 }
 
 /** @throws ProblemError `insufficient-scope` unless it is an operator */

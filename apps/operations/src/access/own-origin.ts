@@ -17,6 +17,10 @@ export function madeAt({ method, headers }: FastifyRequest): Made {
   return { method, origin, host, site: headers['sec-fetch-site']?.toString(), isMarked: 'relay-console' in headers };
 }
 
+/** The operator whom a page of the console shows as signed in. */
+export const shownIn = ({ headers }: FastifyRequest): string | undefined =>
+  headers['relay-console-operator']?.toString();
+
 const changes = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 const isOwn = ({ origin, host }: Made): boolean =>
   origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;

@@ -7,8 +7,8 @@ import { Operation } from '@relay/openapi';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Log } from '@relay/telemetry';
 import { ConsoleSessions, IDLE_MS } from '../access/console-sessions.adapter.js';
-import { OperatorGuard } from '../access/operator-guard.js';
-import { assertOwnPage, madeAt } from '../access/own-origin.js';
+import { assertShown, OperatorGuard } from '../access/operator-guard.js';
+import { assertOwnPage, madeAt, shownIn } from '../access/own-origin.js';
 import { noSession, readSession, sessionCookie } from '../access/session-cookie.js';
 import { Login, type OperatorNow } from './session-answers.js';
 import { enter, leave, readSessionText } from './session.openapi.js';
@@ -58,6 +58,7 @@ export class SessionController {
     const id = readSession(request.headers.cookie);
     if (id !== undefined) {
       assertOwnPage(madeAt(request));
+      assertShown(id, shownIn(request));
       await this.sessions.end(id);
     }
     void reply.header('set-cookie', [...noSession]);

@@ -106,6 +106,16 @@ describe('a session of the console', () => {
     expect(await statusWith(cookie, { ...board, origin })).toBe(200);
   });
 
+  it('does nothing for a page that shows another operator, nor ends for it', async () => {
+    const cookie = await sessionOf();
+    const own = { origin: operations.url, 'relay-console-operator': operations.operator.clientId };
+    const other = { ...own, 'relay-console-operator': 'operator_of-another-tab' };
+    const purge = { method: 'POST', path: '/dead-letters/purge', body: '{"all":true,"dryRun":true}' };
+    for (const asked of [{}, purge, { method: 'DELETE' }])
+      expect([asked, await statusWith(cookie, { ...asked, ...other })]).toEqual([asked, 401]);
+    expect(await statusWith(cookie, { ...purge, ...own })).toBe(200);
+  });
+
   it('has the role of its operator, as it is now', async () => {
     const viewer = await operations.clients.createOperator('looks', 'viewer');
     const cookie = await sessionOf(viewer);
