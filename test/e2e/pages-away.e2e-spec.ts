@@ -152,10 +152,14 @@ else
         await portal.sees('Not all of it is known now: Kafka does not answer', 'delivered');
         await desk.sees(KAFKA_AWAY, 'No webhook is in trouble');
         await desk.press('Audit');
-        await desk.sees('Cannot show the audit', 'Kafka does not answer at the moment.');
+        await desk.sees('Cannot refresh the audit', 'Kafka does not answer at the moment.');
         await portal.press('Deliveries');
         await portal.press(envelope);
-        await portal.sees('Cannot show the payload', 'Kafka, which has the envelope, does not answer');
+        await portal.sees(
+          'Cannot refresh the payload',
+          'what was sent',
+          'Kafka, which has the envelope, does not answer',
+        );
         await areWell();
       } finally {
         servers.thaw('kafka');

@@ -1,5 +1,4 @@
-import { useSignal } from '@preact/signals';
-import { Curl, Empty, Loaded, place, refine, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
+import { Curl, Empty, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
 import { useFilter } from './filters.js';
 import { type Answer, api, given, type QueryOf } from './session.js';
 import { ClientLink } from './words.js';
@@ -17,15 +16,14 @@ export function Audit() {
     ReturnType<typeof useFilter>,
     ReturnType<typeof useFilter>,
   ];
-  const before = useSignal<readonly string[]>([]);
-  const query = { ...place.value.query };
+  const query = place.value.query;
+  const { before, ...filters } = query;
   const input = { query: given<QueryOf<'readAudit'>>({ ...query, limit: 100 }) };
   const load = useLoad(
     JSON.stringify(query),
     () => api.call('readAudit', input),
-    before.value.length === 0 ? 15_000 : undefined,
+    before === undefined ? 15_000 : undefined,
   );
-  const page = (to: string | undefined): void => refine({ ...query, before: to });
   return (
     <Screen title="Audit">
       <div class="filters">
@@ -54,27 +52,15 @@ export function Audit() {
               />
             )}
             <div class="buttons">
-              {before.value.length > 0 && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    page(before.value.at(-2));
-                    before.value = before.value.slice(0, -1);
-                  }}
-                >
-                  Newer
-                </button>
+              {before !== undefined && (
+                <Link to={['audit']} query={filters} isButton>
+                  Newest
+                </Link>
               )}
               {next !== null && (
-                <button
-                  type="button"
-                  onClick={() => {
-                    before.value = [...before.value, next];
-                    page(next);
-                  }}
-                >
+                <Link to={['audit']} query={{ ...filters, before: next }} isButton>
                   Older
-                </button>
+                </Link>
               )}
             </div>
           </>

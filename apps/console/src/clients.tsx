@@ -48,7 +48,7 @@ export function Clients() {
       <Loaded of={load} what="clients">
         {({ clients, total }) => {
           const { from: asked, ...query } = place.value.query;
-          const chosen = clients.filter((client) => kind.value.value === '' || client.kind === kind.value.value);
+          const chosen = clients.filter((client) => !query['kind'] || client.kind === query['kind']);
           if (chosen.length === 0) return <Empty title="There is none yet" />;
           const { rows, from, earlier, later } = pageFrom(chosen, asked);
           return (

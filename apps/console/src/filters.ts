@@ -1,4 +1,5 @@
-import { type Signal, useSignal } from '@preact/signals';
+import { type Signal, signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 import { place, refine } from '@relay/ui';
 
 /** A filter that stands in the address: reading, typing and settling it. */
@@ -7,9 +8,11 @@ export interface Filter {
   readonly settled: () => void;
 }
 
-/** The filter of this name; the list follows the address. */
+/** The filter of this name; the field and the list follow the address. Another filter begins at the first page of the list. */
 export function useFilter(name: string): Filter {
-  const value = useSignal(place.value.query[name] ?? '');
-  const settled = (): void => refine({ ...place.value.query, [name]: value.value });
+  const { from: _from, before: _before, ...query } = place.value.query;
+  const given = query[name] ?? '';
+  const value = useMemo(() => signal(given), [given, place.value]);
+  const settled = (): void => refine({ ...query, [name]: value.value });
   return { value, settled };
 }

@@ -1,4 +1,4 @@
-import { Empty, go, Link, Loaded, place, Screen, useLoad } from '@relay/ui';
+import { Empty, fragmentOf, Link, Loaded, place, replace, Screen, useLoad } from '@relay/ui';
 import { Attempts } from './attempts.js';
 import { type Found, find } from './find.js';
 
@@ -21,7 +21,7 @@ function Results({ q }: { readonly q: string }) {
   const load = useLoad(q, async () => {
     const found = await find(q);
     const [only] = found.places;
-    if (only !== undefined && found.places.length === 1 && found.attempts === undefined) go(only.path);
+    if (only !== undefined && found.places.length === 1 && found.attempts === undefined) replace(fragmentOf(only.path));
     return found;
   });
   return (

@@ -39,24 +39,38 @@ async function pageOf(query: DeliveryQuery, cursor?: string): Promise<Page> {
 const keyOf = ({ envelopeId, webhookId, series, acceptedAt }: Delivery): string =>
   [envelopeId, webhookId, series, acceptedAt].join(' ');
 
+/** A row, and whether the filters select it no longer: its state is another by now. */
+type Row = Delivery & { readonly isGone?: true };
+
+/** The rows that are shown, in their order, each as the relay has it now. */
+function followed(shown: Page, newest: Page | undefined): readonly Row[] {
+  if (newest === undefined) return shown.deliveries;
+  const now = new Map(newest.deliveries.map((each) => [keyOf(each), each]));
+  // What is older than the last row of a full page may have been pushed out of it.
+  const last = newest.cursor === undefined ? '' : (newest.deliveries.at(-1)?.at ?? '');
+  return shown.deliveries.map((row) => now.get(keyOf(row)) ?? (row.at > last ? { ...row, isGone: true } : row));
+}
+
 /** A page of deliveries, by filters that stand in the address, as does the place of an older page. */
 export function Deliveries() {
   const { cursor, ...filters } = place.value.query;
   const query = readFilters(filters, Date.now());
-  const loaded = useLoad(JSON.stringify(place.value.query), () => pageOf(query, cursor));
+  const key = JSON.stringify(place.value.query);
+  const loaded = useLoad(key, () => pageOf(query, cursor));
+  const newest = useLoad(`now ${key}`, () => pageOf(query, cursor), EVERY_MS);
   return (
     <Screen title={cursor === undefined ? 'Deliveries' : 'Older deliveries'}>
       <Filters />
       <Loaded of={loaded} what="the deliveries">
         {(page) => (
           <>
-            {cursor === undefined && <Newer shown={page} query={query} show={loaded.reload} />}
+            {cursor === undefined && <Newer shown={page} newest={newest.value} show={loaded.reload} />}
             {page.deliveries.length === 0 ? (
               <None isLast={page.cursor === undefined} />
             ) : (
               <>
                 <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
-                <Rows rows={page.deliveries} />
+                <Rows rows={followed(page, newest.value)} />
               </>
             )}
             <div class="buttons">
@@ -81,15 +95,14 @@ export function Deliveries() {
 
 interface NewerProps {
   readonly shown: Page;
-  readonly query: DeliveryQuery;
+  readonly newest: Page | undefined;
   readonly show: () => void;
 }
 
 /** Tells what came meanwhile; it is shown when the reader asks only: rows never move under the hand. */
-function Newer({ shown, query, show }: NewerProps) {
-  const newest = useLoad(JSON.stringify(place.value.query), () => pageOf(query), EVERY_MS);
+function Newer({ shown, newest, show }: NewerProps) {
   const known = useMemo(() => new Set(shown.deliveries.map(keyOf)), [shown]);
-  const count = (newest.value?.deliveries ?? []).filter((each) => !known.has(keyOf(each))).length;
+  const count = (newest?.deliveries ?? []).filter((each) => !known.has(keyOf(each))).length;
   return (
     <div role="status" class="said">
       {count > 0 && (
@@ -162,15 +175,17 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
   const body = { ...rest, status, ...(webhookId === undefined ? {} : { webhookIds: [webhookId] }) };
   const name = status === 'dead' ? 'given up' : 'waiting';
   const open = async (): Promise<void> => {
-    const { matched, cursor } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
+    const { matched, cursor, until } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
+    // What is retried is what was counted.
+    const counted = { ...body, until };
     const count = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
     ask({
       title: `Retry all that are ${name}?`,
       words: `${count} of those that the filters select will be attempted as soon as their endpoint has room.`,
       verb: 'Retry them',
-      curl: api.curl('retrySelection', { body }),
+      curl: api.curl('retrySelection', { body: counted }),
       run: async () => {
-        const done = await retryAll(body);
+        const done = await retryAll(counted);
         retried();
         return `${countOf(done, 'delivery', 'deliveries')} will be attempted.`;
       },
@@ -210,7 +225,7 @@ async function retryAll(body: Parameters<typeof api.call<'retrySelection'>>[1]['
   return sum;
 }
 
-const Rows = ({ rows }: { readonly rows: readonly Delivery[] }) => (
+const Rows = ({ rows }: { readonly rows: readonly Row[] }) => (
   <Table
     caption="Deliveries, newest first"
     rows={rows}
@@ -220,7 +235,12 @@ const Rows = ({ rows }: { readonly rows: readonly Delivery[] }) => (
       { name: 'Event', cell: ({ eventType }) => eventType },
       {
         name: 'State',
-        cell: ({ status }) => <Badge kind={STATUS[status]}>{status === 'dead' ? 'given up' : status}</Badge>,
+        cell: ({ status, isGone }) =>
+          isGone ? (
+            <Badge kind="info">no longer like this</Badge>
+          ) : (
+            <Badge kind={STATUS[status]}>{status === 'dead' ? 'given up' : status}</Badge>
+          ),
       },
       { name: 'When', cell: ({ at }) => <Time at={at} /> },
       { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },

@@ -24,7 +24,7 @@ const EVERY_MS = 5_000;
 export function Delivery({ id }: { readonly id: string }) {
   const path = { envelopeId: id };
   const loaded = useLoad(id, () => api.call('readDeliveries', { path }), EVERY_MS);
-  const payload = useLoad(id, async () => (await api.request('readPayload', { path })).text);
+  const payload = useLoad(`payload ${id}`, async () => (await api.request('readPayload', { path })).text);
   return (
     <Screen title="Delivery">
       <p class="quiet">

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
-import { useMemo } from 'preact/hooks';
-import { TextField, ask } from '@relay/ui';
+import { useMemo, useState } from 'preact/hooks';
+import { Notice, TextField, ask } from '@relay/ui';
 import { CredentialForm } from './credential-form.js';
 import { credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
 import { api, type Answer } from './session.js';
@@ -12,9 +12,23 @@ interface SettingsProps {
   readonly changed: () => void;
 }
 
-/** What of a webhook can be changed. */
+/** What the form is filled with, and the version that it changes. */
+interface Filled {
+  readonly webhook: Answer<'readWebhook'>;
+  readonly version: string;
+}
+
+const FIELDS = [
+  ['url', 'endPointUrl', 'Address'],
+  ['name', 'endPointName', 'Name'],
+  ['description', 'endPointDesc', 'Description'],
+] as const;
+
+/** What of a webhook can be changed. What was typed stays when the webhook is loaded again, until it is saved or discarded. */
 export function Settings({ webhook, version, changed }: SettingsProps) {
-  const { id, endPointUrl, endPointName, endPointDesc } = webhook;
+  const { id } = webhook;
+  const [filled, setFilled] = useState<Filled>({ webhook, version });
+  const { endPointUrl, endPointName, endPointDesc } = filled.webhook;
   const fields = useMemo(
     () => ({
       url: signal(endPointUrl),
@@ -23,8 +37,13 @@ export function Settings({ webhook, version, changed }: SettingsProps) {
       replaces: signal(false),
       credential: credentialFields(),
     }),
-    [],
+    [filled],
   );
+  const isTyped =
+    fields.replaces.value || FIELDS.some(([field, member]) => fields[field].value !== (filled.webhook[member] ?? ''));
+  const isOld = filled.version !== version;
+  if (isOld && !isTyped) setFilled({ webhook, version });
+  const others = FIELDS.filter(([, member]) => filled.webhook[member] !== webhook[member]);
   const fault = faultOfUrl(fields.url.value);
   const save = (event: Event): void => {
     event.preventDefault();
@@ -32,7 +51,7 @@ export function Settings({ webhook, version, changed }: SettingsProps) {
     const credential = fields.replaces.value ? credentialIn(fields.credential) : {};
     const inputWith = (members: Record<string, string>) => ({
       path: { id },
-      headers: { 'if-match': version },
+      headers: { 'if-match': filled.version },
       body: {
         endPointUrl: fields.url.value,
         endPointName: fields.name.value || null,
@@ -46,7 +65,8 @@ export function Settings({ webhook, version, changed }: SettingsProps) {
       verb: 'Change it',
       curl: api.curl('patchWebhook', inputWith(withoutSecrets(credential))),
       run: async () => {
-        await api.call('patchWebhook', inputWith(credential));
+        const { body, headers } = await api.request('patchWebhook', inputWith(credential));
+        setFilled({ webhook: body, version: headers.get('etag') ?? '' });
         changed();
         return 'The webhook is changed.';
       },
@@ -55,6 +75,18 @@ export function Settings({ webhook, version, changed }: SettingsProps) {
   return (
     <form class="panel" onSubmit={save} noValidate aria-label="Settings">
       <h2>Settings</h2>
+      {isOld && isTyped && (
+        <Notice kind="warn" title="The webhook was changed while you typed">
+          {others.map(([field, member, label]) => (
+            <p key={field}>
+              {label} is now: {webhook[member] ?? 'empty'}
+            </p>
+          ))}
+          <button type="button" onClick={() => setFilled({ webhook, version })}>
+            Discard what I typed
+          </button>
+        </Notice>
+      )}
       <TextField label="Address" type="url" value={fields.url} isRequired error={fault} />
       <TextField label="Name" value={fields.name} />
       <TextField label="Description" value={fields.description} lines={2} />

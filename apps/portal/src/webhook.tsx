@@ -52,7 +52,7 @@ export function Webhook({ id }: { readonly id: string }) {
             <About webhook={body} state={state.value} />
             {mayWrite.value && (
               <div class="columns">
-                <Settings key={body.updatedAt} webhook={body} version={headers.get('etag') ?? ''} changed={changed} />
+                <Settings webhook={body} version={headers.get('etag') ?? ''} changed={changed} />
                 <div class="stack">
                   <Secret id={id} />
                   <Turning webhook={body} changed={changed} />

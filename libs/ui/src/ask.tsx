@@ -30,9 +30,12 @@ export interface Saying {
 const asked = signal<Question | undefined>(undefined);
 const said = signal<(Saying & { readonly turn: number }) | undefined>(undefined);
 
-/** Asks before a change; the answer, or why it was refused, is said on the page. */
+/**
+ * Asks before a change; the answer, or why it was refused, is said on the page. A question that is open stays: another in its
+ * place would be confirmed by a click that was meant for the first.
+ */
 export function ask(question: Question): void {
-  asked.value = question;
+  asked.value ??= question;
 }
 
 /** Says on the page, and to a screen reader, what was done. It stays until something else is said, or the reader goes on. */
@@ -113,7 +116,13 @@ function Dialog({ question }: { readonly question: Question }) {
       aria-labelledby="asked"
       onCancel={(event) => {
         event.preventDefault();
-        if (!isRunning) close();
+        if (!isBegun.current) close();
+      }}
+      // A second Escape closes a dialog whatever the page says: what is under way stays in sight, and so does its fault.
+      onClose={() => {
+        if (asked.value !== question) return;
+        if (isBegun.current) dialog.current?.showModal();
+        else close();
       }}
     >
       <h2 id="asked">{title}</h2>

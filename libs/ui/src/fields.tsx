@@ -57,6 +57,8 @@ interface ChoiceProps extends Common {
 /** One of several. */
 export function ChoiceField({ label, hint, error, value, choices, settled }: ChoiceProps) {
   const id = useId();
+  // An address or a list that changed may name another one: the field says what is chosen.
+  const isKnown = choices.some(([choice]) => choice === value.value);
   return (
     <div class="field">
       <label for={id}>{label}</label>
@@ -69,6 +71,7 @@ export function ChoiceField({ label, hint, error, value, choices, settled }: Cho
           settled?.();
         }}
       >
+        {!isKnown && <option value={value.value}>{value.value}</option>}
         {choices.map(([choice, name]) => (
           <option key={choice} value={choice}>
             {name}

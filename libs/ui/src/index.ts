@@ -6,7 +6,7 @@
 export { Api, nextCursor, type AnswerOf, type Answered, type InputOf } from './api.js';
 export { ask, say, type Question, type Saying } from './ask.js';
 export { ChoiceField, SeveralField, TextField } from './fields.js';
-export { useLoad, type Load } from './load.js';
+export { forgetLoaded, useLoad, type Load } from './load.js';
 export { Loaded } from './loaded.js';
 export { Badge, Empty, Notice, type Kind } from './notice.js';
 export { fragmentOf, type Place } from './place.js';

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { waitOf } from './refused.js';
+import { place } from './router.js';
 
 /** What a page asked for: nothing yet, the value, or why there is none. A value stays while it is loaded again. */
 export interface Load<Value> {
@@ -15,6 +16,20 @@ interface Known<Value> {
   readonly error: unknown;
   readonly isLoading: boolean;
 }
+
+/** What the places of this session showed last, the newest at the end: a place that is refused for now shows what it had. */
+const kept = new Map<string, unknown>();
+const KEPT = 50;
+
+function keep(name: string, value: unknown): void {
+  kept.delete(name);
+  kept.set(name, value);
+  const [oldest] = kept.keys();
+  if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
+}
+
+/** To be called when the session ends: the next reader may be somebody else. */
+export const forgetLoaded = (): void => kept.clear();
 
 const nothing = (key: string) => ({ key, value: undefined, error: undefined, isLoading: true });
 
@@ -32,10 +47,20 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
     turn.current += 1;
     const mine = turn.current;
     setKnown((before) => (before.key === key ? { ...before, isLoading: true } : nothing(key)));
-    latest.current().then(
-      (value) => mine === turn.current && setKnown({ key, value, error: undefined, isLoading: false }),
-      (error: unknown) => mine === turn.current && setKnown((before) => ({ ...before, error, isLoading: false })),
-    );
+    const name = `${place.peek().path.join('/')} ${key}`;
+    const asked = async (): Promise<void> => {
+      try {
+        const value = await latest.current();
+        if (mine !== turn.current) return;
+        keep(name, value);
+        setKnown({ key, value, error: undefined, isLoading: false });
+      } catch (error) {
+        if (mine !== turn.current) return;
+        const had = waitOf(error) === undefined ? undefined : (kept.get(name) as Value | undefined);
+        setKnown((before) => ({ ...before, value: before.value ?? had, error, isLoading: false }));
+      }
+    };
+    void asked();
   }, [key]);
   useEffect(() => {
     reload();

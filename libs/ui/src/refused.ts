@@ -1,3 +1,5 @@
+import { NoSuchPath } from './request.js';
+
 /** What the pages read of a problem document (RFC 9457). */
 export interface ProblemText {
   readonly type?: string;
@@ -28,6 +30,7 @@ export class Refused extends Error {
 
 /** What went wrong, and what to do, in sentences. */
 export function wordsOf(error: unknown): string {
+  if (error instanceof NoSuchPath) return 'There is no such page.';
   if (!(error instanceof Refused)) return 'The page met a fault of its own. Load it again.';
   if (error.status === 0) return 'The relay does not answer. Check the network, then try again.';
   const members = (error.problem.errors ?? []).map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`);

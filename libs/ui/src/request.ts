@@ -18,7 +18,12 @@ export interface RequestLine {
   readonly body: string | undefined;
 }
 
-/** The request of an operation without its credential. @throws TypeError when a part of its path is missing */
+/** A part of a path is missing: what the address names is nothing that the API could have. */
+export class NoSuchPath extends TypeError {
+  override readonly name = 'NoSuchPath';
+}
+
+/** The request of an operation without its credential. @throws NoSuchPath when a part of its path is missing */
 export function requestOf(
   base: URL,
   [method, template]: Route,
@@ -35,7 +40,7 @@ export function requestOf(
 // An empty segment, or one of dots only, would be another path.
 function segment(part: string, value: Value): string {
   const text = String(value ?? '');
-  if (/^\.{0,2}$/.test(text)) throw new TypeError(`path.${part} is missing`);
+  if (/^\.{0,2}$/.test(text)) throw new NoSuchPath(`path.${part} is missing`);
   return encodeURIComponent(text);
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Asked, cameTo, Said } from './ask.js';
+import { Boundary } from './boundary.js';
 import { fragmentOf } from './place.js';
 import { place } from './router.js';
 
@@ -42,7 +43,7 @@ export function Shell({ name, sections, aside, children }: ShellProps) {
       </header>
       <main id="main" tabIndex={-1}>
         <Said />
-        {children}
+        <Boundary at={place.value}>{children}</Boundary>
       </main>
       <Asked />
     </>

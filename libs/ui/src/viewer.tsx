@@ -42,15 +42,19 @@ interface CopyProps {
 
 /** Copies a text. */
 export function Copy({ text, what }: CopyProps) {
-  const [said, setSaid] = useState('Copy');
-  const copy = (): void => {
-    navigator.clipboard.writeText(text).then(
-      () => setSaid('Copied'),
-      () => setSaid('Select and copy it yourself'),
+  const [done, setDone] = useState({ text, said: 'Copy' });
+  // What was said belongs to the text that was copied.
+  const said = done.text === text ? done.said : 'Copy';
+  const copy = async (): Promise<void> => {
+    // Browsers have no clipboard for pages of plain HTTP.
+    const isCopied = await navigator.clipboard?.writeText(text).then(
+      () => true,
+      () => false,
     );
+    setDone({ text, said: isCopied ? 'Copied' : 'Select and copy it yourself' });
   };
   return (
-    <button type="button" class="plain" onClick={copy} aria-label={`${said}: ${what}`}>
+    <button type="button" class="plain" onClick={() => void copy()} aria-label={`${said}: ${what}`}>
       {said}
     </button>
   );
