@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setGlobalProxyFromEnv } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
@@ -39,6 +40,14 @@ const shell: Shell = {
     }),
   exitCode: 0,
 };
+
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY as for curl; this machine itself is called directly.
+const direct = ['localhost,127.0.0.1,[::1]', process.env['no_proxy'] ?? process.env['NO_PROXY']].join(',');
+try {
+  setGlobalProxyFromEnv({ ...process.env, NO_PROXY: direct, no_proxy: direct });
+} catch {
+  shell.note('warning: HTTP_PROXY or HTTPS_PROXY is not the URL of a proxy, so none is used');
+}
 
 const code = await runProgram(process.argv.slice(2), shell);
 // Every command closes its connections; a driver that still waits for a broker must not keep the process alive.

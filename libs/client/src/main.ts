@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import * as http from 'node:http';
 import { parseArgs } from 'node:util';
 import { readArguments, USAGE } from './arguments.js';
 import { forwardDeliveries } from './forward-deliveries.js';
@@ -9,6 +10,15 @@ const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
 process.stdout.on('error', () => ending.abort());
+
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY as for curl, where Node is new enough; this machine itself is called directly.
+const direct = ['localhost,127.0.0.1,[::1]', process.env['no_proxy'] ?? process.env['NO_PROXY']].join(',');
+try {
+  if ('setGlobalProxyFromEnv' in http)
+    http.setGlobalProxyFromEnv({ ...process.env, NO_PROXY: direct, no_proxy: direct });
+} catch {
+  say('warning: HTTP_PROXY or HTTPS_PROXY is not the URL of a proxy, so none is used');
+}
 
 const given = readArguments(
   (options) => parseArgs({ args: process.argv.slice(2), allowPositionals: true, options }),
