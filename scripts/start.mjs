@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { apps, build } from './lib/build.mjs';
 import { demoClients, demoLines, portalLink } from './lib/demo.mjs';
+import { own } from './lib/owner.mjs';
 import { appMain, home, node24 } from './lib/paths.mjs';
 import { choosePort } from './lib/ports.mjs';
 import { Fault, run, script, until } from './lib/process.mjs';
@@ -30,6 +31,8 @@ const print = (name, line) => console.log(`${name.padEnd(10)} | ${line}`);
 async function start(signal) {
   const ends = []; // cleanup, the latest first
   try {
+    const owner = await own(home, signal);
+    ends.push(() => owner.leave());
     await build(signal);
     const roles = {};
     for (const app of apps().filter((name) => name in portsOf)) {
@@ -39,6 +42,7 @@ async function start(signal) {
     }
     const receiverPort = await choosePort(process.env, 'RECEIVER_PORT', 3300);
     const url = `http://127.0.0.1:${roles.ingress.PORT}`;
+    owner.tell(url);
 
     console.log('starting Kafka and Redis');
     const stack = await up(home, { signal, publicUrl: url });
@@ -76,7 +80,7 @@ async function start(signal) {
     signal.throwIfAborted();
     await Promise.race([broken, once(signal, 'abort')]);
   } finally {
-    if (ends.length > 0) console.log('stopping');
+    if (ends.length > 1) console.log('stopping');
     for (const end of ends.toReversed()) await end();
   }
 }

@@ -37,7 +37,7 @@ export async function launch(
   jvmFlags = archiveFlags(),
 ) {
   const config = join(folder, 'server.properties');
-  writeFileSync(config, serverProperties(folder, port, controllerPort, cluster) + properties);
+  writeFileSync(config, serverProperties(port, controllerPort, cluster) + properties);
   const flags = [...(await jvmFlags), ...jvm, ...java, '-cp', classPath()];
   const meta = join(folder, 'data', 'meta.properties');
   if (!existsSync(meta)) {
@@ -51,11 +51,14 @@ export async function launch(
       config,
       ...formatted,
     ];
-    await run('java', [...flags, ...format], { capture: true });
+    await run('java', [...flags, ...format], { capture: true, cwd: folder, env: inUtf8() });
   }
   const clusterId = /^cluster\.id=(.+)$/m.exec(readFileSync(meta, 'utf8'))[1];
-  return { ...spawnService('java', [...flags, 'kafka.Kafka', config], folder), clusterId };
+  return { ...spawnService('java', [...flags, 'kafka.Kafka', config], folder, inUtf8()), clusterId };
 }
+
+/** In the locale C, Java reads the names of folders as ASCII. */
+const inUtf8 = () => ({ ...process.env, LC_ALL: 'C.UTF-8' });
 
 /** Never a leading dash: StorageTool takes the id for an option then. */
 export const newClusterId = () => randomBytes(16).toString('base64url').replace(/^-/, 'A');
@@ -83,14 +86,15 @@ const archiveFlags = async () => [
   '-Xlog:all=error:stderr',
 ];
 
-const serverProperties = (folder, port, controllerPort, { node, controllers }) => `process.roles=broker,controller
+// Its data is named below the folder that it runs in: Kafka reads the file as Latin-1 and parts folders at each comma.
+const serverProperties = (port, controllerPort, { node, controllers }) => `process.roles=broker,controller
 node.id=${node}
 controller.quorum.voters=${controllers.map((voter, index) => `${index + 1}@127.0.0.1:${voter}`).join(',')}
 listeners=PLAINTEXT://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controllerPort}
 advertised.listeners=PLAINTEXT://127.0.0.1:${port}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT
-log.dirs=${join(folder, 'data')}
+log.dirs=data
 auto.create.topics.enable=false
 offsets.topic.replication.factor=${controllers.length}
 offsets.topic.num.partitions=10

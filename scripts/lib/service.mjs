@@ -5,12 +5,12 @@ import { join } from 'node:path';
 
 export const lastLines = (text) => text.trim().split('\n').slice(-15).join('\n');
 
-export function spawnService(command, args, folder) {
+export function spawnService(command, args, folder, env = process.env) {
   const file = join(folder, 'output.log');
   const before = existsSync(file) ? statSync(file).size : 0;
   const log = openSync(file, 'a');
   // Its own session: the terminal's Ctrl-C must not reach it before its clients have ended.
-  const child = spawn(command, args, { cwd: folder, detached: true, stdio: ['ignore', log, log] });
+  const child = spawn(command, args, { cwd: folder, env, detached: true, stdio: ['ignore', log, log] });
   closeSync(log);
   child.unref();
   let ended = false;

@@ -1,0 +1,21 @@
+// One npm start for one home: a file with its process and its address, which a process that has ended leaves to the next.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { withLock } from './lock.mjs';
+import { commandLine, Fault } from './process.mjs';
+
+/** Takes the home. @throws Fault with the address of the one that has it */
+export async function own(home, signal) {
+  mkdirSync(home, { recursive: true });
+  const file = join(home, 'start.json');
+  const write = (more) => writeFileSync(file, JSON.stringify({ pid: process.pid, ...more }));
+  await withLock(join(home, 'start.lock'), signal, async () => {
+    const { pid, url = 'it is still starting' } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    if (pid !== undefined && (await commandLine(pid)).includes('start.mjs'))
+      throw new Fault(
+        `npm start runs here already, as process ${pid}: ${url}\nStop it with Ctrl-C, or set RELAY_HOME to start another beside it.`,
+      );
+    write();
+  });
+  return { tell: (url) => write({ url }), leave: () => rmSync(file, { force: true }) };
+}

@@ -1,0 +1,53 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+describe('the home of npm start', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'owner-'));
+  const home = join(folder, 'home');
+  const script = join(folder, 'start.mjs');
+  const running: ChildProcess[] = [];
+  beforeAll(() => {
+    const module = join(import.meta.dirname, 'owner.mjs');
+    writeFileSync(
+      script,
+      `const { own } = await import(${JSON.stringify(module)});
+      const owner = await own(${JSON.stringify(home)}, new AbortController().signal);
+      if (process.argv[2] === 'starting') console.log('mine');
+      else { owner.tell('http://127.0.0.1:3000'); console.log('mine'); }
+      setInterval(() => undefined, 1000);`,
+    );
+  });
+  afterAll(() => {
+    for (const each of running) each.kill('SIGKILL');
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  /** What a start in this home says first, and how it is ended. */
+  const started = async (...args: string[]): Promise<{ said: string; kill: () => Promise<void> }> => {
+    const child = spawn(process.execPath, [script, ...args], { stdio: 'pipe' });
+    running.push(child);
+    const said = Promise.race([once(child.stdout, 'data'), once(child.stderr, 'data')]);
+    const kill = async (): Promise<void> => {
+      const gone = once(child, 'close');
+      child.kill('SIGKILL');
+      await gone;
+    };
+    return { said: String(await said), kill };
+  };
+
+  it('belongs to one, whose address the second is told, until its process has ended', async () => {
+    const first = await started('starting');
+    expect(first.said).toBe('mine\n');
+    expect((await started()).said).toContain('it is still starting');
+    await first.kill();
+    const next = await started();
+    expect(next.said).toBe('mine\n');
+    expect((await started()).said).toContain('npm start runs here already, as process');
+    expect((await started()).said).toContain('http://127.0.0.1:3000');
+    await next.kill();
+    expect((await started()).said).toBe('mine\n');
+  });
+});
