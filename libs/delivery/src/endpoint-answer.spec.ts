@@ -49,6 +49,8 @@ describe('the text of an answer', () => {
   const key = apiKey.apiKey;
   const bytes = Buffer.from(key);
   const signing = Buffer.from(SIGNING.slice('whsec_'.length), 'base64');
+  const other = Buffer.from('b1946ac92492d2347c6235b4d2611184', 'hex');
+  const hex = signing.toString('hex').replaceAll(/../g, '$& ');
   it.each<[string, Credential, string | Buffer]>([
     ['an API key', apiKey, key],
     ['one in JSON', apiKey, JSON.stringify({ 'x-api-key': key })],
@@ -73,9 +75,13 @@ describe('the text of an answer', () => {
     ['a password of two characters', { ...basic, password: 'x+' }, 'wrong password: x+'],
     ['a signing secret', apiKey, `signed by ${SIGNING}`],
     ['a signing secret without its prefix', apiKey, SIGNING.slice('whsec_'.length)],
-    ['the key of a signing secret', apiKey, `<Buffer ${signing.toString('hex').replaceAll(/../g, '$& ')}>`],
+    ['the key of a signing secret', apiKey, `<Buffer ${hex}>`],
     ['the key of a signing secret as numbers', apiKey, JSON.stringify(signing)],
+    ['the key of a signing secret as a Uint8Array', apiKey, JSON.stringify(new Uint8Array(signing))],
+    ['the key of a signing secret as signed bytes', apiKey, JSON.stringify([...new Int8Array(signing)])],
     ['an older signing secret', apiKey, OLDER],
+    ['the bytes of an API key in hex', { ...apiKey, apiKey: `sk_${other.toString('hex')}` }, other.toString('base64')],
+    ['the bytes of one in base64', { ...apiKey, apiKey: other.toString('base64url') }, JSON.stringify(other)],
   ])('is left out with %s', (_, credential, said) => {
     const body = Buffer.concat([Buffer.from('before '), Buffer.from(said), Buffer.from(' behind')]);
     expect(textOf(body, 'text/plain', credential)).toBe(LEFT_OUT);

@@ -1,5 +1,5 @@
 import { chosenFields } from './answer-fields.js';
-import { secretFinder } from './repeated-secret.js';
+import { PIECE, secretFinder } from './repeated-secret.js';
 import type { Credential } from './request.js';
 
 /** What an endpoint answered, as far as it is kept. */
@@ -40,8 +40,9 @@ export function shownAnswer(
   credential: Credential,
   signingSecrets: readonly string[],
 ): ShownAnswer {
-  const secrets = signingSecrets.flatMap((secret) => [secret, keyOf(secret)]);
-  const repeats = secretFinder([...formsOf(secretOf(credential)), ...secrets]);
+  const secret = secretOf(credential);
+  const keys = [...signingSecrets, ...(credential.kind === 'apiKey' ? [secret] : [])].flatMap(keysOf);
+  const repeats = secretFinder([...formsOf(secret), ...signingSecrets, ...keys]);
   const fields = chosenFields(head).map(([name, value]) => [name, value.slice(0, MAX_VALUE + BEHIND)] as const);
   const isText = contentType === undefined || IS_TEXT.test(contentType);
   const { text, checked } = isText ? textOf(bytes()) : NO_TEXT;
@@ -94,6 +95,8 @@ function secretOf(credential: Credential): string {
 /** Its characters, which below U+0100 are also its bytes in Latin-1, and its bytes in UTF-8. */
 const formsOf = (secret: string): string[] => [secret, Buffer.from(secret).toString('latin1')];
 
-/** The bytes that a signing secret, `whsec_` and base64, stands for. */
-const keyOf = (secret: string): string =>
-  Buffer.from(secret.slice(secret.indexOf('_') + 1), 'base64').toString('latin1');
+/** The bytes that a secret may stand for in base64 or hex, also behind a prefix such as `whsec_`. */
+const keysOf = (secret: string): string[] =>
+  [secret, secret.slice(secret.lastIndexOf('_') + 1)]
+    .flatMap((text) => (['base64', 'hex'] as const).map((encoding) => Buffer.from(text, encoding).toString('latin1')))
+    .filter(({ length }) => length >= PIECE);

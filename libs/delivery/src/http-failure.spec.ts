@@ -18,7 +18,6 @@ describe('httpFailure', () => {
     ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
     ['SELF_SIGNED_CERT_IN_CHAIN', 'tls'],
     ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls'],
-    ['ERR_TLS_CERT_ALTNAME_INVALID', 'tls'],
     ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'tls'],
     ['EPROTO', 'tls'],
     ['EMFILE', 'unknown'],
@@ -34,6 +33,12 @@ describe('httpFailure', () => {
       expect(httpFailure(fault)).toEqual({ error: 'dns', detail: fault.message });
     },
   );
+
+  it('repeats no name of a certificate, which the endpoint chooses', () => {
+    const said = "Host: e.example. is not in the cert's altnames: DNS:what-was-sent.example";
+    const fault = Object.assign(new Error(said), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+    expect(httpFailure(fault)).toEqual({ error: 'tls', detail: 'the certificate is for other names' });
+  });
 
   it.each([
     [new errors.ConnectTimeoutError(), 'connect-timeout'],

@@ -3,8 +3,9 @@ import type { AttemptResult } from './outcome.js';
 /** Failure of an attempt without a final status. */
 export type Failure = Pick<Extract<AttemptResult, { kind: 'failed' }>, 'error' | 'detail'>;
 
-// The text of a TLS error may quote the endpoint's certificate, so the endpoint chooses its length.
 const MAX_DETAIL = 200;
+/** Node's own text quotes the certificate, in which an endpoint may repeat what it was sent. */
+const OTHER_NAMES = 'the certificate is for other names';
 
 const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   EGRESS_DENIED: 'egress-denied',
@@ -37,7 +38,8 @@ export function httpFailure(fault: unknown): Failure {
   const isDns = isText(syscall) && syscall.startsWith('query');
   const error = isDns ? 'dns' : (BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown');
   // An AggregateError (every address of a name failed) has a code and no message.
-  return { error, detail: ([message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };
+  const said = key === 'ERR_TLS_CERT_ALTNAME_INVALID' ? OTHER_NAMES : message;
+  return { error, detail: ([said, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };
 }
 
 function isText(value: unknown): value is string {

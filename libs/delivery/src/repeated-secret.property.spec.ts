@@ -42,7 +42,10 @@ const ENCODINGS: Readonly<Record<string, (text: string) => string>> = {
   'hex in mixed case with spaces': (text) =>
     hex(text).replaceAll(/../g, (byte) => ` ${byte.toUpperCase()[0]}${byte[1]}`),
   'hex with prefixes': (text) => hex(text).replaceAll(/../g, ', 0x$&'),
+  'JavaScript with braces': (text) => each(text, (code) => String.raw`\x{` + `${code.toString(16)}}`),
   numbers: (text) => JSON.stringify([...Buffer.from(text, 'latin1')]),
+  'numbers with their places': (text) => JSON.stringify(new Uint8Array(Buffer.from(text, 'latin1'))),
+  'numbers with a sign': (text) => JSON.stringify([...new Int8Array(Buffer.from(text, 'latin1'))]),
   'UTF-8 once more': bytesOf,
   'UTF-16': (text) => Buffer.from(text, 'utf16le').toString('latin1'),
 };

@@ -1,5 +1,5 @@
 /** So many bytes of a secret show that it stands there; a shorter one is compared whole. */
-const PIECE = 8;
+export const PIECE = 8;
 /** An encoding within an encoding is undone; a third one is not. */
 const ROUNDS = 2;
 
@@ -105,7 +105,7 @@ const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', 
 /** Of JSON, of JavaScript and of C. */
 function escapes(text: string): string {
   return text.replace(
-    /\\(?:u\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|(.))/gis,
+    /\\(?:[ux]\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|(.))/gis,
     (_, braced, unit, byte, octal, char) =>
       octal === undefined
         ? char === undefined
@@ -131,10 +131,10 @@ function hex(skipped: number): Decoder {
     );
 }
 
-/** Bytes as numbers: what JSON makes of them. */
+/** Bytes as numbers, as JSON makes them of a `Buffer` and, each with its place, of a `Uint8Array`; Java's have a sign. */
 function decimals(text: string, least: number): string {
-  return runsOf(text, /\d{1,3}(?:[\s,]{1,20}\d{1,3})+/g, least * 2 - 1, (run) =>
-    String.fromCharCode(...run.split(/[\s,]+/).map(Number)),
+  return runsOf(text.replaceAll(/"\d+":/g, ''), /\d{1,3}(?:[\s,;]{1,20}-?\d{1,3})+/g, least * 2 - 1, (run) =>
+    String.fromCharCode(...run.split(/[\s,;]+/).map((number) => Number(number) & 0xff)),
   );
 }
 
