@@ -27,13 +27,16 @@ const isOwn = ({ origin, host }: Made): boolean =>
 const foreign = (): ProblemError =>
   new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
 
+/** What the browser says of the page, its scheme included, which a proxy that ends TLS hides from the comparison of hosts. */
+const isElsewhere = ({ site }: Made): boolean => site === 'cross-site' || site === 'same-site';
+
 /**
  * A browser repeats Basic credentials on its own, also for a form on a page of another site; it names the origin of
  * that page with every request that changes something (RFC 6454 section 7). Programs send no Origin.
  * @throws ProblemError when the request comes from another origin
  */
 export function assertOwnOrigin(made: Made): void {
-  if (made.origin !== undefined && changes(made.method) && !isOwn(made)) throw foreign();
+  if (made.origin !== undefined && changes(made.method) && (isElsewhere(made) || !isOwn(made))) throw foreign();
 }
 
 /**
@@ -42,7 +45,7 @@ export function assertOwnOrigin(made: Made): void {
  * @throws ProblemError when a page of another origin may have made the request
  */
 export function assertOwnPage(made: Made): void {
-  if (made.site === 'cross-site' || made.site === 'same-site') throw foreign();
+  if (isElsewhere(made)) throw foreign();
   if (!changes(made.method)) return;
   if (!isOwn(made) || !(made.isMarked || made.method === 'PUT')) throw foreign();
 }
