@@ -35,6 +35,8 @@ export class SessionController {
   ): Promise<OperatorNow> {
     const { clientId, clientSecret } = body();
     const { caller, id } = await this.guard.enter(clientId, clientSecret, request.ip);
+    const former = readSession(request.headers.cookie);
+    if (former !== undefined) await this.sessions.end(former);
     this.log.info('console.entered', 'An operator opened a session of the console', {
       operator: clientId,
       requestId: request.id,

@@ -50,6 +50,12 @@ describe('a session of the console', () => {
     expect(await statusWith('', { method: 'DELETE' })).toBe(204);
   });
 
+  it('ends when somebody signs in again in the same browser', async () => {
+    const former = await sessionOf();
+    const next = cookieOf(await enter(operations.operator, { cookie: former }));
+    expect([await statusWith(former), await statusWith(next)]).toEqual([401, 200]);
+  });
+
   it('has a cookie of this host and of TLS alone where the page came by HTTPS, though a proxy ended TLS', async () => {
     const answer = await enter(operations.operator, { origin: operations.url.replace('http:', 'https:') });
     expect(answer.headers.get('set-cookie')).toMatch(
