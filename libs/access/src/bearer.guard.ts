@@ -69,6 +69,7 @@ export const callerWith = (token: VerifiedToken, client: ClientRecord): Caller =
   clientId: client.clientId,
   scopes: token.scopes.filter((scope) => client.scopes.includes(scope)),
   audience: client.audience,
+  generation: token.generation,
 });
 
 /** The value of a header; the first of a repeated one. */

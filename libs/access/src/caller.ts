@@ -6,8 +6,8 @@ export interface Caller {
   readonly scopes: readonly string[];
   /** Partners a source is bound to; empty when it is bound to none. */
   readonly audience: readonly string[];
-  /** Generation of its secret, only after authentication by id and secret. */
-  readonly provenGeneration?: number;
+  /** Of the secret behind its credential: what the caller makes with it ends with it. A fixed credential has none. */
+  readonly generation?: number;
   /** Of someone who came by a link of the portal. */
   readonly portal?: PortalGrant;
 }

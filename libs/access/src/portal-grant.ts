@@ -10,8 +10,8 @@ export const PortalGrant = z.object({
   access: PortalAccess,
   /** The only webhooks that its holder sees; all of the partner's without it. */
   webhookIds: z.array(z.string()).optional(),
-  /** Client id of the operator who made the link; none for a link of the partner itself. */
-  operator: z.string().optional(),
+  /** The operator who made the link, and of which generation its secret was; none for a link of the partner itself. */
+  operator: z.object({ clientId: z.string(), generation: z.int() }).optional(),
 });
 export type PortalGrant = z.infer<typeof PortalGrant>;
 
@@ -27,10 +27,10 @@ export function admits(rule: PortalRule | undefined, { access, webhookIds }: Por
 /** The role of an operator that a link asks for: whoever changes something by it acts as the partner. */
 export const roleToGrant = (access: PortalAccess): OperatorRole => (access === 'write' ? 'admin' : 'operator');
 
-/** Whether a grant still counts: the operator who made the link, if one did, is enabled and has the role. */
+/** Whether a grant still counts: the secret by which an operator made the link, if one did, has not ended, and the operator has the role. */
 export async function isStillGranted(
   { access, operator }: PortalGrant,
-  directory: Pick<ClientDirectory, 'find'>,
+  directory: Pick<ClientDirectory, 'findByToken'>,
 ): Promise<boolean> {
-  return operator === undefined || hasRole((await directory.find(operator))?.scopes ?? [], roleToGrant(access));
+  return operator === undefined || hasRole((await directory.findByToken(operator))?.scopes ?? [], roleToGrant(access));
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Caller } from './caller.js';
 import { PortalAccess, type PortalGrant } from './portal-grant.js';
 import type { PortalLink } from './portal-links.adapter.js';
 
@@ -39,18 +40,15 @@ export const PortalLinkAnswer = z
   .meta({ id: 'PortalLink', description: 'A link to the portal.' });
 export type PortalLinkAnswer = z.infer<typeof PortalLinkAnswer>;
 
-/** What a requested link opens. @param operator who makes it, if the partner does not */
+/** What a requested link opens. @param maker the partner, or an operator */
 export function portalLinkOf(
   partnerId: string,
   { ttl: ttlS, access, webhookIds }: PortalLinkRequest,
-  operator?: string,
+  { clientId, generation = 0 }: Pick<Caller, 'clientId' | 'generation'>,
 ): PortalLink {
-  const grant: PortalGrant = {
-    access,
-    ...(webhookIds === undefined ? {} : { webhookIds }),
-    ...(operator === undefined ? {} : { operator }),
-  };
-  return { partnerId, grant, ttlS };
+  const grant: PortalGrant = { access, ...(webhookIds === undefined ? {} : { webhookIds }) };
+  if (clientId === partnerId) return { partnerId, generation, grant, ttlS };
+  return { partnerId, grant: { ...grant, operator: { clientId, generation } }, ttlS };
 }
 
 /** The address of a link. The code is in the fragment, which a browser sends to no server and in no referrer. */

@@ -7,6 +7,8 @@ import { PortalGrant } from './portal-grant.js';
 /** What a link opens. */
 export const PortalLink = z.object({
   partnerId: z.string(),
+  /** Of the secret by which the partner made it: a link ends with what it was made with. An operator's has none. */
+  generation: z.int().optional(),
   grant: PortalGrant,
   /** Lifetime of the token that its code is traded for, in seconds. */
   ttlS: z.int(),

@@ -4,7 +4,7 @@
 // without a round trip, also while Redis is away.
 // Leaves to `access` which client may call what, and to the apps when the directory is refreshed.
 export { BoundedMemory } from './bounded-memory.js';
-export { ClientDirectory } from './client-directory.js';
+export { ClientDirectory, type ProvenClient } from './client-directory.js';
 export { isSecret } from './client-secret.js';
 export { ClientStore } from './client-store.port.js';
 export type { ClientCommand } from './client-command.js';

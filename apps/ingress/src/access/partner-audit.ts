@@ -10,7 +10,7 @@ export function askedBy(request: FastifyRequest): AskingPartner {
   return {
     partnerId,
     requestId: request.id,
-    ...(portal?.operator === undefined ? {} : { operator: portal.operator }),
+    ...(portal?.operator === undefined ? {} : { operator: portal.operator.clientId }),
   };
 }
 

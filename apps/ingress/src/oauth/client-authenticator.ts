@@ -37,8 +37,8 @@ export class ClientAuthenticator {
     if (basic === undefined || clientId === undefined || secret === undefined) throw invalidClient();
     const client = await orNotNow(this.directory.findBySecret(clientId, secret));
     if (client !== undefined) {
-      const { scopes, audience, provenGeneration } = client;
-      return { clientId, scopes, audience, provenGeneration };
+      const { scopes, audience, provenGeneration: generation } = client;
+      return { clientId, scopes, audience, generation };
     }
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }

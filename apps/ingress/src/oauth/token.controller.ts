@@ -39,7 +39,7 @@ export class TokenController {
     const scopes = narrowScopes(client.scopes, scope);
     if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
     return {
-      access_token: await this.tokens.issue(client.clientId, scopes, client.provenGeneration),
+      access_token: await this.tokens.issue(client.clientId, scopes, client.generation),
       token_type: 'bearer',
       expires_in: this.tokens.expiresInS,
       scope: scopes.join(' '),

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { PortalLinks, type PortalGrant } from '@relay/access';
+import type { OperatorRole } from '@relay/identity';
 import { oneShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { z } from 'zod';
@@ -34,17 +35,30 @@ const tokenFor = async (grant: PortalGrant, partnerId?: string): Promise<string>
   z.object({ token: z.string() }).parse((await trade(grant, partnerId)).json).token;
 const statusOf = async (token: string): Promise<number> =>
   (await relay.ask('GET', '/webhooks/status', { token })).status;
+const madeBy = async (name: string, role: OperatorRole): Promise<NonNullable<PortalGrant['operator']>> => {
+  const { clientId } = await relay.spec.clients.createOperator(name, role);
+  return { clientId, generation: 0 };
+};
+/** What ends every token that somebody got with the secret so far. */
+const ENDS: [string, (clientId: string) => Promise<unknown>][] = [
+  ['disabled', (clientId) => relay.spec.clients.disable(clientId)],
+  [
+    'disabled and enabled',
+    (clientId) => relay.spec.clients.disable(clientId).then(() => relay.spec.clients.enable(clientId)),
+  ],
+  ['given another secret', (clientId) => relay.spec.clients.rotateSecret(clientId, { endsTokens: true, force: true })],
+];
 
 describe('the link of an operator', () => {
   it.each([
     ['read', 'operator', 'viewer'],
     ['write', 'admin', 'operator'],
   ] as const)('to %s ends when its %s becomes a %s', async (access, role, lesser) => {
-    const { clientId: operator } = await relay.spec.clients.createOperator('falls', role);
+    const operator = await madeBy('falls', role);
     await relay.spec.clients.createOperator('stays', 'admin');
     const token = await tokenFor({ access, operator });
     expect(await statusOf(token)).toBe(200);
-    await relay.spec.clients.changeRole(operator, lesser);
+    await relay.spec.clients.changeRole(operator.clientId, lesser);
     await relay.refreshClients();
     expect([await statusOf(token), (await trade({ access, operator })).status]).toEqual([401, 404]);
     const { clientId, clientSecret } = await relay.spec.clients.createOperator('asks', 'operator');
@@ -54,27 +68,36 @@ describe('the link of an operator', () => {
     expect(introspected.json).toEqual({ active: false });
   });
 
-  it('ends when its operator is disabled', async () => {
-    const { clientId: operator } = await relay.spec.clients.createOperator('leaves', 'operator');
+  it.each(ENDS)('ends when its operator is %s', async (_, end) => {
+    const operator = await madeBy('leaves', 'operator');
     const token = await tokenFor({ access: 'read', operator });
-    await relay.spec.clients.disable(operator);
+    await end(operator.clientId);
     await relay.refreshClients();
-    expect(await statusOf(token)).toBe(401);
+    expect([await statusOf(token), (await trade({ access: 'read', operator })).status]).toEqual([401, 404]);
   });
 
   it('is named with a secret that a repeated rotation answers', async () => {
-    const { clientId: operator } = await relay.spec.clients.createOperator('rotates', 'admin');
+    const operator = await madeBy('rotates', 'admin');
     const token = await tokenFor({ access: 'write', operator });
     const path = `/webhooks/${ids[0] ?? ''}/secret/rotate`;
     const rotated = await relay.ask('POST', path, { token: partner.token });
     expect((await relay.ask('POST', path, { token })).json).toEqual(rotated.json);
     expect(relay.spec.told().at(-1)).toMatchObject({
       event: 'secret.read',
-      operator,
+      operator: operator.clientId,
       partnerId: partner.clientId,
       webhookId: ids[0],
     });
   });
+});
+
+it.each(ENDS)('a link that nobody has opened ends when its partner is %s', async (_, end) => {
+  const { clientId, token } = await relay.aPartner('leaks');
+  const { url } = z.object({ url: z.string() }).parse((await relay.ask('POST', '/portal/links', { token })).json);
+  await end(clientId);
+  await relay.refreshClients();
+  const code = new URLSearchParams(new URL(url).hash.slice(1)).get('code');
+  expect((await relay.ask('POST', '/portal/tokens', { body: { code } })).status).toBe(404);
 });
 
 it('ends when its partner revokes it', async () => {
@@ -100,6 +123,14 @@ describe('a link to some webhooks', () => {
     expect(shown).toMatchObject([{ id: second }, { id: third }]);
     const others = await relay.ask('GET', '/webhooks/status?eventType=plan.created', { token });
     expect(others.json).toEqual({ webhooks: [] });
+  });
+
+  it('says nothing of another one where an address is taken', async () => {
+    const [first = '', second = ''] = ids;
+    const token = await tokenFor({ access: 'write', webhookIds: [second] });
+    const body = { endPointUrl: 'https://a.example.com/' };
+    const { status, text } = await relay.ask('PATCH', `/webhooks/${second}`, { token, body });
+    expect([status, text.includes(first)]).toEqual([409, false]);
   });
 
   it('lists nothing of another partner', async () => {

@@ -10,6 +10,7 @@ import {
 import {
   Access,
   callerIdOf,
+  callerOf,
   Portal,
   RateLimitInterceptor,
   SharedQuota,
@@ -52,7 +53,7 @@ export class PortalController {
     const { access, webhookIds } = wanted;
     this.audit.tellLink(request, { access, webhookIds });
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
-    const code = await this.links.create(portalLinkOf(partnerId, wanted));
+    const code = await this.links.create(portalLinkOf(partnerId, wanted, callerOf(request)));
     return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 

@@ -3,8 +3,11 @@ import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
 
-export const taken = (id: string): ProblemError =>
-  new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', { members: { id } });
+/** @param id of that webhook, for whom it is shown */
+export const taken = (id?: string): ProblemError =>
+  new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', {
+    members: id === undefined ? {} : { id },
+  });
 
 export const several = (ids: readonly string[]): ProblemError =>
   new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', { members: { ids } });

@@ -25,6 +25,7 @@ import {
 import {
   Access,
   callerIdOf,
+  callerOf,
   etagOf,
   HasVersions,
   Portal,
@@ -38,6 +39,7 @@ import {
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { PartnerAudit } from '../access/partner-audit.js';
+import { isShown } from '../portal/shown.js';
 import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
@@ -113,7 +115,7 @@ export class WebhookController {
     const faults = patchFaults(patch, await this.#shown(found.details));
     if (faults.length > 0) throw fixedMembers(faults);
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersions);
-    if (result.kind === 'exists') throw taken(result.id);
+    if (result.kind === 'exists') throw taken(isShown(callerOf(request), result.id) ? result.id : undefined);
     if (result.kind === 'stale') throw staleVersion();
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     const read = await this.read(id, request, reply);

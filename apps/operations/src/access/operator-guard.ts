@@ -1,5 +1,5 @@
 import { formDecode, readBasic, readBearer, type AccessTokens, type Caller, type FailureLimiter } from '@relay/access';
-import type { ClientDirectory, ClientRecord } from '@relay/identity';
+import type { ClientDirectory, ProvenClient } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import type { ConsoleSessions } from './console-sessions.adapter.js';
 import { assertRole } from './role.js';
@@ -62,21 +62,23 @@ export class OperatorGuard {
     return { caller, id: await this.sessions.open({ clientId, generation: client.provenGeneration }) };
   }
 
-  async #bySession(id: SessionId, isActing: boolean): Promise<ClientRecord | undefined> {
+  async #bySession(id: SessionId, isActing: boolean): Promise<ProvenClient | undefined> {
     const session = await this.sessions.find(id, isActing);
-    return session && this.directory.findByToken(session);
+    if (session === undefined) return undefined;
+    const client = await this.directory.findByToken(session);
+    return client && { ...client, provenGeneration: session.generation };
   }
 
-  async #byToken(token: string): Promise<ClientRecord> {
+  async #byToken(token: string): Promise<ProvenClient> {
     const verification = await this.tokens.verify(token);
     if (verification.kind !== 'valid') throw refused('The access token is not valid, or no longer valid.');
     const client = await this.directory.findByToken(verification.token);
     if (client === undefined) throw refused('The access token is not valid, or no longer valid.');
     const scopes = client.scopes.filter((scope) => verification.token.scopes.includes(scope));
-    return { ...client, scopes };
+    return { ...client, scopes, provenGeneration: verification.token.generation };
   }
 
-  async #byBasic(authorization: string | undefined, address: string): Promise<ClientRecord> {
+  async #byBasic(authorization: string | undefined, address: string): Promise<ProvenClient> {
     const basic = readBasic(authorization);
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
@@ -106,9 +108,9 @@ export function assertShown({ clientId }: SessionId, shown: string | undefined):
 }
 
 /** @throws ProblemError `insufficient-scope` unless it is an operator */
-function callerOf({ clientId, scopes }: ClientRecord): Caller {
+function callerOf({ clientId, scopes, provenGeneration: generation }: ProvenClient): Caller {
   assertRole(scopes, 'viewer');
-  return { clientId, scopes, audience: [] };
+  return { clientId, scopes, audience: [], generation };
 }
 
 const refused = (detail: string, challenge = CHALLENGE): ProblemError =>

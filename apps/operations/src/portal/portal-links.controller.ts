@@ -36,14 +36,15 @@ export class PortalLinksController {
   ): Promise<PortalLinkAnswer> {
     const { partnerId, ...wanted } = body();
     const { access, webhookIds } = wanted;
-    const { clientId: operator, scopes } = callerOf(request);
+    const caller = callerOf(request);
+    const { clientId: operator, scopes } = caller;
     assertRole(scopes, roleToGrant(access));
     const { kind } = await this.desk.find(partnerId);
     if (kind !== 'partner') throw new ProblemError('conflict', 'Only partners have a portal.');
     const by = { operator, requestId: request.id, partnerId };
     await this.audit.report({ event: 'portal.opened', ...by, access, webhookIds });
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
-    const code = await this.links.create(portalLinkOf(partnerId, PortalLinkRequest.parse(wanted), operator));
+    const code = await this.links.create(portalLinkOf(partnerId, PortalLinkRequest.parse(wanted), caller));
     return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 }
