@@ -216,18 +216,23 @@ describe('the operations app', () => {
     expect(await steer('resume')).toMatchObject({ id: 'later', state: 'running' });
     expect(
       told()
-        .map(({ event, id }) => [event, id])
+        .map(({ event, id, requestId }) => [event, id, typeof requestId])
         .slice(-2),
     ).toEqual([
-      ['replay.paused', 'later'],
-      ['replay.resumed', 'later'],
+      ['replay.paused', 'later', 'string'],
+      ['replay.resumed', 'later', 'string'],
     ]);
     for (const what of ['pause', 'resume'])
       expect([what, (await call('POST', `/replays/earlier/${what}`)).status]).toEqual([what, 409]);
     expect((await call('DELETE', '/replays/later')).status).toBe(204);
     expect(await (await call('GET', '/replays/later')).json()).toMatchObject({ state: 'cancelled' });
     expect((await call('DELETE', '/replays/earlier')).status).toBe(204); // had ended: nothing is done, and nothing told
-    expect(told().at(-1)).toMatchObject({ event: 'replay.cancelled', operator: operator.clientId, id: 'later' });
+    expect(told().at(-1)).toMatchObject({
+      event: 'replay.cancelled',
+      operator: operator.clientId,
+      requestId: expect.any(String),
+      id: 'later',
+    });
     for (const method of ['GET', 'DELETE']) expect((await call(method, '/replays/none')).status).toBe(404);
   });
 

@@ -16,7 +16,7 @@ export interface AskingPartner {
 }
 
 /** A partner, an operator, or a command of the command line. */
-export type AskedBy = AskingPartner | { readonly operator: string };
+export type AskedBy = AskingPartner | { readonly operator: string; readonly requestId?: string };
 
 /** Reports every change on `relay.operations`, for other teams and auditors. */
 export class Audit {

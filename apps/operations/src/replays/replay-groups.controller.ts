@@ -1,10 +1,11 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
-import { Access, callerIdOf, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
+import { Access, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { type GroupActor, type LeftOut, ReplayGroups, type ReplayGroupStatus, type ReplayTarget } from '@relay/replays';
+import { type LeftOut, ReplayGroups, type ReplayGroupStatus, type ReplayTarget } from '@relay/replays';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
+import { actorOf } from '../access/actor.js';
 import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
 import { windowOf } from './replay-answers.js';
 import {
@@ -101,8 +102,6 @@ export class ReplayGroupsController {
     if (endedAt !== undefined) throw new ProblemError('conflict', 'All replays of the group have ended.');
   }
 }
-
-const actorOf = (request: FastifyRequest): GroupActor => ({ operator: callerIdOf(request), requestId: request.id });
 
 /** The webhooks that an order is about, without those that are disabled or not registered. */
 function chosen(

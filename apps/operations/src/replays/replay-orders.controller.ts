@@ -1,8 +1,9 @@
 import { Controller, HttpCode, Post, Req, Res } from '@nestjs/common';
-import { Access, callerIdOf, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
+import { Access, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { ReplayService } from '@relay/replays';
+import { actorOf } from '../access/actor.js';
 import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
 import { countedOf, type OperatorReplay, ReplayOrder, shownOf, windowOf } from './replay-answers.js';
 import { orderReplay } from './replays.openapi.js';
@@ -38,7 +39,7 @@ export class ReplayOrdersController {
         : this.desk.countFailed(target, window));
       return countedOf(target, { ...window, matched }, Date.now());
     }
-    const ordered = await this.desk.order(target, window, { operator: callerIdOf(request) });
+    const ordered = await this.desk.order(target, window, actorOf(request));
     if (ordered.kind === 'running')
       throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
         members: { id: ordered.id },

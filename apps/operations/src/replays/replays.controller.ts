@@ -1,10 +1,11 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { Access, callerIdOf, linkToNext, type FastifyReply, type FastifyRequest, readQuery } from '@relay/http';
+import { Access, linkToNext, type FastifyReply, type FastifyRequest, readQuery } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { replayCursor, ReplayService, type ReplayStatus } from '@relay/replays';
 import { ThrottledLog } from '@relay/telemetry';
 import type { z } from 'zod';
+import { actorOf } from '../access/actor.js';
 import { LOOKED_AT, type OperatorReplay, type OperatorReplays, ReplayQuery, shownOf } from './replay-answers.js';
 import { cancelReplay, listReplays, pauseReplay, readReplay, resumeReplay } from './replays.openapi.js';
 import { untold } from './untold.js';
@@ -46,7 +47,7 @@ export class ReplaysController {
   @Operation(pauseReplay)
   async pause(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
     await this.#findUnderWay(id);
-    await this.desk.pause(id, { operator: callerIdOf(request) }, untold(this.log, request.id));
+    await this.desk.pause(id, actorOf(request), untold(this.log, request.id));
     return this.read(id);
   }
 
@@ -56,7 +57,7 @@ export class ReplaysController {
   @Operation(resumeReplay)
   async resume(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
     await this.#findUnderWay(id);
-    await this.desk.resume(id, { operator: callerIdOf(request) });
+    await this.desk.resume(id, actorOf(request));
     return this.read(id);
   }
 
@@ -67,7 +68,7 @@ export class ReplaysController {
   @Operation(cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
     await this.#find(id);
-    await this.desk.cancel(id, { operator: callerIdOf(request) });
+    await this.desk.cancel(id, actorOf(request));
   }
 
   async #find(id: string): Promise<ReplayStatus> {
