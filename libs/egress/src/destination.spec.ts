@@ -15,6 +15,8 @@ const detail = (url: string, policy = production): string => {
 const ADDRESS = 'The URL must not point to an address that is not public.';
 const PORT = 'The port must be one of 443, 8443.';
 const LOCAL = 'The host name must not be a local one.';
+const NAME =
+  'The host name must have labels of 1 to 63 letters, digits, hyphens or underscores, and at most 253 characters.';
 const INVALID = 'The URL must be absolute and valid, such as https://example.com/webhooks.';
 
 describe('checkDestination', () => {
@@ -66,6 +68,15 @@ describe('checkDestination', () => {
     ['https://metadata.google.internal./', 'The host name must not end with a dot.'],
     ['https://xyz.onion/', LOCAL],
     ['https://ｌｏｃａｌｈｏｓｔ/', LOCAL],
+    ['https://a..b.com/', NAME],
+    ['https://.example.com/', NAME],
+    ['https://a。。b.com/', NAME],
+    ['https://example.com..', 'The host name must not end with a dot.'],
+    [`https://${'a'.repeat(64)}.example.com/`, NAME],
+    [`https://${'a.'.repeat(121)}example.com/`, NAME],
+    ['https://*.example.com/', NAME],
+    ['https://a!b.example.com/', NAME],
+    ['https://{id}.example.com/', NAME],
     ['https://redis/', 'The host name must be fully qualified, such as hooks.example.com.'],
     [`https://example.com/${'a'.repeat(2_048)}`, 'The URL must be at most 2,048 characters long.'],
     [`https://example.com/${'ä'.repeat(700)}`, 'The URL must be at most 2,048 characters long.'],
@@ -81,6 +92,9 @@ describe('checkDestination', () => {
     ['https://bücher.example/', 'https://xn--bcher-kva.example/', 'https://xn--bcher-kva.example'],
     ['https://16843009/', 'https://1.1.1.1/', 'https://1.1.1.1'],
     ['https://[2606:4700:0::1111]/', 'https://[2606:4700::1111]/', 'https://[2606:4700::1111]'],
+    [`https://${'a'.repeat(63)}.com/`, `https://${'a'.repeat(63)}.com/`, `https://${'a'.repeat(63)}.com`],
+    [`https://${'a.'.repeat(125)}com/`, `https://${'a.'.repeat(125)}com/`, `https://${'a.'.repeat(125)}com`],
+    ['https://1_-a.example.com/', 'https://1_-a.example.com/', 'https://1_-a.example.com'],
     ['https://internal.example.com/', 'https://internal.example.com/', 'https://internal.example.com'],
   ])('normalises %s', (text, url, origin) => {
     expect(checkDestination(text, production)).toEqual({ ok: true, url, origin });

@@ -14,6 +14,9 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http
 const LOCAL_NAME =
   /(^|\.)(localhost|localhost6|localdomain|localdomain6|local|internal|intranet|private|corp|home|lan|home\.arpa|svc|onion)$/;
 
+/** RFC 1035 section 2.3.4: labels of 1 to 63 octets, 253 of them with their dots. Underscores are in use, also in host names. */
+const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
+
 /**
  * Whether an endpoint may have this URL by its text alone; names are resolved and checked at every connect. Checks the output of
  * the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one number, full-width digits) into the
@@ -39,6 +42,8 @@ function forbiddenHost(host: string, policy: EgressPolicy): string | undefined {
   if (isIP(host) !== 0)
     return isPublicAddress(host, policy) ? undefined : 'The URL must not point to an address that is not public.';
   if (host.endsWith('.')) return 'The host name must not end with a dot.';
+  if (!HOST_NAME.test(host))
+    return 'The host name must have labels of 1 to 63 letters, digits, hyphens or underscores, and at most 253 characters.';
   if (host === 'localhost' && openedLoopbacks(policy).length > 0) return undefined;
   if (LOCAL_NAME.test(host)) return 'The host name must not be a local one.';
   if (!host.includes('.')) return 'The host name must be fully qualified, such as hooks.example.com.';
