@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { nameResolver, type ResolveAll } from './name-resolver.adapter.js';
-import { SpecNameServer } from './spec-name-server.js';
+import { ALIAS, SpecNameServer } from './spec-name-server.js';
 
 const V6 = '2606:4700:0:0:0:0:0:1111';
 const RECORDS = {
@@ -8,6 +8,7 @@ const RECORDS = {
   'four.example': ['1.1.1.1'],
   'six.example': [V6],
   'none.example': [],
+  'alias.example': [ALIAS],
   'healthy.example': ['1.1.1.1'],
   'hang-aaaa.example': ['1.1.1.1', V6],
   'hang-a.example': ['1.1.1.1', V6],
@@ -47,6 +48,7 @@ describe('nameResolver', () => {
   it.each([
     ['missing.example', 'ENOTFOUND', 'queryA'],
     ['none.example', 'ENODATA', 'queryA'],
+    ['alias.example', 'ENODATA', 'queryA'],
     ['fail.example', 'ESERVFAIL', 'queryA'],
     ['fail-aaaa.none.example', 'ESERVFAIL', 'queryAaaa'],
   ])('rejects for %s with: %s of %s', async (name, code, syscall) => {

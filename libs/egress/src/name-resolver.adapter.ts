@@ -105,14 +105,16 @@ function lookUp(
     askNext();
     const turns = setInterval(askNext, TURN_MS);
     const bound = setTimeout(() => {
-      for (const family of FAMILIES) settle(family, { fault: silence(hostname, family) });
+      for (const family of FAMILIES) settle(family, { fault: faultOfFamily('ETIMEOUT', hostname, family) });
     }, LOOK_UP_MS);
   });
 }
 
 async function answerOf(resolver: Resolver, family: Family, hostname: string): Promise<Answer> {
   try {
-    return { addresses: await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname)) };
+    const addresses = await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname));
+    // An alias (CNAME) of a name without addresses: c-ares takes the alias alone for an answer.
+    return addresses.length > 0 ? { addresses } : { fault: faultOfFamily('ENODATA', hostname, family) };
   } catch (fault) {
     return { fault };
   }
@@ -131,7 +133,7 @@ function faultOf(answers: ReadonlyMap<Family, Answer>): unknown {
 
 const codeOf = (fault: unknown): string => String(Object(fault).code);
 
-function silence(hostname: string, family: Family): Error {
+function faultOfFamily(code: string, hostname: string, family: Family): Error {
   const syscall = family === 4 ? 'queryA' : 'queryAaaa';
-  return Object.assign(new Error(`${syscall} ETIMEOUT ${hostname}`), { code: 'ETIMEOUT', syscall, hostname });
+  return Object.assign(new Error(`${syscall} ${code} ${hostname}`), { code, syscall, hostname });
 }

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 
 const A = 1;
 const AAAA = 28;
+/** Instead of addresses: the name is an alias, and of what is not told. */
+export const ALIAS = 'CNAME';
 
 /** What a name may begin with, for one of its types or for both: nothing is answered, SERVFAIL, or only once it is asked again. */
 const TROUBLE = /^(hang|fail|late)(?:-(a|aaaa))?(?:-\d+)?\./;
@@ -56,7 +58,7 @@ export class SpecNameServer {
     const known = this.records[name];
     const [, kind, only] = TROUBLE.exec(name) ?? [];
     const trouble = only === undefined || (only === 'a') === (type === A) ? (kind ?? this.trouble) : undefined;
-    const answers = (known ?? []).filter((address) => type === (address.includes(':') ? AAAA : A));
+    const answers = (known ?? []).filter((of) => of === ALIAS || type === (of.includes(':') ? AAAA : A));
     const header = Buffer.from(query.subarray(0, 12));
     header.writeUInt16BE(trouble === 'fail' ? 0x8182 : known === undefined ? 0x8183 : 0x8180, 2);
     header.writeUInt16BE(answers.length, 6);
@@ -69,6 +71,7 @@ export class SpecNameServer {
 }
 
 function record(type: number, address: string): Buffer {
+  if (address === ALIAS) return Buffer.from([0xc0, 0x0c, 0, 5, 0, 1, 0, 0, 0, 0, 0, 2, 0xc0, 0x0c]); // of itself
   const data =
     type === A
       ? Buffer.from(address.split('.').map(Number))
