@@ -4,8 +4,8 @@ export class ProtocolFault extends Error {
 }
 
 const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
-/** What no head may have: a control character, or half of a line's end. */
-const NOT_TEXT = /[^\t\r\n\x20-\x7e\x80-\xff]|\r(?!\n)|(?<!\r)\n/;
+const NOT_TEXT = /[^\t\r\n\x20-\x7e\x80-\xff]/;
+const HALF_END = /\r(?!\n)|(?<!\r)\n/;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LENGTH = /^\d{1,15}$/;
 
@@ -39,7 +39,8 @@ export function isAmbiguous({ status, isOld, length, encodings, isEncoded }: Fie
 
 /** @throws ProtocolFault */
 export function checkText(text: string): void {
-  if (NOT_TEXT.test(text)) throw new ProtocolFault('the head has a character that no head may have');
+  if (HALF_END.test(text)) throw new ProtocolFault('a line of the head ends with LF or CR alone; HTTP/1.1 needs CR LF');
+  if (NOT_TEXT.test(text)) throw new ProtocolFault('the head has a control character');
 }
 
 /** @throws ProtocolFault */
@@ -47,7 +48,7 @@ export function readHead(text: string): Fields {
   checkText(text);
   const lines = text.split('\r\n');
   const [, minor, status] = STATUS_LINE.exec(lines[0] ?? '') ?? [];
-  if (status === undefined) throw new ProtocolFault('the answer has no status line of HTTP/1.1');
+  if (status === undefined) throw new ProtocolFault('the answer does not begin with a status line of HTTP/1.1');
   const fields: Fields = {
     status: Number(status),
     isOld: minor === '0',
@@ -68,7 +69,7 @@ export function readHead(text: string): Fields {
 /** The name of a header or trailer field. @throws ProtocolFault */
 export function nameOf(line: string): string {
   const name = line.slice(0, Math.max(line.indexOf(':'), 0));
-  if (!NAME.test(name)) throw new ProtocolFault('a line is no header field');
+  if (!NAME.test(name)) throw new ProtocolFault('a line of the head is no header field');
   return name;
 }
 
@@ -78,7 +79,7 @@ function readField(fields: Fields, line: string): void {
   switch (name.toLowerCase()) {
     case 'content-length':
       if (fields.length !== undefined || !LENGTH.test(value()))
-        throw new ProtocolFault('the content-length is not one');
+        throw new ProtocolFault('the content-length is not one number');
       fields.length = Number(value());
       return;
     case 'transfer-encoding':

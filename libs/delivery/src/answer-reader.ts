@@ -41,6 +41,7 @@ type Progress = 'more' | 'end' | 'too-long';
 
 const HEAD_END = '\r\n\r\n';
 const VERSION = 'HTTP/1.';
+const NO_HTTP = 'the answer is not HTTP/1.1';
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/;
 const KEEP_ALIVE = /(?:^|[,; \t])timeout=(\d{1,6})/i;
 const ENCODED = 'encoded';
@@ -101,7 +102,9 @@ export class AnswerReader {
       const end = bytes.indexOf(HEAD_END, 0, 'latin1');
       if (end === -1) {
         if (!VERSION.startsWith(bytes.toString('latin1', 0, VERSION.length)))
-          throw new ProtocolFault('no answer of HTTP/1.1');
+          throw new ProtocolFault(isHttp2(bytes) ? 'the endpoint answered in HTTP/2; HTTP/1.1 is needed' : NO_HTTP);
+        // What is wrong with a head is told before it is complete: with other ends of lines it never is.
+        checkText(bytes.toString('latin1', 0, bytes.lastIndexOf('\n') + 1));
         [this.#parts, this.#partBytes] = [[bytes], bytes.length];
         return this.#await();
       }
@@ -222,5 +225,9 @@ class ChunkedBody {
     return false;
   }
 }
+
+/** RFC 9113 section 3.4: the first frame of a server is SETTINGS (4); one that gives up sends GOAWAY (7). Both are of stream 0. */
+const isHttp2 = (bytes: Buffer): boolean =>
+  bytes.length >= 9 && bytes[0] === 0 && (bytes[3] === 4 || bytes[3] === 7) && bytes.readUInt32BE(5) === 0;
 
 const tooLong = (): ProtocolFault => new ProtocolFault('the head of the answer is too long');

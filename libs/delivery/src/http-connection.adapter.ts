@@ -136,9 +136,11 @@ export class HttpConnection {
     this.#socket?.destroy();
     if (asker === undefined) this.lost();
     else if (fault === undefined && this.#reader?.head?.endsAtClose === true) asker.ended(false);
-    else asker.broke(fault ?? closedByEndpoint(), this.#isAnswered);
+    else asker.broke(fault ?? closedByEndpoint(this.#isAnswered), this.#isAnswered);
   }
 }
 
-const closedByEndpoint = (): Error =>
-  Object.assign(new Error('the endpoint closed the connection'), { code: 'ECONNRESET' });
+const closedByEndpoint = (isAnswered: boolean): Error =>
+  Object.assign(new Error(`the endpoint closed the connection ${isAnswered ? 'within' : 'before'} its answer`), {
+    code: 'ECONNRESET',
+  });

@@ -81,6 +81,19 @@ export class HttpExchange implements Asker, Taker {
     if (connection !== undefined) this.#connections.drop(connection);
   }
 
+  expired(timeoutMs: number): void {
+    const { isReused = false, openedAt, firstByteAt } = this.#times ?? {};
+    const missing =
+      this.#times === undefined
+        ? 'no connection was free'
+        : firstByteAt !== undefined
+          ? 'the head of the answer was not complete'
+          : isReused || openedAt !== undefined
+            ? 'no answer'
+            : 'no connection';
+    this.fail({ error: 'timeout', detail: `${missing} within ${timeoutMs} ms` });
+  }
+
   handleEvent(): void {
     this.fail(ABORTED);
   }
@@ -153,7 +166,7 @@ function expire(exchange: HttpExchange, timeoutMs: number): void {
 
 function endSome(): void {
   for (const [exchange, timeoutMs] of overdue.slice(0, MAX_EXPIRED_PER_TURN))
-    if (!exchange.settled) exchange.fail({ error: 'timeout', detail: `no answer within ${timeoutMs} ms` });
+    if (!exchange.settled) exchange.expired(timeoutMs);
   overdue.splice(0, MAX_EXPIRED_PER_TURN);
   if (overdue.length > 0) setImmediate(endSome);
 }

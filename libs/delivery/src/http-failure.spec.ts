@@ -15,10 +15,9 @@ describe('httpFailure', () => {
     ['EGRESS_PROXY', 'refused'],
     ['EGRESS_DENIED', 'egress-denied'],
     ['CERT_HAS_EXPIRED', 'tls'],
-    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'tls'],
-    ['SELF_SIGNED_CERT_IN_CHAIN', 'tls'],
-    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'tls'],
-    ['ERR_SSL_UNSUPPORTED_PROTOCOL', 'tls'],
+    ['UNSPECIFIED', 'tls'],
+    ['EHOSTDOWN', 'refused'],
+    ['ENETDOWN', 'refused'],
     ['EPROTO', 'tls'],
     ['EMFILE', 'unknown'],
     ['UND_ERR_INVALID_ARG', 'unknown'],
@@ -26,13 +25,34 @@ describe('httpFailure', () => {
     expect(httpFailure(Object.assign(new Error('told'), { code }))).toEqual({ error, detail: 'told' });
   });
 
-  it.each(['ETIMEOUT', 'ESERVFAIL', 'ENODATA', 'ENOTFOUND', 'ECONNREFUSED', 'EBADRESP'])(
-    'names %s of a look-up dns',
-    (code) => {
-      const fault = Object.assign(new Error(`queryA ${code} e.example`), { code, syscall: 'queryA' });
-      expect(httpFailure(fault)).toEqual({ error: 'dns', detail: fault.message });
-    },
-  );
+  it.each([
+    ['ENOTFOUND', 'the host name does not exist (ENOTFOUND)'],
+    ['ENODATA', 'the host name has no address (ENODATA)'],
+    ['ESERVFAIL', 'the name servers of the host name fail (ESERVFAIL)'],
+    ['ETIMEOUT', 'no name server answered in time (ETIMEOUT)'],
+    ['ECONNREFUSED', 'the name servers of the relay cannot be reached (ECONNREFUSED)'],
+    ['EBADRESP', 'queryA EBADRESP e.example'],
+  ])('names %s of a look-up dns', (code, detail) => {
+    const fault = Object.assign(new Error(`queryA ${code} e.example`), { code, syscall: 'queryA' });
+    expect(httpFailure(fault)).toEqual({ error: 'dns', detail });
+  });
+
+  it.each([
+    ['connect', 'connect-timeout'],
+    ['read', 'reset'],
+    ['write', 'reset'],
+  ])('names ETIMEDOUT of %s %s', (syscall, error) => {
+    expect(httpFailure(Object.assign(new Error('told'), { code: 'ETIMEDOUT', syscall }))).toEqual({
+      error,
+      detail: 'told',
+    });
+  });
+
+  it('tells of an error of OpenSSL its reason, not its line of source code', () => {
+    const [code, reason] = ['ERR_SSL_BAD_EXTENSION', 'bad extension'];
+    const fault = Object.assign(new Error(`40CD:error:0A:SSL routines:f:${reason}:../deps/a.c:9:`), { code, reason });
+    expect(httpFailure(fault)).toEqual({ error: 'tls', detail: reason });
+  });
 
   it('repeats no name of a certificate, which the endpoint chooses', () => {
     const said = "Host: e.example. is not in the cert's altnames: DNS:what-was-sent.example";
@@ -49,7 +69,15 @@ describe('httpFailure', () => {
   });
 
   it.each([
-    [Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), { error: 'refused', detail: 'ECONNREFUSED' }],
+    [
+      Object.assign(
+        new AggregateError(
+          ['ECONNREFUSED', 'ENETUNREACH', 'ECONNREFUSED'].map((code) => Object.assign(new Error(), { code })),
+        ),
+        { code: 'ECONNREFUSED' },
+      ),
+      { error: 'refused', detail: 'no address of the host name could be connected to (ECONNREFUSED, ENETUNREACH)' },
+    ],
     [new Error('x'.repeat(5_000)), { error: 'unknown', detail: 'x'.repeat(200) }],
     [undefined, { error: 'unknown', detail: 'unknown error' }],
     ['text', { error: 'unknown', detail: 'unknown error' }],

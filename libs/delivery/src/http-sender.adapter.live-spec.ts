@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector, type ResolveAll } from '@relay/egress';
 import { reachOf, type AttemptResult } from './outcome.js';
@@ -25,6 +25,14 @@ afterEach(closeAll);
 const drip = (socket: Socket, piece: string): void => {
   const timer = setInterval(() => socket.write(piece), 10);
   socket.on('close', () => clearInterval(timer));
+};
+
+/** A self-signed certificate for 127.0.0.1 and its key. */
+const aCertificate = (key: readonly string[] = []): string => {
+  const kind = key.length > 0 ? key : ['ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1'];
+  const request = ['req', '-x509', '-newkey', ...kind, '-nodes', '-keyout', '-', '-subj', '/CN=test', '-days', '1'];
+  const more = ['-addext', 'subjectAltName=IP:127.0.0.1'];
+  return execFileSync('openssl', [...request, ...more], { encoding: 'utf8', stdio: 'pipe' });
 };
 
 const ended = (result: AttemptResult): string => `${errorOf(result)}, ${reachOf(result)}`;
@@ -187,20 +195,64 @@ describe('HttpSender', () => {
     expect(ended(await sender.send(aRequest(`http://127.0.0.1:${port}/`)))).toBe('connect-timeout, unreached');
   });
 
+  it.each([
+    ['a line of the head ends with LF or CR alone; HTTP/1.1 needs CR LF', 'HTTP/1.1 200 OK\ncontent-length: 0\n\n'],
+    ['a line of the head ends with LF or CR alone; HTTP/1.1 needs CR LF', 'HTTP/1.1 200 OK\r\na: b\nc: d\r\n\r\n'],
+    ['the head has a control character', 'HTTP/1.1 200 OK\r\na: \0\r\n'],
+    ['the endpoint answered in HTTP/2; HTTP/1.1 is needed', '\0\0\0\x04\0\0\0\0\0'],
+    ['the answer is not HTTP/1.1', 'ok\n'],
+    ['the endpoint closed the connection within its answer', 'HTTP/1.1 200 OK\r\na: b'],
+    ['the endpoint closed the connection before its answer', ''],
+  ])('says of an answer that %s', async (detail, answer) => {
+    const endpoint = await anEndpoint((socket) => socket.end(Buffer.from(answer, 'latin1')));
+    expect(await aSender({ timeoutMs: 5_000 }).send(aRequest(endpoint.url))).toMatchObject({ kind: 'failed', detail });
+  });
+
+  it('says what it waited for in vain', async () => {
+    const detailOf = async (answer: string): Promise<unknown> => {
+      const endpoint = await anEndpoint((socket) => socket.write(answer));
+      return Reflect.get(await aSender({ timeoutMs: 1_000 }).send(aRequest(endpoint.url)), 'detail');
+    };
+    expect(await detailOf('')).toBe('no answer within 1000 ms');
+    expect(await detailOf('HTTP/1.1 200 OK\r\na: b')).toBe('the head of the answer was not complete within 1000 ms');
+  });
+
+  it.each<[string, string, TlsOptions, string[]]>([
+    ['tls', 'the certificate is self-signed', {}, []],
+    [
+      'tls',
+      'the endpoint takes neither TLS 1.2 nor 1.3',
+      { maxVersion: 'TLSv1.1', minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' },
+      [],
+    ],
+    ['tls', 'the endpoint does not take HTTP/1.1 (by ALPN), which is needed', { ALPNProtocols: ['h2'] }, []],
+    ['tls', 'the endpoint demands a client certificate, and the relay has none', { requestCert: true }, []],
+    [
+      'tls',
+      'the endpoint refused the TLS handshake: it takes no common cipher, or demands a client certificate',
+      { requestCert: true, maxVersion: 'TLSv1.2' },
+      [],
+    ],
+    ['tls', 'EE certificate key too weak', { ciphers: 'DEFAULT:@SECLEVEL=0' }, ['rsa:1024']],
+  ])('fails by %s and says that %s', async (error, detail, options, key) => {
+    const pem = aCertificate(key);
+    const endpoint = await listen(createTlsServer({ key: pem, cert: pem, ...options }), 'https');
+    const isTrusted = !detail.includes('self-signed');
+    const by = guardedConnector(egressPolicy(settings), isTrusted ? { ca: pem } : {});
+    expect(await aSender({ timeoutMs: 5_000 }, by).send(aRequest(endpoint.url))).toMatchObject({ error, detail });
+  });
+
+  it('fails by tls where no TLS is spoken', async () => {
+    const plain = await listen(
+      createServer((socket) => socket.on('data', () => socket.end(empty(400)))),
+      'https',
+    );
+    const detail = 'the endpoint does not speak TLS on this port';
+    expect(await aSender({ timeoutMs: 5_000 }).send(aRequest(plain.url))).toMatchObject({ error: 'tls', detail });
+  });
+
   it('fails by tls at a self-signed certificate', async () => {
-    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', '-'];
-    const request = [
-      'req',
-      '-x509',
-      ...key,
-      '-subj',
-      '/CN=test',
-      '-addext',
-      'subjectAltName=IP:127.0.0.1',
-      '-days',
-      '1',
-    ];
-    const pem = execFileSync('openssl', request, { encoding: 'utf8', stdio: 'pipe' });
+    const pem = aCertificate();
     const endpoint = await listen(
       createTlsServer({ key: pem, cert: pem }, (socket) => socket.on('data', () => socket.write(OK))),
       'https',

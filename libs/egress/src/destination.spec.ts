@@ -73,7 +73,7 @@ describe('checkDestination', () => {
     ['https://a。。b.com/', NAME],
     ['https://example.com..', 'The host name must not end with a dot.'],
     [`https://${'a'.repeat(64)}.example.com/`, NAME],
-    [`https://${'a.'.repeat(121)}example.com/`, NAME],
+    [`https://${'a.'.repeat(122)}example.com/`, NAME],
     ['https://*.example.com/', NAME],
     ['https://a!b.example.com/', NAME],
     ['https://{id}.example.com/', NAME],

@@ -42,19 +42,18 @@ const aProxy = async (to: number, answer = '200 OK') => {
 
 const policy = egressPolicy({ ports: ['443', '8443'], allowHttp: true, allowCidrs: [], denyCidrs: [] });
 
-const post = async (url: string, proxyUrl: string): Promise<unknown> => {
+const send = async (url: string, proxyUrl: string): Promise<number> => {
   const resolve = () => Promise.reject(new Error('names are the affair of the proxy'));
   const connect = guardedConnector(policy, { proxyUrl, resolve, connectTimeoutMs: 300 });
   const client = new Client(url, { connect });
   closers.push(() => void client.destroy());
-  try {
-    const { statusCode, body } = await client.request({ path: '/hook', method: 'POST', body: 'x' });
-    await body.dump();
-    return statusCode;
-  } catch (error) {
-    return Object(error).code;
-  }
+  const { statusCode, body } = await client.request({ path: '/hook', method: 'POST', body: 'x' });
+  await body.dump();
+  return statusCode;
 };
+const faultOf = (url: string, proxyUrl: string): Promise<unknown> => send(url, proxyUrl).catch((fault) => fault);
+const post = (url: string, proxyUrl: string): Promise<unknown> =>
+  send(url, proxyUrl).catch((fault) => Object(fault).code);
 
 describe('an egress proxy', () => {
   const anEndpoint = async (): Promise<number> =>
@@ -107,6 +106,17 @@ describe('an egress proxy', () => {
   it('may say that nothing stands behind its answer', async () => {
     const proxy = await aProxy(await anEndpoint(), '200 OK\r\ncontent-length: 0');
     expect(await post('http://hooks.example.com:8443', proxy.url)).toBe(202);
+  });
+
+  it.each<[string, (socket: Socket) => void]>([
+    ['closed the connection without an answer', (socket) => socket.end()],
+    ['did not answer in HTTP', (socket) => socket.end('220 mail.example ESMTP\r\n')],
+  ])('that %s is told so', async (words, answer) => {
+    const server = await listen(createServer((socket) => void socket.once('data', () => answer(socket))));
+    expect(await faultOf('https://hooks.example.com', `http://127.0.0.1:${portOf(server)}`)).toMatchObject({
+      code: 'EGRESS_PROXY',
+      message: `the egress proxy ${words}`,
+    });
   });
 
   it('that is away fails the attempt without revealing its address', async () => {

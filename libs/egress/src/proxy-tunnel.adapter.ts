@@ -39,7 +39,7 @@ export function tunnelThrough(proxy: URL, secure: buildConnector.connector, time
       request.destroy();
     }, timeoutMs);
     request
-      .on('error', () => end(new ProxyRefused('the egress proxy cannot be reached'), null))
+      .on('error', (fault) => end(new ProxyRefused(troubleOf(fault)), null))
       .on('response', (response) => {
         end(refusal(response), null);
         request.destroy();
@@ -79,6 +79,14 @@ function connectRequest(proxy: URL, authority: string): ClientRequest {
         : { 'proxy-authorization': `Basic ${Buffer.from(userInfo, 'utf8').toString('base64')}` }),
     },
   });
+}
+
+/** Node names what its parser refuses `HPE_…`, and a connection that closes without an answer `ECONNRESET`. */
+function troubleOf(fault: object): string {
+  const code = String(Reflect.get(fault, 'code'));
+  if (code.startsWith('HPE_')) return 'the egress proxy did not answer in HTTP';
+  if (code === 'ECONNRESET') return 'the egress proxy closed the connection without an answer';
+  return 'the egress proxy cannot be reached';
 }
 
 const refusal = ({ statusCode }: IncomingMessage): Error =>
