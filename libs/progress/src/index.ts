@@ -18,6 +18,7 @@ export {
 export { ParkedRanges } from './parked-ranges.js';
 export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
 export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
+export { offsetsIn, without } from './range-offsets.js';
 export { rangesText, readRanges, readReplay } from './range-text.js';
 export {
   droppedKey,

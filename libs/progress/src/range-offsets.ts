@@ -15,6 +15,19 @@ export function renewed(end: number, ranges: readonly ParkedRange[]): ParkedRang
   return end > 0 && ranges.length > 0 ? [{ from: 0, to: end }] : [];
 }
 
+/** What is left of the first ranges without the others. */
+export const without = (ranges: readonly ParkedRange[], others: readonly ParkedRange[]): readonly ParkedRange[] =>
+  others.reduce<readonly ParkedRange[]>(
+    (left, other) =>
+      left.flatMap(({ from, to = Infinity }) =>
+        [
+          { from, to: Math.min(to, other.from) },
+          { from: Math.max(from, other.to ?? Infinity), to },
+        ].filter((part) => part.from < part.to),
+      ),
+    ranges,
+  );
+
 /** Offsets in ranges, of which the first is caught up to the cursor. @param next the end of an open one */
 export const offsetsIn = (ranges: readonly ParkedRange[], cursor: number, next: number): number =>
   ranges.reduce(

@@ -53,7 +53,7 @@ export class ReplayGroups {
     const found = new Map(await Promise.all(types.map(async (type) => [type, await rangesOf(type, window)] as const)));
     const steps = await Promise.all(
       wanted.map(async (target) => {
-        const ranges = found.get(target.eventType) ?? [];
+        const ranges = await replays.unwaited(target, found.get(target.eventType) ?? []);
         const records = recordsIn(ranges);
         const dead = status === 'all' ? records : await letters(target.webhookId, window.since);
         return { target, ranges, matched: Math.min(records, dead) };

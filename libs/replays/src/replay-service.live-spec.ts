@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Audit } from '@relay/audit';
 import { PublishFailed } from '@relay/publishing';
-import { connectRedis, oneShard } from '@relay/redis';
+import { parkingKey } from '@relay/progress';
+import { connectRedis, oneShard, shardsOn, type Shards } from '@relay/redis';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { ReplayService } from './replay-service.js';
@@ -100,5 +101,40 @@ describe('ReplayService', () => {
     for (const target of targets)
       expect(await service.order(target, OPEN, actor, sight)).toEqual({ kind: 'running', id: expect.any(String) });
     expect((await service.look('task.created', OPEN)).underWay).toHaveLength(5);
+  });
+
+  const at = { topic: 'task.created', partition: 0 };
+  const park = async (shards: Shards, webhookId: string, texts: readonly string[]): Promise<void> => {
+    for (const [index, shard] of shards.all.entries())
+      await redis.hset(parkingKey(shard, at), webhookId, texts[index] ?? '');
+  };
+
+  it('leaves out what waits in the log for its webhook, in a dry run alike, unless dead letters are meant', async () => {
+    const target = targetOf();
+    await park(oneShard(redis), target.webhookId, ['4-6,8-']);
+    expect(await service.count(target, OPEN)).toBe(4);
+    expect(await service.order(target, OPEN, actor)).toMatchObject({ replay: { matched: 4 } });
+    const replays = new Replays(redis, oneShard(redis));
+    const found = await replays.rangesOf(at, [...(await replays.orders()).keys]);
+    const [left] = [...found.values()].map(({ ranges }) => ranges);
+    expect(left).toEqual([
+      { from: 2, to: 4 },
+      { from: 6, to: 8 },
+    ]);
+    const failed = { ...targetOf(), status: 'failed' as const };
+    await park(oneShard(redis), failed.webhookId, ['0-']);
+    expect(await service.order(failed, OPEN, actor)).toMatchObject({ replay: { matched: 7 } });
+  });
+
+  it('leaves out what waits in every shard', async () => {
+    const [shards, target] = [shardsOn(redis, 2), targetOf()];
+    const unwaited = () => new Replays(redis, shards).unwaited(target, [{ ...at, from: 2, end: 9 }]);
+    await park(shards, target.webhookId, ['3-6', '4-']);
+    expect(await unwaited()).toEqual([
+      { ...at, from: 2, end: 4 },
+      { ...at, from: 6, end: 9 },
+    ]);
+    await park(shards, target.webhookId, ['0-', '9-']);
+    expect(await unwaited()).toEqual([{ ...at, from: 2, end: 9 }]);
   });
 });

@@ -20,7 +20,17 @@ export type Ordered =
 export interface ReplayServiceParts {
   readonly replays: Pick<
     Replays,
-    'create' | 'find' | 'ordered' | 'cancel' | 'pause' | 'ofAll' | 'ofPartner' | 'ofWebhooks' | 'runningOf' | 'underWay'
+    | 'create'
+    | 'unwaited'
+    | 'find'
+    | 'ordered'
+    | 'cancel'
+    | 'pause'
+    | 'ofAll'
+    | 'ofPartner'
+    | 'ofWebhooks'
+    | 'runningOf'
+    | 'underWay'
   >;
   /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
@@ -44,9 +54,12 @@ export interface ReplayScope {
 export class ReplayService {
   constructor(private readonly parts: ReplayServiceParts) {}
 
-  /** Number of records in the window: an upper bound of its deliveries. */
-  async count(eventType: string, window: TimeWindow): Promise<number> {
-    return recordsIn(await this.parts.ranges(eventType, window));
+  /** Upper bound of the deliveries that an order would make. */
+  async count(target: ReplayTarget, window: TimeWindow): Promise<number> {
+    const { replays, ranges, letters } = this.parts;
+    const records = recordsIn(await replays.unwaited(target, await ranges(target.eventType, window)));
+    // Of dead letters, some envelopes may be newer than the window, or no longer in the log.
+    return target.status === 'all' ? records : Math.min(records, await letters(target.webhookId, window.since));
   }
 
   /** Rejects while Kafka or Redis is away. */
@@ -54,15 +67,6 @@ export class ReplayService {
     const { replays, now } = this.parts;
     const ranges = await this.parts.ranges(eventType, window);
     return { ranges, records: recordsIn(ranges), underWay: (await replays.underWay(now())).filter(isUnderWay) };
-  }
-
-  /** Upper bound of the dead letters in the window: some envelopes may be newer than it, or no longer in the log. */
-  async countFailed({ eventType, webhookId }: ReplayTarget, window: TimeWindow): Promise<number> {
-    const [records, letters] = await Promise.all([
-      this.count(eventType, window),
-      this.parts.letters(webhookId, window.since),
-    ]);
-    return Math.min(records, letters);
   }
 
   /**
@@ -79,7 +83,8 @@ export class ReplayService {
     // A refused order is not reported and costs Kafka nothing, unless two orders arrive at once: both are reported then.
     const other = await replays.runningOf(target.webhookId);
     if (other !== undefined) return { kind: 'running', id: other };
-    const ranges = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
+    const all = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
+    const ranges = await replays.unwaited(target, all);
     const id = newId();
     await audit.report({
       event: 'replay.ordered',

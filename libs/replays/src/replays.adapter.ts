@@ -1,11 +1,15 @@
 import {
   type LogPartition,
+  offsetsIn,
+  type ParkedRange,
   parkingKey,
   rangeKeyPrefix,
   rangesText,
   readRangeKey,
+  readRanges,
   readReplay,
   REPLAY_KEPT_S,
+  without,
 } from '@relay/progress';
 import { defineScript, globalKey, runScript, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
@@ -87,11 +91,33 @@ export class Replays {
     this.#parts = shards.all.length === 1 ? undefined : new ReplayParts(redis, shards);
   }
 
+  /**
+   * The ranges without what waits in the log for the webhook, which it gets anyway. Of several shards, without what waits in all:
+   * what one of them has caught up can be replayed. A replay of dead letters needs none of this.
+   */
+  async unwaited(
+    { webhookId, status }: Pick<NewReplay, 'webhookId' | 'status'>,
+    ranges: readonly ReplayRange[],
+  ): Promise<readonly ReplayRange[]> {
+    if (status === 'failed') return ranges;
+    const left = await Promise.all(
+      ranges.map(async ({ from, end, ...at }) => {
+        const texts = await Promise.all(
+          this.shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId)),
+        );
+        const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
+        const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
+        return without([{ from, to: end }], waiting).map((part) => ({ ...at, from: part.from, end: part.to ?? end }));
+      }),
+    );
+    return left.flat();
+  }
+
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
     const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy, groupId } = replay;
-    const wanted = ranges.filter(({ from, end }) => from < end);
-    const matched = wanted.reduce((sum, { from, end }) => sum + end - from, 0);
+    const wanted = partitionsOf(ranges.filter(({ from, end }) => from < end));
+    const matched = wanted.reduce((sum, { ranges: parts }) => sum + offsetsIn(parts, 0, 0), 0);
     const group = groupId === undefined ? {} : { groupId };
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched, ...group };
     const keys = [
@@ -119,9 +145,9 @@ export class Replays {
         LISTED_OF_PARTNER,
         Object.keys(fields).length,
         ...Object.entries(fields).flat(),
-        ...wanted.flatMap(({ topic, partition, from, end }) => [
+        ...wanted.flatMap(({ topic, partition, ranges: parts }) => [
           `${topic}/${partition}`,
-          rangesText([{ from, to: end }], { done: 0, failed: 0 }),
+          rangesText(parts, { done: 0, failed: 0 }),
         ]),
       ],
     )) as string[];
@@ -130,7 +156,7 @@ export class Replays {
   }
 
   /** Where one shard has the ranges of partitions, which an order writes. */
-  #parkingKeys(ranges: readonly ReplayRange[]): string[] {
+  #parkingKeys(ranges: readonly LogPartition[]): string[] {
     const [only, ...others] = this.shards.all;
     return only === undefined || others.length > 0 ? [] : ranges.map((range) => parkingKey(only, range));
   }
@@ -284,4 +310,16 @@ export class Replays {
       }),
     );
   }
+}
+
+/** The ranges of each partition. */
+function partitionsOf(ranges: readonly ReplayRange[]): (LogPartition & { readonly ranges: readonly ParkedRange[] })[] {
+  const found = new Map<string, LogPartition & { readonly ranges: ParkedRange[] }>();
+  for (const { from, end, ...at } of ranges) {
+    const name = `${at.topic}/${at.partition}`;
+    const known = found.get(name) ?? { ...at, ranges: [] };
+    known.ranges.push({ from, to: end });
+    found.set(name, known);
+  }
+  return [...found.values()];
 }

@@ -11,7 +11,7 @@ export const replayWebhook: OperationText = {
   tag,
   summary: 'Deliver the envelopes of a time once more',
   description:
-    'Replayed deliveries are made beside new ones, within the same limits and with the same `webhook-id`; `relay-attempt` counts from 1 again. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only envelopes with a dead letter of the webhook are replayed; each dead letter becomes a delivery that is due at once, and one that fails once more is a dead letter again. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`.',
+    'Replayed deliveries are made beside new ones, within the same limits and with the same `webhook-id`; `relay-attempt` counts from 1 again. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only envelopes with a dead letter of the webhook are replayed; each dead letter becomes a delivery that is due at once, and one that fails once more is a dead letter again. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`.',
   path: { id: { schema: WebhookId, example: REPLAY_EXAMPLE.webhookId } },
   body: { isRequired: false, schema: ReplayRequest, example: { since: '2030-01-01T00:00:00Z', dryRun: false } },
   answer: {

@@ -61,9 +61,7 @@ export class WebhookReplayController {
     const { id: webhookId, eventType } = found.details;
     const target = { webhookId, partnerId, eventType, status: wanted.status };
     if (wanted.dryRun) {
-      const matched = await (wanted.status === 'all'
-        ? this.desk.count(eventType, window)
-        : this.desk.countFailed(target, window));
+      const matched = await this.desk.count(target, window);
       return dryRunOf(target, window, matched, Date.now());
     }
     const ordered = await this.desk.order(target, window, askedBy(request));

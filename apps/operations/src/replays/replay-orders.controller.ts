@@ -34,9 +34,7 @@ export class ReplayOrdersController {
     const target = { webhookId, partnerId, eventType, status: wanted.status };
     const window = windowOf(wanted);
     if (wanted.dryRun) {
-      const matched = await (wanted.status === 'all'
-        ? this.desk.count(eventType, window)
-        : this.desk.countFailed(target, window));
+      const matched = await this.desk.count(target, window);
       return countedOf(target, { ...window, matched }, Date.now());
     }
     const ordered = await this.desk.order(target, window, actorOf(request));

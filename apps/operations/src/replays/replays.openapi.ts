@@ -28,7 +28,7 @@ export const orderReplay: OperationText = {
   tag,
   summary: 'Deliver the envelopes of a time once more',
   description:
-    'To one webhook, as its partner could by `POST /webhooks/{id}/replay` of the ingress. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`. A disabled webhook gets none.',
+    'To one webhook, as its partner could by `POST /webhooks/{id}/replay` of the ingress. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`. A disabled webhook gets none. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay.',
   body: {
     isRequired: true,
     schema: ReplayOrder,
