@@ -35,6 +35,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 const WAITS: Readonly<Record<string, string>> = {
   schedule: 'for its next attempt',
+  'retry-after': 'until the time its endpoint asked for (Retry-After)',
   breaker: 'until its endpoint is tried again',
   room: 'for room at its endpoint',
   disabled: 'until its webhook is enabled',

@@ -124,6 +124,7 @@ function One({ story, delivery, changed }: OneProps) {
 
 const WAITS = {
   schedule: 'for its time in the schedule',
+  'retry-after': 'until the time your endpoint asked for (Retry-After)',
   breaker: 'for a trial, since your endpoint failed often',
   room: 'until your endpoint has room',
   disabled: 'until the webhook is enabled',

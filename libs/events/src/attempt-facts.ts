@@ -40,6 +40,8 @@ export const AttemptFacts = z.object({
   answerHeaders: AnswerHeaders.optional(),
   /** Of the last attempt only. */
   timing: AttemptTiming.optional(),
+  /** Of the last attempt only: the endpoint asked for no attempt before this time, epoch milliseconds. */
+  notBefore: z.number().optional(),
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;
 
@@ -56,6 +58,10 @@ export const ShownAttempt = AttemptFacts.extend({
     .describe(
       'What the endpoint answered, if it failed with a text, without the credential and secrets of the webhook: at most 1,024 characters of the last attempt, 256 of earlier ones. Some operators keep none.',
     ),
+  notBefore: z.iso
+    .datetime()
+    .optional()
+    .describe('Of the last attempt: the endpoint asked for no attempt before this time (`Retry-After`).'),
 }).meta({ id: 'Attempt', description: 'A call of the endpoint.' });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 
@@ -66,7 +72,15 @@ export const withoutAnswer = <T extends Partial<Pick<AttemptFacts, 'answer' | 'a
   ...facts
 }: T): Omit<T, 'answer' | 'answerHeaders'> => facts;
 
-export const shownAttempt = ({ at, ...facts }: AttemptFacts): ShownAttempt => ({
+export const shownAttempt = ({ at, notBefore, ...facts }: AttemptFacts): ShownAttempt => ({
   at: new Date(at).toISOString(),
   ...facts,
+  ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
 });
+
+/** The clocks and roundings between a decision and the stored job. */
+const DUE_MS = 1_000;
+
+/** Whether a delivery that is due at this time waits because its endpoint asked for that, not by the schedule. */
+export const isAskedToWait = (tries: readonly AttemptFacts[], dueAt: number): boolean =>
+  dueAt < (tries.at(-1)?.notBefore ?? 0) + DUE_MS;

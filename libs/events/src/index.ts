@@ -21,6 +21,7 @@ export {
   AnswerHeaders,
   AttemptFacts,
   AttemptTiming,
+  isAskedToWait,
   ShownAttempt,
   shownAttempt,
   withoutAnswer,

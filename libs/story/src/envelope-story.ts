@@ -55,10 +55,10 @@ export const StoryDelivery = z
         '`waiting`: its job is in the queue; `parked`: it waits in the log; `replaying`: a replay by time has not come to it; `replayed`, `purged`: it was a dead letter; `pending`: an attempt failed and its job is not stored yet, or what came of it is not known.',
       ),
     waitsFor: z
-      .enum(['schedule', 'breaker', 'room', 'disabled', 'parked', 'replay'])
+      .enum(['schedule', 'retry-after', 'breaker', 'room', 'disabled', 'parked', 'replay'])
       .nullable()
       .describe(
-        '`schedule`: the wait before the next attempt; `breaker`: the breaker of its webhook or endpoint is open; `room`: it has not been attempted, since its endpoint had no room; `disabled`, `parked`: the state of its webhook; `replay`: a replay by time will come to it.',
+        '`schedule`: the wait before the next attempt; `retry-after`: its endpoint asked for a later attempt, of this delivery or of its webhook; `breaker`: the breaker of its webhook or endpoint is open; `room`: it has not been attempted, since its endpoint had no room; `disabled`, `parked`: the state of its webhook; `replay`: a replay by time will come to it.',
       ),
     nextAttemptAt: moment.nullable().describe('Of a waiting delivery; `null` if it is due now or runs.'),
     reason: text.describe('Why it was given up or cancelled.'),

@@ -58,7 +58,7 @@ const record = {
 };
 const statesOf = (changes: Partial<StoryFacts>): string[] =>
   storyOf(facts(changes)).deliveries.map(({ state }) => state);
-const webhook = { partnerId: 'partner_a', host: 'a.example', status: 'active', isBreakerOpen: false } as const;
+const webhook = { partnerId: 'partner_a', host: 'a.example', status: 'active', barredBy: undefined } as const;
 
 describe('storyOf', () => {
   const died = [attempt(1, 'retry'), attempt(2, 'dead-letter')];
@@ -95,8 +95,11 @@ describe('storyOf', () => {
   it.each([
     ['schedule', webhook, pending()],
     ['room', webhook, pending({ attempts: 0 })],
-    ['breaker', { ...webhook, isBreakerOpen: true }, pending()],
-    ['disabled', { ...webhook, status: 'disabled', isBreakerOpen: true }, pending()],
+    ['breaker', { ...webhook, barredBy: 'breaker' }, pending()],
+    ['retry-after', { ...webhook, barredBy: 'retry-after' }, pending()],
+    ['retry-after', webhook, pending({ tries: [{ at: NOW, durationMs: 1, status: 503, notBefore: NOW + 9_000 }] })],
+    ['schedule', webhook, pending({ tries: [{ at: NOW, durationMs: 1, status: 503, notBefore: NOW - 60_000 }] })],
+    ['disabled', { ...webhook, status: 'disabled', barredBy: 'breaker' }, pending()],
   ] as const)('tells that a delivery waits for: %s', (waitsFor, of, job) => {
     const [delivery] = storyOf(
       facts({ pending: [{ ...job, dueAt: NOW + 9_000 }], webhooks: new Map([[webhookId, of]]) }),

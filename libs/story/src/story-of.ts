@@ -1,5 +1,5 @@
 import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
-import type { AttemptFacts, AttemptRecord } from '@relay/events';
+import { isAskedToWait, type AttemptFacts, type AttemptRecord } from '@relay/events';
 import type { EnvelopeStory, IncompletePart, StoryAttempt, StoryDelivery } from './envelope-story.js';
 
 /** A queued delivery or a dead letter. Times in epoch milliseconds. */
@@ -32,12 +32,15 @@ export interface RangeFacts {
   readonly series: number;
 }
 
+export type Bar = 'breaker' | 'retry-after';
+
 /** A webhook as it is now. */
 export interface WebhookFacts {
   readonly partnerId: string;
   readonly host: string | undefined;
   readonly status: 'active' | 'parked' | 'disabled';
-  readonly isBreakerOpen: boolean;
+  /** What bars attempts: `retry-after` until the time that its endpoint asked for. */
+  readonly barredBy: Bar | undefined;
 }
 
 /** All that is known of one envelope. */
@@ -183,9 +186,13 @@ function standing(
   return { ...nothing, state: facts.incomplete.includes('redis') ? 'dead-letter' : 'purged', reason };
 }
 
-function reasonToWait({ attempts }: PendingFacts, webhook: WebhookFacts | undefined): StoryDelivery['waitsFor'] {
+function reasonToWait(
+  { attempts, tries, dueAt }: PendingFacts,
+  webhook: WebhookFacts | undefined,
+): StoryDelivery['waitsFor'] {
   if (webhook?.status === 'disabled') return 'disabled';
-  if (webhook?.isBreakerOpen === true) return 'breaker';
+  if (dueAt !== undefined && isAskedToWait(tries, dueAt)) return 'retry-after';
+  if (webhook?.barredBy !== undefined) return webhook.barredBy;
   return attempts === 0 ? 'room' : 'schedule';
 }
 

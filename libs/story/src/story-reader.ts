@@ -195,7 +195,7 @@ export class StoryReader {
   async #webhooksOf(told: readonly { readonly webhookId: string }[]): Promise<Map<string, WebhookFacts>> {
     const found = await this.webhooks.find([...new Set(told.map(({ webhookId }) => webhookId))]);
     const keys = new Set(found.flatMap(({ endpoint, breakerKey }) => [endpoint, breakerKey]));
-    const open = await this.state.openBreakers(keys, Date.now());
+    const bars = await this.state.barsOf(keys, Date.now());
     return new Map(
       found.map(({ id, partnerId, origin, endpoint, breakerKey, status }) => [
         id,
@@ -203,7 +203,7 @@ export class StoryReader {
           partnerId,
           host: URL.canParse(origin) ? new URL(origin).hostname : undefined,
           status,
-          isBreakerOpen: open.has(breakerKey) || open.has(endpoint),
+          barredBy: bars.get(breakerKey) ?? bars.get(endpoint),
         },
       ]),
     );

@@ -6,7 +6,7 @@ import type { Shards } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import type { PendingDeliveries } from '@relay/retry';
 import type { Redis } from 'ioredis';
-import type { DeliveredFacts, PendingFacts, RangeFacts } from './story-of.js';
+import type { Bar, DeliveredFacts, PendingFacts, RangeFacts } from './story-of.js';
 
 /** The window of the marks counts where they are written. */
 const NOTHING_WRITTEN = 0;
@@ -90,12 +90,16 @@ export class StoryState {
     return new Map(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])));
   }
 
-  /** Those of the given keys, of webhooks and endpoints, whose breakers are open. */
-  async openBreakers(keys: ReadonlySet<string>, now: number): Promise<Set<string>> {
-    if (keys.size === 0) return new Set();
+  /** What bars attempts now, by the given keys of webhooks and endpoints. */
+  async barsOf(keys: ReadonlySet<string>, now: number): Promise<Map<string, Bar>> {
+    if (keys.size === 0) return new Map();
     const all = await this.#breakers.all();
-    return new Set(
-      [...keys].filter((key) => (all.get(key)?.openUntil ?? 0) > now || (all.get(key)?.heldUntil ?? 0) > now),
+    return new Map(
+      [...keys].flatMap((key): [string, Bar][] => {
+        const { openUntil = 0, heldUntil = 0 } = all.get(key) ?? {};
+        if (Math.max(openUntil, heldUntil) <= now) return [];
+        return [[key, heldUntil > openUntil ? 'retry-after' : 'breaker']];
+      }),
     );
   }
 }

@@ -10,6 +10,7 @@ const MARKS = {
 } as const;
 const WAITS = {
   schedule: undefined,
+  'retry-after': 'its endpoint asked for this time by Retry-After',
   breaker: 'the breaker of its webhook or endpoint is open',
   room: 'its endpoint has no room',
   disabled: 'its webhook is disabled',

@@ -1,4 +1,4 @@
-import { ShownAttempt, shownAttempt } from '@relay/events';
+import { isAskedToWait, ShownAttempt, shownAttempt } from '@relay/events';
 import type { HistoryLine } from '@relay/history';
 import type { PendingDelivery } from '@relay/retry';
 import type { RegisteredWebhook } from '@relay/webhooks';
@@ -29,10 +29,10 @@ export const DeliveryAnswer = z
       ),
     nextAttemptAt: moment.nullable().describe('Of a waiting delivery; `null` if it is due now.'),
     waitsFor: z
-      .enum(['schedule', 'endpoint', 'webhook'])
+      .enum(['schedule', 'retry-after', 'endpoint', 'webhook'])
       .nullable()
       .describe(
-        'Of a waiting delivery. `schedule`: the time of its next attempt; `endpoint`: room at its endpoint, which is busy, paused or has never answered 2xx; `webhook`: its webhook is disabled.',
+        'Of a waiting delivery. `schedule`: the time of its next attempt; `retry-after`: the time that its endpoint asked for, which is later; `endpoint`: room at its endpoint, which is busy, paused or has never answered 2xx; `webhook`: its webhook is disabled.',
       ),
     reason: z.string().nullable().describe('Why it was given up.'),
     attempts: z
@@ -68,7 +68,8 @@ export function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery, 
   const tries = job.tries ?? [];
   const isWaiting = letter === undefined;
   const next = isWaiting && (dueAt ?? 0) > now ? dueAt : undefined;
-  const waitsFor = job.attempts > 0 && next !== undefined ? 'schedule' : 'endpoint';
+  const isTimed = job.attempts > 0 && next !== undefined;
+  const waitsFor = !isTimed ? 'endpoint' : isAskedToWait(tries, next) ? 'retry-after' : 'schedule';
   return {
     envelopeId: job.envelopeId,
     webhookId: job.webhookId,

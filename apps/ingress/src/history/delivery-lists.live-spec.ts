@@ -158,6 +158,22 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
         expect(Date.parse(attempts[0]?.at ?? '') - Date.parse(acceptedAt)).toBe(7);
     });
 
+    it('waits for the time that its endpoint asked for, unless the schedule has a later one', async () => {
+      const [asked, scheduled] = [randomUUID(), randomUUID()];
+      const at = Date.now();
+      const notBefore = at + 3_600_000;
+      for (const [id, dueAt] of [
+        [asked, notBefore],
+        [scheduled, notBefore + 60_000],
+      ] as const) {
+        const job = { ...aJob(at, id), attempts: 1, tries: [{ at, durationMs: 1, status: 503, notBefore }] };
+        await queue.add({ job, at: dueAt });
+      }
+      const shown = { attempts: [{ notBefore: new Date(notBefore).toISOString() }] };
+      expect(await walk({}, [asked])).toMatchObject([{ waitsFor: 'retry-after', ...shown }]);
+      expect(await walk({}, [scheduled])).toMatchObject([{ waitsFor: 'schedule', ...shown }]);
+    });
+
     it('of a disabled webhook waits for that, one that is due for its endpoint', async () => {
       const active = randomUUID();
       for (const id of [active, disabled]) await queue.add({ job: aJob(Date.now(), id), at: Date.now() });

@@ -92,12 +92,13 @@ export class Attempts {
       Object.assign(facts, answer);
     }
     if (result.timing !== undefined) facts.timing = result.timing;
+    const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
+    if (notBefore !== undefined) facts.notBefore = notBefore;
     const tries = [...(delivery.tries ?? []).map(shortened), facts];
     // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
     if (!isBrokenOff)
       this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure, answer });
-    const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     return {
       disposition: decided,
       durationMs: result.durationMs,
@@ -151,7 +152,12 @@ function answerOf(result: AttemptResult, opened: OpenedWebhook, now: number): Ke
 }
 
 /** An attempt before the last one, as jobs keep it. */
-function shortened({ answerHeaders: _headers, timing: _timing, ...kept }: AttemptFacts): AttemptFacts {
+function shortened({
+  answerHeaders: _headers,
+  timing: _timing,
+  notBefore: _notBefore,
+  ...kept
+}: AttemptFacts): AttemptFacts {
   if (kept.answer !== undefined) kept.answer = kept.answer.slice(0, SAID);
   return kept;
 }

@@ -5,7 +5,8 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { TestingModule } from '@nestjs/testing';
 import { deliveryId } from '@relay/delivery';
-import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type DeliveryJob } from '@relay/jobs';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DeliveryJob, dueTime } from '@relay/jobs';
+import { isAskedToWait } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { Publisher, PublishFailed } from '@relay/publishing';
 import { onlyShard } from '@relay/redis';
@@ -92,6 +93,18 @@ describe('a queued attempt', () => {
     await until('its job has ended', () => hasEnded(job));
     expect(bodies).toEqual([job.body, job.body]);
     await until('its body is gone', async () => (await storedBodies()).length === 0);
+  });
+
+  it('waits for the time that its endpoint asked for, and says so', async () => {
+    answer = (_, response) =>
+      bodies.length < 2 ? response.writeHead(429, { 'retry-after': '2' }).end() : response.writeHead(204).end();
+    const job = aJob({ attempts: 0 });
+    await add(job);
+    const dueAt = (): Promise<number | undefined> => dueTime(onlyShard(redis), DELIVERIES_QUEUE, deliveryId(job));
+    await until('it waits', async () => bodies.length === 1 && (await dueAt()) !== undefined);
+    const waiting = await found(DELIVERIES_QUEUE, job);
+    expect(isAskedToWait(DeliveryJob.shape.tries.parse(waiting?.data['tries']) ?? [], (await dueAt()) ?? 0)).toBe(true);
+    await until('its job has ended', () => hasEnded(job));
   });
 
   it('keeps a large body with the dead letter, after its job has ended', async () => {
