@@ -36,7 +36,7 @@ const content = {
   },
 };
 const KEPT =
-  'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts, deliveries that wait in the log for a `parked` webhook, and waiting ones beyond 5,000 of a webhook.';
+  'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts, deliveries that wait in the log for a `parked` webhook, and waiting ones beyond 5,000 of a webhook. The order is that of `at`, which each attempt and each retry changes: what is retried during a walk moves to the front or leaves the filter. A second walk with `since` set to the beginning of the first one finds it.';
 
 export const listDeliveries: OperationText = {
   id: 'listDeliveries',
