@@ -67,3 +67,32 @@ it('a replay of what failed delivers the dead letters of its time once more, and
   expect(await dead()).toEqual(new Set());
   expect(await ended()).toMatchObject({ matched: 0, done: 0, failed: 0 });
 });
+
+it('a replay of a time in which its webhook was disabled leaves out what waits, which comes once', async () => {
+  const other = 'plan.created';
+  const endPointUrl = relay.receiver.url('/disabled');
+  const id = await partner.register({ eventType: other, endPointUrl, apiKey: 'key' });
+  const replay = async (body: object): Promise<Json> =>
+    (await partner.request('POST', `/webhooks/${id}/replay`, body)).json;
+  const post = async (count: number): Promise<string[]> => {
+    const sent = Array.from({ length: count }, () => anEnvelope({ type: other }));
+    for (const envelope of sent) expect((await source.post(envelope)).status).toBe(202);
+    return sent.map((envelope) => envelope.id);
+  };
+  const came = (): string[] => relay.receiver.ids('/disabled');
+  const delivered = await post(5);
+  await until('the first ones came', () => came().length === 5);
+  expect((await partner.request('POST', `/webhooks/${id}/disable`)).status).toBe(200);
+  const waiting = await post(10);
+  const counted = async (): Promise<unknown> => (await replay({ dryRun: true }))['matched'];
+  await until('what waits is not counted', async () => (await counted()) === 5, { seen: counted });
+
+  const { id: replayId, matched } = await replay({});
+  expect(matched).toBe(5);
+  expect((await partner.request('POST', `/webhooks/${id}/enable`)).status).toBe(200);
+  const state = async (): Promise<unknown> =>
+    (await partner.request('GET', `/replays/${String(replayId)}`)).json['state'];
+  await until('the replay has ended', async () => (await state()) === 'done', { seen: state });
+  await until('all came', () => came().length >= 20, { seen: came });
+  expect(came().toSorted()).toEqual([...delivered, ...delivered, ...waiting].toSorted());
+});
