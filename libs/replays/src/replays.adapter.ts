@@ -101,13 +101,20 @@ export class Replays {
   ): Promise<readonly ReplayRange[]> {
     if (status === 'failed') return ranges;
     const left = await Promise.all(
-      ranges.map(async ({ from, end, ...at }) => {
+      ranges.map(async ({ topic, partition, from, end }) => {
+        const at = { topic, partition };
+        // Of a shard that is away nothing is left out.
         const texts = await Promise.all(
-          this.shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId)),
+          this.shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
         );
         const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
         const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
-        return without([{ from, to: end }], waiting).map((part) => ({ ...at, from: part.from, end: part.to ?? end }));
+        return without([{ from, to: end }], waiting).map((part) => ({
+          topic,
+          partition,
+          from: part.from,
+          end: part.to ?? end,
+        }));
       }),
     );
     return left.flat();
