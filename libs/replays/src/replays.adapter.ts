@@ -1,20 +1,18 @@
 import {
   type LogPartition,
   offsetsIn,
-  type ParkedRange,
   parkingKey,
   rangeKeyPrefix,
   rangesText,
   readRangeKey,
-  readRanges,
   readReplay,
   REPLAY_KEPT_S,
-  without,
 } from '@relay/progress';
 import { defineScript, globalKey, runScript, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
+import { partitionsOf, unwaitedRanges } from './replay-ranges.adapter.js';
 import { ReplayParts, type ReplayPart } from './replay-parts.adapter.js';
 import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
 
@@ -91,33 +89,9 @@ export class Replays {
     this.#parts = shards.all.length === 1 ? undefined : new ReplayParts(redis, shards);
   }
 
-  /**
-   * The ranges without what waits in the log for the webhook, which it gets anyway. Of several shards, without what waits in all:
-   * what one of them has caught up can be replayed. A replay of dead letters needs none of this.
-   */
-  async unwaited(
-    { webhookId, status }: Pick<NewReplay, 'webhookId' | 'status'>,
-    ranges: readonly ReplayRange[],
-  ): Promise<readonly ReplayRange[]> {
-    if (status === 'failed') return ranges;
-    const left = await Promise.all(
-      ranges.map(async ({ topic, partition, from, end }) => {
-        const at = { topic, partition };
-        // Of a shard that is away nothing is left out.
-        const texts = await Promise.all(
-          this.shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
-        );
-        const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
-        const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
-        return without([{ from, to: end }], waiting).map((part) => ({
-          topic,
-          partition,
-          from: part.from,
-          end: part.to ?? end,
-        }));
-      }),
-    );
-    return left.flat();
+  /** The ranges without what waits in the log for the webhook. */
+  unwaited(target: Pick<NewReplay, 'webhookId' | 'status'>, ranges: readonly ReplayRange[]) {
+    return unwaitedRanges(this.shards, target, ranges);
   }
 
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
@@ -317,16 +291,4 @@ export class Replays {
       }),
     );
   }
-}
-
-/** The ranges of each partition. */
-function partitionsOf(ranges: readonly ReplayRange[]): (LogPartition & { readonly ranges: readonly ParkedRange[] })[] {
-  const found = new Map<string, LogPartition & { readonly ranges: ParkedRange[] }>();
-  for (const { from, end, ...at } of ranges) {
-    const name = `${at.topic}/${at.partition}`;
-    const known = found.get(name) ?? { ...at, ranges: [] };
-    known.ranges.push({ from, to: end });
-    found.set(name, known);
-  }
-  return [...found.values()];
 }
