@@ -122,7 +122,7 @@ describe('the relay as the documents show it', () => {
           webhooks: expect.arrayContaining([expect.objectContaining({ eventType: 'task.updated', failureRate: null })]),
         },
         { deliveries: [] },
-        { matched: 0, retried: 0, refused: [], cursor: null },
+        { matched: 0, retried: 0, refused: [], cursor: null, until: expect.any(String) },
         expect.objectContaining({ id: null, state: 'dry-run' }),
       ]);
 

@@ -59,7 +59,7 @@ it('a partner sees failures with the answers of its endpoint, and retries all of
   const selection = { status: 'dead', webhookIds: [failing] };
   expect((await stranger.request('POST', '/deliveries/retry', selection)).status).toBe(404);
   const counted = await partner.request('POST', '/deliveries/retry', { ...selection, dryRun: true });
-  expect(counted.json).toEqual({ matched: 3, retried: 0, refused: [], cursor: null });
+  expect(counted.json).toMatchObject({ matched: 3, retried: 0, refused: [], cursor: null });
   expect((await partner.request('POST', '/deliveries/retry', selection)).json).toMatchObject({ retried: 3 });
   await until('they are delivered', async () => (await list('?status=delivered&eventType=task.created')).length === 3);
   expect(await list('?status=dead')).toEqual([]);

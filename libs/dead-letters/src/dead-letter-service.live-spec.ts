@@ -225,7 +225,8 @@ describe.each([1, 3])('DeadLetterService over %i shards with more dead letters t
       if (listed.length === 40) await service.purge({ ids: listed.slice(-1), filter: {} });
       if (listed.length === 80) await addDeadLetters(1, webhook.id);
     } while (cursor !== undefined);
-    expect(new Set(listed).size).toBe(130);
+    // Of several shards, a page may show the one that came meanwhile.
+    expect(new Set(listed.filter((id) => id.startsWith(DELETED))).size).toBe(130);
     // Nor is one left out where time ends the pages.
     const found = new Set<string>();
     do {

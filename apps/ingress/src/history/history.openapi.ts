@@ -203,7 +203,10 @@ export const retrySelection: OperationText = {
   body: { isRequired: true, schema: RetrySelection, example: { status: 'dead', eventType: 'task.created' } },
   answer: {
     description: 'They are due now, or counted.',
-    content: { schema: SelectionRetried, example: { matched: 7, retried: 7, refused: [], cursor: null } },
+    content: {
+      schema: SelectionRetried,
+      example: { matched: 7, retried: 7, refused: [], cursor: null, until: '2030-01-02T00:00:00.000Z' },
+    },
   },
   problems: ['not-found'],
 };

@@ -13,7 +13,7 @@ let partner: Partner;
 let other: Partner;
 
 beforeAll(async () => {
-  app = await startWebhooks({ MAX_WEBHOOKS_PER_PARTNER: '20' });
+  app = await startWebhooks({ MAX_WEBHOOKS_PER_PARTNER: '20', WEBHOOK_CHANGES: '100000' });
 });
 beforeEach(async () => {
   partner = await app.aPartner();
