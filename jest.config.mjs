@@ -50,6 +50,7 @@ export default {
       displayName: 'unit',
       roots: [
         '<rootDir>/apps',
+        '<rootDir>/lab',
         '<rootDir>/libs',
         '<rootDir>/scripts',
         '<rootDir>/test/faults',

@@ -6,7 +6,7 @@ import { scenarios } from './scenarios.mjs';
 
 const listed = (entries) => entries.map(([name, title]) => `  ${name.padEnd(10)} ${title}`).join('\n');
 
-const usage = `usage: npm run bench -- [api|isolation|curves|search|shards|pages] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+const usage = `usage: npm run bench -- [api|isolation] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
        npm run bench -- --check REV [--only a,b,c,d,e,f,g] [--rounds N] [--scale 0.1] [--json FILE]
 ${listed(Object.entries(scenarios).map(([name, { title }]) => [name, title]))}
 First, on the same machine in the same minutes, what it allows at most; each figure is told as a multiple of it too:
@@ -14,12 +14,6 @@ ${listed(Object.entries(limitTitles))}
 Instead:
   api        how soon the management API answers (takes --runs)
   isolation  what healthy endpoints feel of bad ones (takes --runs)
-  curves     what a delivery costs by webhooks (10 to 10,000), by rate, by processes and when it lay in the log, one run a point;
-             --drain N (100,000) records lie there. 15 minutes; --write puts it into docs/curves.md and docs/images/curves.svg
-  search     how soon the index of 1,000,000 attempts finds by each filter, and its bytes for each (takes --scale)
-  shards     what a delivery costs Redis, by node, with 1 to 16 shards on one node and on three of a Redis Cluster (takes --runs, --scale)
-  pages      how soon portal and console are there, how a list of 100,000 deliveries is read, and what memory serving them takes
-             (takes --runs, --scale)
   --check    this work tree against commit REV, loaded in turn and never at once, --rounds (5) times with new processes: every figure of
              both sides and the ratio, pair by pair. Exit code 1 when a figure is more than 3 % slower for sure or something was lost;
              "unclear" is no pass but a machine too busy or too few rounds. --check HEAD without changes shows the noise. b and c take 5 minutes a round
@@ -28,13 +22,13 @@ Options:
   --scale    that share of the envelopes, warm-up included: for trying out the bench, its figures are no measure
   --write    puts the result into docs/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went
-  --json     the result with every run goes there, else to .relay/bench.json, .relay/check.json or .relay/curves.json`;
+  --json     the result with every run goes there, else to .relay/bench.json or .relay/check.json`;
 
-const INSTEAD = ['api', 'isolation', 'curves', 'search', 'shards', 'pages'];
+const INSTEAD = ['api', 'isolation'];
 
 export function readOptions(args) {
   const { values, positionals } = parse(args);
-  const { runs, only, scale, json, write, profile, help, check, rounds, drain } = values;
+  const { runs, only, scale, json, write, profile, help, check, rounds } = values;
   if (help) {
     console.log(usage);
     process.exit();
@@ -48,21 +42,18 @@ export function readOptions(args) {
     instead: check === undefined ? INSTEAD.find((name) => name === positionals[0]) : 'check',
     rev: check,
     redis: only === undefined,
-    drain: Number(drain ?? 100_000),
     json,
     write,
     profile,
   };
   const isKnown = options.names.every((name) => name in scenarios);
   const isCount = (number) => Number.isInteger(number) && number > 0;
-  const isSane =
-    [options.runs, options.rounds, options.drain].every(isCount) && options.scale > 0 && options.scale <= 1;
+  const isSane = [options.runs, options.rounds].every(isCount) && options.scale > 0 && options.scale <= 1;
   const words = INSTEAD.includes(options.instead) ? 1 : 0;
   if (!isKnown || !isSane || positionals.length > words || ![undefined, 'ingress', 'worker'].includes(profile))
     throw new Fault(usage);
   if (check === undefined ? rounds : runs || write || profile)
     throw new Fault('--check takes --only, --rounds, --scale and --json; --rounds goes with --check');
-  if (drain && options.instead !== 'curves') throw new Fault('--drain goes with curves');
   if (write && (only || profile || options.scale !== 1)) throw new Fault('--write takes all scenarios at full size');
   return options;
 }
@@ -73,7 +64,6 @@ function parse(args) {
   const options = {
     runs: text,
     rounds: text,
-    drain: text,
     only: text,
     scale: text,
     json: text,

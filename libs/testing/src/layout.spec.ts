@@ -172,7 +172,9 @@ describe('the role of a file', () => {
     const explained = table.flatMap((row) =>
       [...(row.split('|')[1] ?? '').matchAll(/`\.([\w-]+)\.ts`/g)].map(([, name = '']) => name),
     );
-    const used = new Set([...sources, ...sourcesIn('test'), ...sourcesIn('scripts')].map(({ suffix }) => suffix));
+    const used = new Set(
+      [...sources, ...sourcesIn('test'), ...sourcesIn('scripts'), ...sourcesIn('lab')].map(({ suffix }) => suffix),
+    );
     used.delete('');
     expect(explained.toSorted()).toEqual([...used].toSorted());
   });
@@ -197,7 +199,7 @@ describe('every file', () => {
 
   it('cites no document that is not in the repository', () => {
     const cited = /\b(?:contract|design|style|issue)(?:'s)? section \d|\bthe user named (?!in)|\blater issues\b/i;
-    const everywhere = [...sources, ...sourcesIn('test'), ...sourcesIn('scripts')];
+    const everywhere = [...sources, ...sourcesIn('test'), ...sourcesIn('scripts'), ...sourcesIn('lab')];
     const wrong = everywhere.flatMap(({ path, lines }) =>
       path.endsWith('layout.spec.ts') ? [] : lines.filter((line) => cited.test(line)).map((line) => `${path}: ${line}`),
     );
