@@ -67,7 +67,7 @@ async function bench(options, signal, ends) {
   }
   console.log(`\n${textOf(result)}\n`);
   save(options.json ?? join(home, 'bench.json'), result);
-  if (options.write) save(join(root, 'docs', 'performance.md'), markdownOf(result));
+  if (options.write) save(join(root, 'docs', 'evidence', 'performance.md'), markdownOf(result));
   return Object.values(result.scenarios).some(({ lost }) => lost > 0) ? 1 : 0;
 
   function measured() {

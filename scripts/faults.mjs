@@ -1,4 +1,4 @@
-// npm run test:faults: every fault of test/faults/rows against the built relay with real servers; see docs/faults.md.
+// npm run test:faults: every fault of test/faults/rows against the built relay with real servers; see docs/evidence/faults.md.
 import { spawn } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { end, script } from './lib/process.mjs';
 
 const USAGE = `usage: npm run test:faults -- [--only <row or fault>[,…]] [--runs N] [--seed TEXT] [--fresh] [--write] [--list] [--sabotage]
   goes on where an interrupted run was; --fresh forgets the results of what is chosen
-  writes docs/faults.md when all faults were chosen, or with --write what there is`;
+  writes docs/evidence/faults.md when all faults were chosen, or with --write what there is`;
 
 const home = privateHome('faults');
 const suite = join(root, 'test', 'faults');

@@ -1,4 +1,4 @@
-// The curves as tables for the terminal, as docs/curves.md and as its picture.
+// The curves as tables for the terminal, as docs/evidence/curves.md and as its picture.
 import { svgOf } from './chart.mjs';
 import { aligned, listOf, markdownTable, number } from '../../scripts/bench/tables.mjs';
 

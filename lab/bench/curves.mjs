@@ -69,8 +69,8 @@ export async function curves(own, { scale, drain: records, write, json }, signal
   console.log(`\n${textOf(result)}\n`);
   save(json ?? join(home, 'curves.json'), result);
   if (write) {
-    save(join(root, 'docs', 'curves.md'), markdownOf(result));
-    save(join(root, 'docs', 'images', 'curves.svg'), chartOf(result));
+    save(join(root, 'docs', 'evidence', 'curves.md'), markdownOf(result));
+    save(join(root, 'docs', 'evidence', 'images', 'curves.svg'), chartOf(result));
   }
   const all = Object.values(result).filter(Array.isArray).flat();
   return all.some(({ lost }) => lost > 0) ? 1 : 0;

@@ -14,7 +14,7 @@ const curves = await imported<{ markdownOf: (result: object) => string; chartOf:
 );
 const { roundUp } = await imported<{ roundUp: (value: number) => number }>('chart.mjs');
 
-describe('docs/curves.md', () => {
+describe('docs/evidence/curves.md', () => {
   const point = (title: string, cpuMs: number, times = {}): Point => ({
     title,
     perSecond: 1_000,

@@ -20,7 +20,7 @@ Instead:
 Options:
   --only     these scenarios, and not what Redis takes
   --scale    that share of the envelopes, warm-up included: for trying out the bench, its figures are no measure
-  --write    puts the result into docs/performance.md
+  --write    puts the result into docs/evidence/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went
   --json     the result with every run goes there, else to .relay/bench.json or .relay/check.json`;
 

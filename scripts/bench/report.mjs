@@ -1,4 +1,4 @@
-// The result as a table for the terminal, and as docs/performance.md.
+// The result as a table for the terminal, and as docs/evidence/performance.md.
 import { againstLimits, limitTitles } from './limits.mjs';
 import { scenarios, WARM_UP } from './scenarios.mjs';
 import { aligned, listOf, markdownTable, number } from './tables.mjs';

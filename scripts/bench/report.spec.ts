@@ -45,7 +45,7 @@ function aResult(names: readonly string[], given: Readonly<Record<string, Readon
   };
 }
 
-describe('docs/performance.md', () => {
+describe('docs/evidence/performance.md', () => {
   const b = { ingress: 0.128, worker: 0.124, kafka: 0.067, redis: 0.065, cpuMs: 0.384, receiptP99: 300 };
 
   it('tells where the time of a delivery goes, beside the limits', () => {

@@ -1,4 +1,4 @@
-// What is run and which figures come of it. Goals are those that docs/performance.md is held against.
+// What is run and which figures come of it. Goals are those that docs/evidence/performance.md is held against.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
 import { age } from './aged.mjs';

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { freePort } from '@relay/testing';
 import { Webhook } from 'standardwebhooks';
-import { kafkaClassPath, onPath } from '../documents/languages.js';
 import type { Client } from '../support/client.js';
 import { Document } from '../support/document.js';
 import { Relay } from '../support/relay.js';
@@ -14,8 +12,6 @@ const root = join(import.meta.dirname, '..', '..');
 const readme = new Document('README.md');
 const partners = new Document('docs/partners.md');
 const inOperations = (name: string): Document => new Document(`docs/operations/${name}.md`);
-
-const classPath = kafkaClassPath();
 
 describe('the relay as the documents show it', () => {
   let relay: Relay;
@@ -35,20 +31,14 @@ describe('the relay as the documents show it', () => {
     await relay.close();
   });
 
-  /** A block as printed, but for the addresses and credentials that its reader puts in, and this spec's topic prefix. */
-  const real = (code: string): string => {
-    const topic = `${relay.stack.env['KAFKA_TOPIC_PREFIX']}task.created`;
-    return [
+  /** A block as printed, but for the addresses and credentials that its reader puts in. */
+  const real = (code: string): string =>
+    [
       ['http://127.0.0.1:3000', relay.ingress.url],
-      ['127.0.0.1:9092', relay.stack.env['KAFKA_BROKERS'] ?? ''],
       ['3400', String(port)],
       ['partner_…:relay_sk_…', `${partner.clientId}:${partner.clientSecret}`],
       ['source_…:relay_sk_…', `${source.clientId}:${source.clientSecret}`],
-      ['-t task.created', `-t ${topic}`],
-      ["['task.created']", `['${topic}']`],
-      ['List.of("task.created")', `List.of("${topic}")`],
     ].reduce((text, [printed = '', ours = '']) => text.replaceAll(printed, ours), code);
-  };
   const run = (code: string): Promise<string> => terminal.run(real(code));
   const started = (program: Program): Program => {
     programs.push(program);
@@ -71,32 +61,6 @@ describe('the relay as the documents show it', () => {
       expect(JSON.parse(await run(sending))).toMatchObject({ status: 'duplicate' });
       await receiver.end();
     });
-
-    if (!onPath('kcat')) it.todo('shows the sent bytes with kcat, which is not installed here');
-    else
-      it('shows the sent bytes with kcat', async () => {
-        expect(await run(readme.block('bash', 'kcat'))).toBe(`${sent}\n`);
-      });
-
-    it('shows them with kafkajs', async () => {
-      const consumer = started(Program.module(real(readme.block('js', 'kafkajs'))));
-      await consumer.prints(new RegExp(`^${id} \\{\\n`, 'm'));
-      expect(consumer.output).toContain(`${id} ${sent}\n`);
-      await consumer.end();
-    });
-
-    if (classPath === undefined) it.todo('shows them with Java, of which the compiler or Kafka’s jars are not here');
-    else
-      it('shows them with Java', async () => {
-        const folder = mkdtempSync(join(tmpdir(), 'relay-docs-'));
-        const file = join(folder, 'Tasks.java');
-        writeFileSync(file, real(readme.block('java', 'KafkaConsumer')));
-        const consumer = started(new Program('java', ['-XX:TieredStopAtLevel=1', '-cp', classPath, file]));
-        await consumer.prints(/"amount": 1\.10/);
-        expect(consumer.output).toContain(`0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a ${sent}\n`);
-        await consumer.end();
-        rmSync(folder, { recursive: true });
-      });
   });
 
   describe('docs/partners.md', () => {
@@ -164,7 +128,7 @@ describe('the relay as the documents show it', () => {
 });
 
 describe('the documents', () => {
-  const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+  const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'lab/README.md']
     .concat(
       readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
         .filter((name) => name.endsWith('.md'))

@@ -12,7 +12,7 @@ export const ENVELOPES = 1_000;
  * the fault while it goes on; then the load ends and everything accepted must be delivered or a dead letter.
  */
 export interface Fault {
-  /** Row of the table in docs/faults.md, the numbers of the project's fault matrix. */
+  /** Row of the table in docs/evidence/faults.md, the numbers of the project's fault matrix. */
   readonly row: number;
   /** Names it on the command line, in the journal and in the table. */
   readonly name: string;

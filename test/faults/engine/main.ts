@@ -10,7 +10,7 @@ import { markdownOf, textOf } from './report.js';
 import { runFault } from './run-fault.js';
 import { sabotage } from './sabotage.js';
 
-const PAGE = join(import.meta.dirname, '..', '..', '..', 'docs', 'faults.md');
+const PAGE = join(import.meta.dirname, '..', '..', '..', 'docs', 'evidence', 'faults.md');
 
 /** The servers of the run under way: most faults leave them fit for the next one. */
 class Bench {

@@ -1,4 +1,4 @@
-/** The rows of the table of docs/faults.md, by the name of their fault. @param width cells of a row; others are of an older page */
+/** The rows of the table of docs/evidence/faults.md, by the name of their fault. @param width cells of a row; others are of an older page */
 export function rowsOf(page: string, width: number): ReadonlyMap<string, readonly string[]> {
   const rows = page
     .split('\n')

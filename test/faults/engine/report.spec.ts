@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-const sum = /\*\*(\d[\s\S]*?)\*\*/.exec(readFileSync('docs/faults.md', 'utf8'))?.[1]?.replaceAll(/\s+/g, ' ');
+const sum = /\*\*(\d[\s\S]*?)\*\*/.exec(readFileSync('docs/evidence/faults.md', 'utf8'))?.[1]?.replaceAll(/\s+/g, ' ');
 
 describe('the table of faults', () => {
   it('has a sum, and nothing in it is lost', () => {

@@ -86,7 +86,7 @@ const BUSY_MS = 250;
 
 const firstLine = (text: string): string => text.split('\n')[0] ?? '';
 
-/** docs/faults.md. @param page as it stands: a fault without a run keeps its row */
+/** docs/evidence/faults.md. @param page as it stands: a fault without a run keeps its row */
 export function markdownOf(all: readonly Line[], seed: string, page: string): string {
   const kept = rowsOf(page, HEAD.length);
   const lines = all.filter(({ fault, entries }) => entries.length > 0 || kept.has(fault.name));
