@@ -39,7 +39,9 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini \
 # A copy of the files in one layer: what a later layer deletes still has to be pulled.
 FROM scratch
 COPY --from=system / /
+# x-release-please-start-version
 ARG VERSION=0.1.0
+# x-release-please-end
 ARG REVISION=unknown
 ARG CREATED=unknown
 LABEL org.opencontainers.image.title="Partner Relay" \

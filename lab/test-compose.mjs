@@ -9,7 +9,7 @@ import { writeDevEnv } from '../scripts/lib/dev-env.mjs';
 import { needs, prepare } from '../scripts/lib/kafka.mjs';
 import { withLock } from '../scripts/lib/lock.mjs';
 import { need } from '../scripts/lib/packages.mjs';
-import { cache, node24, root } from '../scripts/lib/paths.mjs';
+import { cache, node24 } from '../scripts/lib/paths.mjs';
 import { privateHome, sweep } from '../scripts/lib/private-home.mjs';
 import { Fault, run, script } from '../scripts/lib/process.mjs';
 import { tidy } from '../scripts/lib/tidy.mjs';

@@ -125,7 +125,7 @@ await script(async (signal) => {
       await image(folder, capture);
     },
     async 'the steps of a release, rehearsed'() {
-      await rehearse({ folder, capture, helm });
+      await rehearse({ capture, helm });
     },
   };
   let failed = 0;

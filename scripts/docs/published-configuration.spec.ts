@@ -50,12 +50,6 @@ describe('the configuration', () => {
     const required = variables.filter(([, field]) => !field.safeParse(undefined).success).map(([name]) => name);
     expect(required.filter((name) => !named.includes(name))).toEqual([]);
   });
-
-  it('has the chart at the version of the package', () => {
-    const { version } = JSON.parse(read('package.json')) as { version: string };
-    expect(read('charts/partner-relay/Chart.yaml')).toContain(`\nappVersion: ${version}\n`);
-    expect(read('docker-compose.yml')).toContain(`RELAY_VERSION:-${version}`);
-  });
 });
 
 describe('docs/configuration.md', () => {

@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { parseYaml, stringifyYaml } from '@redocly/openapi-core';
 import { root } from '../lib/paths.mjs';
 import { Fault } from '../lib/process.mjs';
-import { entries, section } from './changelog.mjs';
 
 const CHART = join('charts', 'partner-relay');
 
@@ -44,13 +43,11 @@ export function assemble(copy, { version, image, source }) {
 
   const path = join(copy, 'Chart.yaml');
   const own = parseYaml(readFileSync(path, 'utf8'));
-  const changes = entries(section(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version) ?? '');
   const annotations = {
     ...own.annotations,
     'artifacthub.io/images': stringifyYaml([{ name: 'partner-relay', image: `${image}:${version}` }]),
     'artifacthub.io/links': stringifyYaml([{ name: 'source', url: source }]),
     'artifacthub.io/prerelease': String(version.includes('-')),
-    ...(changes.length > 0 && { 'artifacthub.io/changes': stringifyYaml(changes) }),
   };
   writeFileSync(path, stringifyYaml({ ...own, home: source, sources: [source], annotations }));
 }

@@ -88,11 +88,11 @@ describe('a workflow', () => {
     expect(content.runs.steps.filter(({ run }) => run?.includes('${{'))).toEqual([]);
   });
 
-  it('writes nowhere but for a release', () => {
+  it('writes nowhere but in release.yml', () => {
     const writing = workflows
       .filter(({ text }) => /: write\b/.test(text))
       .map(({ path, content }) => [path, content.on]);
-    expect(writing).toEqual([[`${FOLDER}release.yml`, { push: { tags: ['v*'] } }]]);
+    expect(writing).toEqual([[`${FOLDER}release.yml`, { push: { branches: ['main'] } }]]);
   });
 });
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import specs from '@asyncapi/specs';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import { Ajv } from 'ajv';
+import { Ajv, type AnySchema } from 'ajv';
 
 // What other people's tools make of the documents, as they are in docs/ (a unit spec holds them against the code).
 const read = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');
@@ -39,7 +39,7 @@ describe('/asyncapi.json', () => {
     const document = JSON.parse(source) as Found;
     // The schema brings its own copy of JSON Schema's.
     const ajv = new Ajv({ meta: false, validateSchema: false, strict: false, validateFormats: false, allErrors: true });
-    void ajv.validate(specs.schemas[document.asyncapi], document);
+    void ajv.validate(specs.schemas[document.asyncapi] as AnySchema, document);
     return (ajv.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
   };
 
