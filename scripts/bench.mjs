@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { api } from './bench/api.mjs';
 import { check } from './bench/check.mjs';
-import { isolation } from './bench/isolation.mjs';
 import { measureLimits } from './bench/limits.mjs';
 import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
@@ -36,7 +35,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check, isolation }[options.instead];
+    const instead = { api, check }[options.instead];
     const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {

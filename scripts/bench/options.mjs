@@ -6,14 +6,13 @@ import { scenarios } from './scenarios.mjs';
 
 const listed = (entries) => entries.map(([name, title]) => `  ${name.padEnd(10)} ${title}`).join('\n');
 
-const usage = `usage: npm run bench -- [api|isolation] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+const usage = `usage: npm run bench -- [api] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
        npm run bench -- --check REV [--only a,b,c,d,e,f,g] [--rounds N] [--scale 0.1] [--json FILE]
 ${listed(Object.entries(scenarios).map(([name, { title }]) => [name, title]))}
 First, on the same machine in the same minutes, what it allows at most; each figure is told as a multiple of it too:
 ${listed(Object.entries(limitTitles))}
 Instead:
   api        how soon the management API answers (takes --runs)
-  isolation  what healthy endpoints feel of bad ones (takes --runs)
   --check    this work tree against commit REV, loaded in turn and never at once, --rounds (5) times with new processes: every figure of
              both sides and the ratio, pair by pair. Exit code 1 when a figure is more than 3 % slower for sure or something was lost;
              "unclear" is no pass but a machine too busy or too few rounds. --check HEAD without changes shows the noise. b and c take 5 minutes a round
@@ -24,7 +23,7 @@ Options:
   --profile  one run with that process under --cpu-prof, and where its time went
   --json     the result with every run goes there, else to .relay/bench.json or .relay/check.json`;
 
-const INSTEAD = ['api', 'isolation'];
+const INSTEAD = ['api'];
 
 export function readOptions(args) {
   const { values, positionals } = parse(args);

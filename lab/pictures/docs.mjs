@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { startRoles, startStack, portsOf, tokenOf } from '../bench/system.mjs';
-import { enterConsole, newPage, openBrowser, openPlace, shown } from '../lib/browser.mjs';
-import { portalLink } from '../lib/demo.mjs';
-import { root } from '../lib/paths.mjs';
-import { Fault, until } from '../lib/process.mjs';
+import { startRoles, startStack, portsOf, tokenOf } from '../../scripts/bench/system.mjs';
+import { enterConsole, newPage, openBrowser, openPlace, shown } from '../../scripts/lib/browser.mjs';
+import { portalLink } from '../../scripts/lib/demo.mjs';
+import { root } from '../../scripts/lib/paths.mjs';
+import { Fault, until } from '../../scripts/lib/process.mjs';
 
 const FOLDER = join(root, 'docs', 'pictures');
 const MOST_BYTES = 150_000;

@@ -1,10 +1,10 @@
 // npm run bench -- isolation: latency of healthy endpoints beside others that never answer, beside a partner that floods, and beside
 // bad paths of their own origin.
 import { setTimeout as delay } from 'node:timers/promises';
-import { ask } from '../lib/tcp.mjs';
-import { spread } from './numbers.mjs';
-import { quiet } from './proc.mjs';
-import { register } from './system.mjs';
+import { ask } from '../../scripts/lib/tcp.mjs';
+import { spread } from '../../scripts/bench/numbers.mjs';
+import { quiet } from '../../scripts/bench/proc.mjs';
+import { register } from '../../scripts/bench/system.mjs';
 import { diskIsQuiet, healthy, HEALTHY, startTwins } from './twins.mjs';
 
 /** A minute without a flood: of 20 s a single pause of 200 ms, somebody else's or the machine's, would be the p99. */

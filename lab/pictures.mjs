@@ -1,15 +1,15 @@
 // Pictures of the pages, taken from a running relay.
 import { resolve } from 'node:path';
-import { build } from './lib/build.mjs';
-import { need } from './lib/packages.mjs';
-import { node24, root } from './lib/paths.mjs';
-import { discard, privateHome, sweep } from './lib/private-home.mjs';
-import { Fault, run, script } from './lib/process.mjs';
+import { build } from '../scripts/lib/build.mjs';
+import { need } from '../scripts/lib/packages.mjs';
+import { node24, root } from '../scripts/lib/paths.mjs';
+import { discard, privateHome, sweep } from '../scripts/lib/private-home.mjs';
+import { Fault, run, script } from '../scripts/lib/process.mjs';
 import { picturesOfDocs } from './pictures/docs.mjs';
 
 const PAGES = ['portal', 'console'];
-const USAGE = `usage: node scripts/pictures.mjs FOLDER [portal|console]   every page in light, dark and 360 pixels wide, as the specs drive it
-       node scripts/pictures.mjs --docs                    those of docs/pictures, made anew`;
+const USAGE = `usage: node lab/pictures.mjs FOLDER [portal|console]   every page in light, dark and 360 pixels wide, as the specs drive it
+       node lab/pictures.mjs --docs                    those of docs/pictures`;
 
 await script(async (signal) => {
   const [folder, page] = process.argv.slice(2);

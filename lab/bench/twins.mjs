@@ -4,11 +4,11 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { discard } from '../lib/private-home.mjs';
-import { ask } from '../lib/tcp.mjs';
-import { quantile } from './numbers.mjs';
-import { register, startRoles, startStack, tokenOf } from './system.mjs';
-import { startTool } from './tool.mjs';
+import { discard } from '../../scripts/lib/private-home.mjs';
+import { ask } from '../../scripts/lib/tcp.mjs';
+import { quantile } from '../../scripts/bench/numbers.mjs';
+import { register, startRoles, startStack, tokenOf } from '../../scripts/bench/system.mjs';
+import { startTool } from '../../scripts/bench/tool.mjs';
 
 /** The load of both: envelopes to one healthy endpoint, at a rate per second. */
 export const HEALTHY = { count: 4_000, connections: 4, rate: 200 };
