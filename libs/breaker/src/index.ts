@@ -1,5 +1,5 @@
 // Owns the breakers of webhooks and endpoints: when one opens, for how long, its probe, and the pause that a webhook asks for.
-// Owns as well the origins that have answered 2xx, and a process's turns at all others: one a second, partners in turn.
+// Owns as well the origins that have answered 2xx, and a process's turns at all others: one a second, partners in turn, and their webhooks.
 // Guarantees that all workers share one state of these but the turns, and that one probe runs at a time, also when a worker dies
 // with it.
 // Leaves waiting deliveries to the worker, and the number of attempts that run at once to `admission`.
@@ -21,5 +21,5 @@ export { BreakerStore } from './breaker-store.port.js';
 export { RedisBreakerStore } from './redis-breaker-store.adapter.js';
 export { KnownOrigins, originOf } from './origin-proof.js';
 export { OriginProofs } from './origin-proofs.port.js';
-export { OriginTurns } from './origin-turns.js';
+export { type Asker, OriginTurns } from './origin-turns.js';
 export { RedisOriginProofs } from './redis-origin-proofs.adapter.js';

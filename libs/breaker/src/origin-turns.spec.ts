@@ -1,14 +1,15 @@
 import { array, check, constantFrom, integer, property, tuple } from 'fast-check';
-import { OriginTurns } from './origin-turns.js';
+import { OriginTurns, type Asker } from './origin-turns.js';
 
 const NOW = 1_000_000;
-const A = 'a https://host';
-const B = 'b https://host';
+const of = (endpoint: string, id = 'w'): Asker => ({ endpoint, id });
+const A = of('a https://host');
+const B = of('b https://host');
 
 describe('OriginTurns', () => {
   it('are one a second at an origin, and others at another origin', () => {
     const turns = new OriginTurns();
-    expect([turns.take(A, NOW), turns.take(B, NOW), turns.take('a https://other', NOW)]).toEqual([
+    expect([turns.take(A, NOW), turns.take(B, NOW), turns.take(of('a https://other'), NOW)]).toEqual([
       NOW,
       NOW + 1_000,
       NOW,
@@ -18,7 +19,7 @@ describe('OriginTurns', () => {
 
   it('go round by partner: a new one waits for one turn of each other, however often those ask', () => {
     const turns = new OriginTurns();
-    const others = Array.from({ length: 20 }, (_, n) => `flood-${n} https://host`);
+    const others = Array.from({ length: 20 }, (_, n) => of(`flood-${n} https://host`));
     for (let at = NOW; at < NOW + 60_000; at += 10) for (const other of others) turns.take(other, at);
     const turnAt = turns.take(B, NOW + 60_000) ?? Infinity;
     expect(turnAt - (NOW + 60_000)).toBeLessThanOrEqual((others.length + 1) * 1_000);
@@ -28,14 +29,34 @@ describe('OriginTurns', () => {
     expect(before).toBe(0);
   });
 
+  it('go round by webhook: one with a thousand deliveries takes none that a sibling waits for', () => {
+    const turns = new OriginTurns();
+    const flood = of(A.endpoint, 'flood');
+    const siblings = Array.from({ length: 13 }, (_, n) => of(A.endpoint, `sibling-${n}`));
+    const [due, ran]: [[at: number, webhook: Asker][], Map<string, number[]>] = [[], new Map()];
+    for (let n = 0; n < 1_000; n += 1) due.push([NOW, flood]);
+    for (const [n, sibling] of siblings.entries()) due.push([NOW + 20_000 + 77 * n, sibling]);
+    const until = NOW + 40_000;
+    for (;;) {
+      const [now, webhook] = due.sort(([a], [b]) => a - b).shift() ?? [until, A];
+      if (now >= until) break;
+      const turnAt = turns.take(webhook, now);
+      if (turnAt === undefined) due.push([turns.askAgainAt(webhook, now, 0.5), webhook]);
+      else ran.set(webhook.id, [...(ran.get(webhook.id) ?? []), turnAt]);
+    }
+    for (const { id } of siblings) expect(ran.get(id)?.[0]).toBeLessThanOrEqual(NOW + 20_000 + 17_000);
+    expect(ran.get('flood')?.length).toBeGreaterThanOrEqual(15);
+  });
+
   it('have a delivery that got none ask again when its endpoint has one: one delivery a turn', () => {
     const turns = new OriginTurns();
-    const asks = (endpoint: string): number => turns.askAgainAt(endpoint, NOW, 0);
+    const C = of('c https://host');
+    const asks = (webhook: Asker): number => turns.askAgainAt(webhook, NOW, 0);
     turns.take(A, NOW);
     expect([asks(A), asks(A)]).toEqual([NOW + 1_000, NOW + 2_000]);
     turns.take(B, NOW);
-    turns.take('c https://host', NOW);
-    expect([asks('c https://host'), asks('c https://host')]).toEqual([NOW + 2_000, NOW + 5_000]);
+    turns.take(C, NOW);
+    expect([asks(C), asks(C)]).toEqual([NOW + 2_000, NOW + 5_000]);
     expect([turns.isBehind(A, NOW + 1_999), turns.isBehind(A, NOW + 2_000)]).toEqual([true, false]);
   });
 
@@ -51,7 +72,7 @@ describe('OriginTurns', () => {
 
   it('are forgotten with their origin, and when nobody asks', () => {
     const turns = new OriginTurns();
-    for (const endpoint of [A, B, 'a https://other']) turns.take(endpoint, NOW);
+    for (const webhook of [A, B, of('a https://other')]) turns.take(webhook, NOW);
     turns.prove('https://host');
     expect([...turns.endpoints()]).toEqual(['a https://other']);
     turns.forget(NOW + 60_000);
@@ -69,7 +90,7 @@ describe('OriginTurns', () => {
         let [now, last] = [NOW, -Infinity];
         return steps.every(([partner, later]) => {
           now += later;
-          const at = turns.take(`${partner} https://host`, now);
+          const at = turns.take(of(`${partner} https://host`), now);
           if (at === undefined) return (ahead.get(partner) ?? 0) > now;
           const isApart = at - last >= 1_000 && at >= now && at <= now + 4_000;
           const isOnlyOne = (ahead.get(partner) ?? 0) <= now;

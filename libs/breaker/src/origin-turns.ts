@@ -7,31 +7,45 @@ const TURN_MS = 1_000;
  * waiting deliveries ask in vain: ten thousand of them about thirty times a second in all.
  */
 const AHEAD_MS = 600_000;
-/** An endpoint that asked for nothing for this long is forgotten. */
+/** Webhooks of an endpoint that ask at each of its turns; with more of them each asks less often. */
+const ASKERS = 30;
+/** An endpoint or webhook that asked for nothing for this long is forgotten. */
 const REMEMBERED_MS = 60_000;
+
+/** Who asks for a turn: a webhook of an endpoint. */
+export interface Asker {
+  readonly endpoint: string;
+  readonly id: string;
+}
 
 interface Asking {
   /** The endpoint's last turn, which may be ahead. */
   turnAt: number;
   /** Interval between its turns: the more endpoints wait at the origin, the longer. */
   everyMs: number;
-  /** When the last delivery that was told a time asks again. */
-  asksUntil: number;
+  /** By webhook, when the last delivery that was told a time asks again. */
+  readonly asksUntil: Map<string, number>;
+  /** Webhooks that got no turn, by whose turn comes first, and when each asks again. */
+  readonly refused: Map<string, number>;
 }
 
 /**
  * The turns of one process at origins that have never answered 2xx: one a second at an origin, however long attempts take. An
  * endpoint (a partner's origin) has at most one turn ahead of it, so at most one turn of each other partner comes before a new one.
- * A turn belongs to the delivery that took it, which no process asks again. Times are of one steady clock, in milliseconds.
+ * The turns of an endpoint go round by webhook, so a path with a thousand deliveries delays no sibling by more than one. A turn belongs to the delivery that took it, which no process asks again. Times are of one steady clock, in milliseconds.
  */
 export class OriginTurns {
   readonly #freeAt = new Map<string, number>();
   readonly #asking = new Map<string, Asking>();
 
-  /** Takes the endpoint's next turn. @returns its time, `now` or later; undefined while the endpoint has a turn ahead of it */
-  take(endpoint: string, now: number): number | undefined {
+  /**
+   * Takes the endpoint's next turn. @returns its time, `now` or later; undefined while the endpoint has a turn ahead of it, or
+   * another webhook of it comes first
+   */
+  take({ endpoint, id }: Asker, now: number): number | undefined {
     const asking = this.#of(endpoint);
-    if (asking.turnAt > now) return undefined;
+    if (asking.turnAt > now || !isFirst(asking.refused, id, now)) return undefined;
+    asking.refused.delete(id);
     const origin = originOf(endpoint);
     asking.turnAt = Math.max(now, this.#freeAt.get(origin) ?? now);
     this.#freeAt.set(origin, asking.turnAt + TURN_MS);
@@ -39,18 +53,23 @@ export class OriginTurns {
     return asking.turnAt;
   }
 
-  /** When a delivery that got no turn asks again: one delivery for each turn of the endpoint. @param chance from 0 to 1 */
-  askAgainAt(endpoint: string, now: number, chance: number): number {
+  /** When a delivery that got no turn asks again: one delivery of its webhook for each turn of the endpoint. @param chance from 0 to 1 */
+  askAgainAt({ endpoint, id }: Asker, now: number, chance: number): number {
     const asking = this.#of(endpoint);
-    const next = Math.max(asking.asksUntil + asking.everyMs, asking.turnAt, now + TURN_MS);
+    const { turnAt, asksUntil, refused } = asking;
+    const last = asksUntil.get(id) ?? -Infinity;
+    const everyMs = asking.everyMs * Math.max(1, asksUntil.size / ASKERS);
+    const soon = Math.max(turnAt, now + TURN_MS);
+    const next = last > now ? Math.max(last + everyMs, soon) : soon;
+    refused.set(id, Math.min(next, now + everyMs));
     if (next > now + AHEAD_MS) return now + (AHEAD_MS / 2) * (1 + chance);
-    asking.asksUntil = next;
+    asksUntil.set(id, next);
     return next;
   }
 
-  /** Whether a delivery asks again later than `time`. */
-  isBehind(endpoint: string, time: number): boolean {
-    return (this.#asking.get(endpoint)?.asksUntil ?? -Infinity) > time;
+  /** Whether a delivery of the webhook asks again later than `time`. */
+  isBehind({ endpoint, id }: Asker, time: number): boolean {
+    return (this.#asking.get(endpoint)?.asksUntil.get(id) ?? -Infinity) > time;
   }
 
   /** Endpoints that asked lately. */
@@ -67,14 +86,30 @@ export class OriginTurns {
   /** Forgets endpoints and origins that nobody asked for lately. */
   forget(now: number): void {
     for (const [origin, freeAt] of this.#freeAt) if (freeAt < now) this.#freeAt.delete(origin);
-    for (const [endpoint, { turnAt, asksUntil }] of this.#asking)
-      if (Math.max(turnAt, asksUntil) < now - REMEMBERED_MS) this.#asking.delete(endpoint);
+    const before = now - REMEMBERED_MS;
+    for (const [endpoint, { turnAt, asksUntil, refused }] of this.#asking) {
+      for (const times of [asksUntil, refused]) for (const [id, at] of times) if (at < before) times.delete(id);
+      if (turnAt < before && asksUntil.size === 0) this.#asking.delete(endpoint);
+    }
   }
 
   #of(endpoint: string): Asking {
     let asking = this.#asking.get(endpoint);
     if (asking === undefined)
-      this.#asking.set(endpoint, (asking = { turnAt: -Infinity, everyMs: TURN_MS, asksUntil: -Infinity }));
+      this.#asking.set(
+        endpoint,
+        (asking = { turnAt: -Infinity, everyMs: TURN_MS, asksUntil: new Map(), refused: new Map() }),
+      );
     return asking;
   }
+}
+
+/** Whether no webhook that was refused before asks again within a turn. One that did not come at its time has lost its place. */
+function isFirst(refused: Map<string, number>, id: string, now: number): boolean {
+  for (const [each, at] of refused) {
+    if (each === id) return true;
+    if (at < now - TURN_MS) refused.delete(each);
+    else if (at <= now + TURN_MS) return false;
+  }
+  return true;
 }

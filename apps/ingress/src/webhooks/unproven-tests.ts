@@ -32,7 +32,7 @@ export class UnprovenTests {
     this.#turns.forget(performance.now());
     while (!(await this.#isProven(origin))) {
       const now = performance.now();
-      turnAt ??= this.#turns.take(endpoint, now);
+      turnAt ??= this.#turns.take({ endpoint, id: '' }, now);
       if (turnAt !== undefined && turnAt <= now) return;
       if (Math.max(now, turnAt ?? now) > until)
         throw new ProblemError(

@@ -111,9 +111,9 @@ export class DeliveryDispatcher implements SlotUser {
 
   /** Its origin is not known to have answered 2xx: one delivery is tried while the others wait. */
   #lineUp(delivery: StraightDelivery): void {
-    const { endpoint } = delivery.webhook;
-    const at = this.origins.behind(endpoint, this.slots.maxWaitMs);
-    if (at === undefined) this.#trials.add(delivery, endpoint);
+    const { webhook } = delivery;
+    const at = this.origins.behind(webhook, this.slots.maxWaitMs);
+    if (at === undefined) this.#trials.add(delivery, webhook);
     else void this.#storeUnproven(delivery, at, false);
   }
 

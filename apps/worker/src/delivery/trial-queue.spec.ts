@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
 import type { Entry } from './unproven-origins.js';
 import { TrialQueue } from './trial-queue.js';
 
-const ENDPOINT = 'p https://a';
+const WEBHOOK = { endpoint: 'p https://a', id: 'w' };
 const MAX_WAIT_MS = 250;
 
 beforeEach(() => void jest.useFakeTimers());
@@ -29,7 +29,7 @@ function aQueue(entries: Entry[]) {
 
 it('the first delivery has the turn, and the others become jobs unless it is answered 2xx in time', async () => {
   const { trials, events } = aQueue([{ mayGo: true }]);
-  for (const item of ['first', 'second', 'third']) trials.add(item, ENDPOINT);
+  for (const item of ['first', 'second', 'third']) trials.add(item, WEBHOOK);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS - 1);
   expect([events, trials.waiting]).toEqual([['first runs'], 2]);
   await jest.advanceTimersByTimeAsync(1);
@@ -39,7 +39,7 @@ it('the first delivery has the turn, and the others become jobs unless it is ans
 
 it('all deliveries of an origin that is answered 2xx follow at once', async () => {
   const { trials, events } = aQueue([{ mayGo: true }]);
-  for (const item of ['first', 'second']) trials.add(item, ENDPOINT);
+  for (const item of ['first', 'second']) trials.add(item, WEBHOOK);
   await jest.advanceTimersByTimeAsync(1);
   trials.release('https://a');
   await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
@@ -48,9 +48,9 @@ it('all deliveries of an origin that is answered 2xx follow at once', async () =
 
 it('a delivery whose turn comes later becomes a job with that turn, and the next one asks again', async () => {
   const { trials, events } = aQueue([{ mayGo: false, at: 5, hasTurn: true }]);
-  trials.add('first', ENDPOINT);
+  trials.add('first', WEBHOOK);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
-  trials.add('second', ENDPOINT);
+  trials.add('second', WEBHOOK);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
   expect(events).toEqual(['first stored for 5, its turn', 'second stored for 9']);
 });

@@ -1,4 +1,4 @@
-import { originOf } from '@relay/breaker';
+import { originOf, type Asker } from '@relay/breaker';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
 /** What happens to a waiting delivery. */
@@ -18,7 +18,7 @@ export interface TrialOutcomes<T> {
  */
 export class TrialQueue<T> {
   /** By endpoint, those that came since the first one asked, which is at most `maxWaitMs` ago. */
-  readonly #lines = new Map<string, T[]>();
+  readonly #lines = new Map<string, { readonly item: T; readonly webhook: Asker }[]>();
   #waiting = 0;
 
   constructor(
@@ -32,35 +32,38 @@ export class TrialQueue<T> {
     return this.#waiting;
   }
 
-  add(item: T, endpoint: string): void {
+  add(item: T, webhook: Asker): void {
+    const { endpoint } = webhook;
     this.#waiting += 1;
     const line = this.#lines.get(endpoint);
-    if (line !== undefined) return void line.push(item);
-    this.#lines.set(endpoint, [item]);
+    if (line !== undefined) return void line.push({ item, webhook });
+    this.#lines.set(endpoint, [{ item, webhook }]);
     setTimeout(() => this.#expire(endpoint), this.maxWaitMs);
-    void this.#ask(endpoint);
+    void this.#ask(webhook);
   }
 
   /** The origin has answered 2xx. */
   release(origin: string): void {
     for (const endpoint of this.#lines.keys())
-      if (originOf(endpoint) === origin) for (const item of this.#take(endpoint, Infinity)) this.ends.offer(item);
+      if (originOf(endpoint) === origin) for (const { item } of this.#take(endpoint, Infinity)) this.ends.offer(item);
   }
 
-  async #ask(endpoint: string): Promise<void> {
-    const entry = await this.origins.enter(endpoint);
+  async #ask(webhook: Asker): Promise<void> {
+    const { endpoint } = webhook;
+    const entry = await this.origins.enter(webhook);
     if (this.origins.isProven(endpoint)) return this.release(originOf(endpoint));
-    for (const item of this.#take(endpoint, 1))
+    for (const { item } of this.#take(endpoint, 1))
       if (entry.mayGo) this.ends.run(item);
       else this.ends.store(item, entry.at, entry.hasTurn);
   }
 
   #expire(endpoint: string): void {
-    for (const item of this.#take(endpoint, Infinity)) this.ends.store(item, this.origins.askAgainAt(endpoint), false);
+    for (const { item, webhook } of this.#take(endpoint, Infinity))
+      this.ends.store(item, this.origins.askAgainAt(webhook), false);
     this.#lines.delete(endpoint);
   }
 
-  #take(endpoint: string, count: number): T[] {
+  #take(endpoint: string, count: number): { readonly item: T; readonly webhook: Asker }[] {
     const taken = this.#lines.get(endpoint)?.splice(0, count) ?? [];
     this.#waiting -= taken.length;
     return taken;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { originOf, RedisOriginProofs } from '@relay/breaker';
+import { type Asker, originOf, RedisOriginProofs } from '@relay/breaker';
 import { bullOptions, DELIVERIES_QUEUE, UnprovenJobs } from '@relay/jobs';
 import { oneShard, onlyShard } from '@relay/redis';
 import { ThrottledLog } from '@relay/telemetry';
@@ -11,6 +11,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
 import { TrialQueue } from './trial-queue.js';
 
 const MAX_WAIT_MS = 250;
+const of = (endpoint: string, id = 'w'): Asker => ({ endpoint, id });
 
 /** The real store behind a line that can be cut. */
 class Cuttable extends RedisOriginProofs {
@@ -100,7 +101,7 @@ describe('origins that have never answered 2xx', () => {
 
   it('get one of a thousand deliveries and, in order, the others as soon as that is answered 2xx', async () => {
     const { trials, ran, offered, stored, unproven } = await trying('delivered', 2);
-    for (let n = 0; n < 1_000; n += 1) trials.add(n, endpoint);
+    for (let n = 0; n < 1_000; n += 1) trials.add(n, of(endpoint));
     await ended(trials);
     expect([ran, stored]).toEqual([[0], []]);
     expect(offered).toEqual(Array.from({ length: 999 }, (_, n) => n + 1));
@@ -110,9 +111,9 @@ describe('origins that have never answered 2xx', () => {
 
   it('get the waiting deliveries of other partners too once they are proven', async () => {
     const { trials, offered, stored } = await trying('delivered', 20);
-    trials.add(0, endpoint);
+    trials.add(0, of(endpoint));
     for (let n = 1; n < 4; n += 1)
-      for (const item of [n, n + 10]) trials.add(item, `partner-${n} ${originOf(endpoint)}`);
+      for (const item of [n, n + 10]) trials.add(item, of(`partner-${n} ${originOf(endpoint)}`));
     await ended(trials);
     // The first of each has its turn as a job.
     expect(stored.map(({ hasTurn }) => hasTurn)).toEqual([true, true, true]);
@@ -122,7 +123,7 @@ describe('origins that have never answered 2xx', () => {
   it('have deliveries that wait longer than a quarter of a second become jobs, of which one a second asks again', async () => {
     const { trials, ran, offered, stored } = await trying('failed', 2);
     const before = Date.now();
-    for (let n = 0; n < 101; n += 1) trials.add(n, endpoint);
+    for (let n = 0; n < 101; n += 1) trials.add(n, of(endpoint));
     await ended(trials);
     expect([ran, offered]).toEqual([[0], []]);
     expect(stored).toHaveLength(100);
@@ -133,39 +134,48 @@ describe('origins that have never answered 2xx', () => {
     expect(Math.max(...stored.map(({ at }) => at))).toBeLessThan(Date.now() + 103_000);
   });
 
+  it('try a webhook within seconds beside a sibling with a thousand waiting deliveries', async () => {
+    const { unproven } = await connected();
+    for (let n = 0; n < 1_000; n += 1) await unproven.enter(of(endpoint, 'flooded'));
+    expect(unproven.behind(of(endpoint, 'flooded'), MAX_WAIT_MS)).toBeGreaterThan(Date.now() + 60_000);
+    expect(unproven.behind(of(endpoint, 'quiet'), MAX_WAIT_MS)).toBeUndefined();
+    const entry = await unproven.enter(of(endpoint, 'quiet'));
+    expect(entry.mayGo ? 0 : entry.at - Date.now()).toBeLessThanOrEqual(2_000);
+  });
+
   it('try a new partner after one turn of each other, although attempts of those hang', async () => {
     const { unproven } = await connected();
-    const of = (partner: string): string => `${partner} ${originOf(endpoint)}`;
-    const hostile = ['h1', 'h2', 'h3'].map(of);
+    const ofPartner = (partner: string): Asker => of(`${partner} ${originOf(endpoint)}`);
+    const hostile = ['h1', 'h2', 'h3'].map(ofPartner);
     const first = await Promise.all(hostile.map((each) => unproven.enter(each)));
     expect(first.map((entry) => entry.mayGo || entry.hasTurn)).toEqual([true, true, true]);
     // None of these attempts ends. They ask for more, and get none before the new one.
     for (const each of hostile.slice(1)) expect(await unproven.enter(each)).toMatchObject({ hasTurn: false });
     const latest = Math.max(...first.map((entry) => (entry.mayGo ? 0 : entry.at)));
-    const entry = await unproven.enter(of('new'));
+    const entry = await unproven.enter(ofPartner('new'));
     expect(entry).toMatchObject({ mayGo: false, hasTurn: true });
     expect(entry.mayGo ? 0 : entry.at - latest).toBeLessThanOrEqual(1_002);
     // Whichever worker takes the job when it is due makes the attempt.
     const { unproven: another } = await connected();
     for (const each of hostile) await another.enter(each);
-    expect(await another.enter(of('new'), { id: 'job', hasTurn: true })).toEqual({ mayGo: true });
+    expect(await another.enter(ofPartner('new'), { id: 'job', hasTurn: true })).toEqual({ mayGo: true });
   });
 
   it('get nothing while the store is away, unless they are known to have answered', async () => {
     const { unproven, proofs, events } = await connected();
     await unproven.delivered(endpoint);
     proofs.isAway = true;
-    expect(await unproven.enter(endpoint)).toEqual({ mayGo: true });
+    expect(await unproven.enter(of(endpoint))).toEqual({ mayGo: true });
     for (let n = 0; n < 1_000; n += 1) await unproven.delivered(endpoint);
     expect(events).toEqual(['origin.proven']);
-    expect(await unproven.enter('partner https://unknown.example')).toMatchObject({ mayGo: false, hasTurn: false });
+    expect(await unproven.enter(of('partner https://unknown.example'))).toMatchObject({ mayGo: false, hasTurn: false });
     expect(events).toEqual(['origin.proven', 'origins.away']);
     // What could not be told is told with the next 2xx.
     await unproven.delivered('partner https://unknown.example');
     proofs.isAway = false;
     await unproven.delivered('partner https://unknown.example');
     const { unproven: other } = await connected();
-    expect(await other.enter('partner https://unknown.example')).toEqual({ mayGo: true });
+    expect(await other.enter(of('partner https://unknown.example'))).toEqual({ mayGo: true });
     expect(other.isProven('partner https://unknown.example')).toBe(true);
   });
 
@@ -190,7 +200,7 @@ describe('origins that have never answered 2xx', () => {
     const id = `scheduled-${origins}`;
     await queue.add('x', {}, { jobId: id, delay: 300_000 });
     await unproven.hold(endpoint, id, Date.now() + 10);
-    expect(await unproven.enter(endpoint, { id, hasTurn: false })).toEqual({ mayGo: true });
+    expect(await unproven.enter(of(endpoint), { id, hasTurn: false })).toEqual({ mayGo: true });
     await new RedisOriginProofs(client).prove(originOf(endpoint));
     await unproven.look();
     expect((await queue.getJob(id))?.delay).toBe(300_000);

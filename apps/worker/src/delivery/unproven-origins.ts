@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type OriginProofs } from '@relay/breaker';
+import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type Asker, type OriginProofs } from '@relay/breaker';
 import { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
@@ -15,7 +15,7 @@ const GO: Entry = { mayGo: true };
 
 /**
  * Keeps the relay from flooding a host that never asked for deliveries. An origin that has never answered 2xx gets one attempt a
- * second from each worker, and partners take turns there (`OriginTurns`). Its first 2xx proves it: deliveries in memory are
+ * second from each worker, and partners and their webhooks take turns there (`OriginTurns`). Its first 2xx proves it: deliveries in memory are
  * released and its jobs become due at once. From then on only its breakers limit it. While the store is away, origins that this
  * worker does not know to be proven get nothing.
  */
@@ -53,7 +53,8 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   /** Asks for an attempt. Never rejects. @param job is not held any more when it may go */
-  async enter(endpoint: string, job?: { readonly id: string; readonly hasTurn: boolean }): Promise<Entry> {
+  async enter(webhook: Asker, job?: { readonly id: string; readonly hasTurn: boolean }): Promise<Entry> {
+    const { endpoint } = webhook;
     if (this.isProven(endpoint)) return GO;
     const origin = originOf(endpoint);
     try {
@@ -62,12 +63,12 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
         this.#learn(origin, provenAt);
         return GO;
       }
-      const entry = job?.hasTurn === true ? GO : this.#take(endpoint);
+      const entry = job?.hasTurn === true ? GO : this.#take(webhook);
       if (entry.mayGo && job !== undefined) await this.jobs.drop(origin, job.id);
       return entry;
     } catch (error) {
       this.#away(error);
-      return this.#later(endpoint);
+      return this.#later(webhook);
     }
   }
 
@@ -78,13 +79,13 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   }
 
   /** Epoch milliseconds at which a delivery that has no turn asks again. */
-  askAgainAt(endpoint: string): number {
-    return byWall(this.#turns.askAgainAt(endpoint, performance.now(), Math.random()));
+  askAgainAt(webhook: Asker): number {
+    return byWall(this.#turns.askAgainAt(webhook, performance.now(), Math.random()));
   }
 
-  /** As `askAgainAt` for a delivery with others before it that ask later than in `waitMs`; else undefined. */
-  behind(endpoint: string, waitMs: number): number | undefined {
-    return this.#turns.isBehind(endpoint, performance.now() + waitMs) ? this.askAgainAt(endpoint) : undefined;
+  /** As `askAgainAt` for a delivery with others of its webhook before it that ask later than in `waitMs`; else undefined. */
+  behind(webhook: Asker, waitMs: number): number | undefined {
+    return this.#turns.isBehind(webhook, performance.now() + waitMs) ? this.askAgainAt(webhook) : undefined;
   }
 
   /**
@@ -123,15 +124,15 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  #take(endpoint: string): Entry {
+  #take(webhook: Asker): Entry {
     const now = performance.now();
-    const at = this.#turns.take(endpoint, now);
-    if (at === undefined) return this.#later(endpoint);
+    const at = this.#turns.take(webhook, now);
+    if (at === undefined) return this.#later(webhook);
     return at <= now ? GO : { mayGo: false, at: byWall(at), hasTurn: true };
   }
 
-  #later(endpoint: string): Entry {
-    return { mayGo: false, at: this.askAgainAt(endpoint), hasTurn: false };
+  #later(webhook: Asker): Entry {
+    return { mayGo: false, at: this.askAgainAt(webhook), hasTurn: false };
   }
 
   async #prove(origin: string): Promise<void> {

@@ -43,7 +43,7 @@ export class QueuedAdmission {
    * turn comes before the probe for the same reason.
    */
   async enter(webhook: Webhook, job: StoredJob): Promise<QueuedEntry> {
-    const turn = await this.origins.enter(webhook.endpoint, { id: deliveryId(job), hasTurn: job.hasTurn === true });
+    const turn = await this.origins.enter(webhook, { id: deliveryId(job), hasTurn: job.hasTurn === true });
     if (!turn.mayGo) return { kind: 'turn-later', at: turn.at, hasTurn: turn.hasTurn };
     const entry = await this.breakers.enter(webhook);
     return entry.mayGo ? { kind: 'go', probe: entry.probe } : { kind: 'later', at: entry.at };
