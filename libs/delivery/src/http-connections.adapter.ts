@@ -27,7 +27,7 @@ interface IdleConnection {
 export interface ConnectionSettings extends ConnectionLimits {
   /** Maximum of connections of one partner to one origin; further requests wait. */
   readonly perOrigin: number;
-  /** Maximum of unused connections in all; further ones are closed. */
+  /** Maximum of unused connections in all; a further one ends the one that was used least recently. */
   readonly maxIdle: number;
 }
 
@@ -42,7 +42,8 @@ export class HttpConnections {
   readonly #originOf = new WeakMap<HttpConnection, Origin>();
   #resting: HttpConnection[] = [];
   #starting: { readonly connection: HttpConnection; readonly taker: Taker }[] = [];
-  #idle = 0;
+  /** Unused connections, the least recently used first. */
+  readonly #idle = new Set<HttpConnection>();
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(connect: Connector, settings: ConnectionSettings) {
@@ -103,7 +104,7 @@ export class HttpConnections {
     for (;;) {
       const last = origin.idle.pop();
       if (last === undefined) return undefined;
-      this.#idle -= 1;
+      this.#idle.delete(last.connection);
       if (!last.connection.isOver && last.until > performance.now()) return last.connection;
       this.#destroy(last.connection, origin);
     }
@@ -138,10 +139,11 @@ export class HttpConnections {
     const origin = this.#at(connection);
     const taker = nextWaiting(origin);
     if (taker !== undefined) this.#startSoon(connection, taker);
-    else if (this.#idle >= this.#settings.maxIdle) this.drop(connection);
     else {
-      this.#idle += 1;
+      this.#idle.add(connection);
       origin.idle.push({ connection, until: performance.now() + connection.keepAliveMs });
+      const [oldest] = this.#idle;
+      if (this.#idle.size > this.#settings.maxIdle && oldest !== undefined) this.#lost(oldest);
       this.#sweep ??= setTimeout(() => this.#closeUnused(), connection.keepAliveMs).unref();
     }
   }
@@ -171,7 +173,7 @@ export class HttpConnections {
     const at = idle.findIndex((one) => one.connection === connection);
     if (at === -1) return;
     idle.splice(at, 1);
-    this.#idle -= 1;
+    this.#idle.delete(connection);
     this.drop(connection);
   }
 
