@@ -100,24 +100,32 @@ describe('HttpSender', () => {
   });
 
   it.each<[string, string, (socket: Socket) => void]>([
-    ['timeout', 'never answers', () => {}],
+    ['timeout, silent', 'never answers', () => {}],
     [
-      'timeout',
+      'timeout, answered',
       'sends its head a byte at a time',
       (socket) => socket.write('HTTP/1.1 200 OK\r\nx: ') && drip(socket, 'y'),
     ],
-    ['timeout', 'sends an interim response and no more', (socket) => socket.write('HTTP/1.1 103 x\r\n\r\n')],
-    ['reset', 'closes', (socket) => socket.end()],
-    ['reset', 'closes within the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nx: y')],
-    ['reset', 'resets', (socket) => socket.resetAndDestroy()],
-    ['protocol', 'speaks no HTTP', (socket) => socket.write('220 mail.example ESMTP\r\n')],
-    ['protocol', 'sends 10,000 headers', (socket) => socket.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}`)],
-    ['protocol', 'sends a header of 20 kB', (socket) => socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}`)],
-    ['protocol', 'floods interim responses', (socket) => drip(socket, 'HTTP/1.1 102 x\r\n\r\n'.repeat(20))],
-  ])('fails by %s when the endpoint %s', async (error, _, answer) => {
+    ['timeout, answered', 'sends an interim response and no more', (socket) => socket.write('HTTP/1.1 103 x\r\n\r\n')],
+    ['reset, silent', 'closes', (socket) => socket.end()],
+    ['reset, answered', 'closes within the head', (socket) => socket.end('HTTP/1.1 200 OK\r\nx: y')],
+    ['reset, silent', 'resets', (socket) => socket.resetAndDestroy()],
+    ['protocol, answered', 'speaks no HTTP', (socket) => socket.write('220 mail.example ESMTP\r\n')],
+    [
+      'protocol, answered',
+      'sends 10,000 headers',
+      (socket) => socket.write(`HTTP/1.1 200 OK\r\n${'x: y\r\n'.repeat(10_000)}`),
+    ],
+    [
+      'protocol, answered',
+      'sends a header of 20 kB',
+      (socket) => socket.write(`HTTP/1.1 200 OK\r\nx: ${'y'.repeat(20_000)}`),
+    ],
+    ['protocol, answered', 'floods interim responses', (socket) => drip(socket, 'HTTP/1.1 102 x\r\n\r\n'.repeat(20))],
+  ])('fails by %s when the endpoint %s', async (expected, _, answer) => {
     const endpoint = await anEndpoint(answer);
     const result = await aSender().send(aRequest(endpoint.url));
-    expect(ended(result)).toBe(`${error}, ${error === 'protocol' ? 'answered' : 'silent'}`);
+    expect(ended(result)).toBe(expected);
     await until(() => endpoint.open === 0);
     expect(endpoint.requests).toHaveLength(1);
   });

@@ -48,13 +48,14 @@ export type Outcome =
     };
 
 /**
- * How far an attempt came, which tells whether its webhook or the whole origin failed: the origin answered; it took the request and
- * was silent; there was no connection; or the relay made no request.
+ * How far an attempt came, which tells whether its webhook or the whole origin failed: the origin answered, or began to; it took the
+ * request and was silent; there was no connection; or the relay made no request.
  */
 export type Reach = 'answered' | 'silent' | 'unreached' | 'unmade';
 
 export function reachOf(result: AttemptResult): Reach {
-  if (result.kind === 'answered' || result.error === 'protocol') return 'answered';
+  if (result.kind === 'answered' || result.error === 'protocol' || result.timing?.firstByteMs !== undefined)
+    return 'answered';
   if (result.isWritten === undefined) return 'unmade';
   return result.isWritten ? 'silent' : 'unreached';
 }
