@@ -82,6 +82,14 @@ describe('webhooks of one endpoint', () => {
   });
 });
 
+describe('an endpoint whose cap shrank to one', () => {
+  it('has a slot for a webhook that works while an attempt of another hangs', () => {
+    const limiter = aLimiter(8);
+    for (let n = 0; n < 20; n += 1) end(limiter, BAD, 'unreached');
+    expect([offer(limiter, BAD, 5), offer(limiter, WELL, 5), capOf(limiter)]).toEqual([1, 1, 1]);
+  });
+});
+
 describe('webhooks whose breakers are open', () => {
   const open = (count: number): Place[] => Array.from({ length: count }, (_, n) => webhook(`open ${n}`));
   const tryAll = (limiter: ConcurrencyLimiter<string>, places: readonly Place[], now: number): Place[] =>

@@ -9,7 +9,7 @@ import type { WebhookSlots } from './webhook-slots.js';
  * - A webhook with its part of the cap, or more, leaves a quarter free. So a webhook that floods or is slow takes no slot
  *   from one that has less than its part.
  * - Attempts of slow and failing webhooks beyond a quarter, which began before the webhooks were known to be so, take no slot from
- *   the others: the endpoint then has more attempts than its cap, and always fewer than twice as many.
+ *   the others: the endpoint then has more attempts than its cap, and never more than twice as many.
  * - All webhooks whose breakers are open have a quarter together, whoever was refused first comes first.
  */
 export class EndpointSlots<T> {
@@ -42,7 +42,8 @@ export class EndpointSlots<T> {
         this.running >= cap ||
         (this.webhooks.size > 1 && this.troubled >= Math.max(this.#quarter, Math.min(INITIAL_LIMIT, cap)))
       );
-    const counted = this.running - Math.max(0, this.troubled - this.#quarter);
+    // One slot at least is not theirs, also of a cap that shrank to one.
+    const counted = this.running - Math.max(0, this.troubled - Math.min(this.#quarter, cap - 1));
     return counted >= (running < this.#part ? cap : cap - this.#quarter);
   }
 
