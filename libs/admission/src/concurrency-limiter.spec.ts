@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { ConcurrencyLimiter } from './concurrency-limiter.js';
-import type { Place } from './concurrency-limits.js';
+import { fairLimits, type Place } from './concurrency-limits.js';
 
 const LIMITS = { total: 4, perEndpoint: 2, maxWaitMs: 250 };
 const A = { endpoint: 'partner https://a.example', id: 'a' };
@@ -93,6 +93,43 @@ describe('a queued job that found every slot taken', () => {
     expect(limiter.release(A, 5, 20)).toEqual([5]);
     expect(limiter.tick(1_009)).toEqual([]);
     expect(limiter.tick(1_010)).toEqual([6]);
+  });
+});
+
+describe('slow webhooks of several partners', () => {
+  const slow = (partner: string, n: number): Place => ({
+    endpoint: `${partner} https://${n % 10}.example`,
+    id: `${n}`,
+  });
+  const fill = (limiter: ConcurrencyLimiter<string>, partner: string, now: number): number => {
+    let started = 0;
+    for (let n = 0; n < 2_000; n += 1) if (limiter.offer(partner, slow(partner, n % 200), now) === 'run') started += 1;
+    return started;
+  };
+  const areSlow = (limiter: ConcurrencyLimiter<string>, partner: string): void => {
+    for (let n = 0; n < 200; n += 1) {
+      limiter.offer(partner, slow(partner, n), 0);
+      limiter.release(slow(partner, n), 5, 0, 'failed');
+    }
+  };
+
+  it('have parts: each partner leaves as much as it may have, however many webhooks and deliveries it has', () => {
+    const limiter = new ConcurrencyLimiter<string>(fairLimits(512, 64));
+    for (const partner of ['one', 'two', 'three']) areSlow(limiter, partner);
+    expect(['one', 'two', 'three'].map((partner) => fill(limiter, partner, 0))).toEqual([64, 42, 32]);
+    // Who has more than its part, now that there are three, gets no further slot; who waits longest in a round of partners does.
+    const next = Array.from({ length: 32 }, (_, n) => limiter.release(slow('one', n), 14_000, 14_000));
+    expect(new Set(next.flat())).toEqual(new Set());
+    expect(limiter.release(slow('three', 0), 14_000, 14_000)).toEqual(['three']);
+  });
+
+  it('find a slot while attempts of another partner, which began before they were known to be slow, hold the share', () => {
+    const limiter = new ConcurrencyLimiter<string>(fairLimits(512, 64));
+    areSlow(limiter, 'victim');
+    for (let n = 0; n < 256; n += 1) limiter.offer('flood', slow('flood', n), 0);
+    for (let now = 0; now <= 3_000; now += ConcurrencyLimiter.beatMs) limiter.tick(now);
+    expect(limiter.runningTroubled).toBeGreaterThan(128);
+    expect(limiter.offer('victim', slow('victim', 1), 3_000)).toBe('run');
   });
 });
 

@@ -1,4 +1,4 @@
-import { INITIAL_LIMIT } from './adaptive-limit.js';
+import { withDefaults } from './concurrency-limits.js';
 import type { ConcurrencyLimits, ExpiredDelivery, Place, SlotState, SlotUse } from './concurrency-limits.js';
 import type { EndpointSlots } from './endpoint-slots.js';
 import { FairQueue } from './fair-queue.js';
@@ -38,8 +38,7 @@ export class ConcurrencyLimiter<T> {
   #waiting = 0;
 
   constructor(limits: ConcurrencyLimits) {
-    const { total } = limits;
-    this.#limits = { initial: INITIAL_LIMIT, troubled: total, spare: 0, perPartner: total, reserved: 0, ...limits };
+    this.#limits = withDefaults(limits);
     this.#reserved = new ReservedSlots(this.#limits.reserved);
     this.#ready = new FairQueue(this.#limits.perPartner);
     this.#attempts = new RunningAttempts(this.#limits);

@@ -1,3 +1,5 @@
+import { INITIAL_LIMIT } from './adaptive-limit.js';
+
 /** What slots are counted for: a webhook is one. */
 export interface Place {
   /** Partner and origin, separated by a space. */
@@ -31,6 +33,8 @@ export interface ConcurrencyLimits {
   readonly initial?: number;
   /** Slots that all slow and failing webhooks share; default all. */
   readonly troubled?: number;
+  /** Whether each partner leaves free in these slots as much as it may have; default false. */
+  readonly hasTroubledParts?: boolean;
   /**
    * Slots on top of the total for what slow and failing webhooks hold beyond their share. Where many webhooks begin to hang
    * at once, their attempts are found slow a second later and would hold the total until they time out. Default none.
@@ -54,8 +58,21 @@ export interface ExpiredDelivery<T> {
   readonly at: number;
 }
 
+export function withDefaults(limits: ConcurrencyLimits): Required<ConcurrencyLimits> {
+  const { total } = limits;
+  return {
+    initial: INITIAL_LIMIT,
+    troubled: total,
+    hasTroubledParts: false,
+    spare: 0,
+    perPartner: total,
+    reserved: 0,
+    ...limits,
+  };
+}
+
 /**
- * A quarter of the slots for all troubled webhooks, half of them for one partner. Attempts that hang beyond that quarter
+ * A quarter of the slots for all troubled webhooks, in parts of their partners; half of all slots for one partner. Attempts that hang beyond that quarter
  * take no slot from others, until as many slots again are taken.
  */
 export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
@@ -65,6 +82,7 @@ export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimit
     perEndpoint,
     maxWaitMs: 250,
     troubled: part(1 / 4),
+    hasTroubledParts: true,
     spare: total,
     perPartner: part(1 / 2),
     reserved: Math.floor(total / 8),

@@ -14,9 +14,9 @@ export class RunningAttempts<T> {
   readonly #total: number;
   #count = 0;
 
-  constructor({ total, troubled, spare }: Required<ConcurrencyLimits>) {
+  constructor({ total, troubled, spare, hasTroubledParts }: Required<ConcurrencyLimits>) {
     this.#total = total;
-    this.#troubled = new TroubledShare(troubled, spare);
+    this.#troubled = new TroubledShare(troubled, spare, hasTroubledParts);
   }
 
   get count(): number {
@@ -106,8 +106,8 @@ export class RunningAttempts<T> {
     return this.#troubled.admit(({ first }) => first !== undefined);
   }
 
-  #isShareFullFor({ limit }: WebhookSlots<T>): boolean {
-    return limit.isTroubled && this.#troubled.isFull;
+  #isShareFullFor({ limit, partner }: WebhookSlots<T>): boolean {
+    return limit.isTroubled && this.#troubled.isFullFor(partner);
   }
 
   #learn(webhook: WebhookSlots<T>, use: Exclude<SlotUse, 'unused'>, isSlow: boolean): void {
@@ -130,7 +130,7 @@ export class RunningAttempts<T> {
   }
 
   #countTroubled({ endpoint }: WebhookSlots<T>, count: number): void {
-    this.#troubled.running += count;
+    this.#troubled.count(endpoint.partner, count);
     endpoint.troubled += count;
   }
 

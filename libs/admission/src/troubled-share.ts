@@ -1,35 +1,67 @@
-/** The slots that all troubled webhooks share, and the webhooks that wait for nothing else. */
-export class TroubledShare<E> {
+/**
+ * The slots that all troubled webhooks share, and the webhooks that wait for nothing else, in turns of their partners. Where partners
+ * have parts, each leaves free as much as it may have: one has half of the share, two a third each. So a newcomer finds a slot,
+ * also while attempts of another partner, which began before its webhooks were known to be slow, hold more than the share.
+ */
+export class TroubledShare<E extends { readonly partner: string }> {
   running = 0;
-  readonly #waiting = new Set<E>();
+  readonly #runningOf = new Map<string, number>();
+  readonly #waiting = new Map<string, Set<E>>();
 
   constructor(
     private readonly limit: number,
     private readonly spare: number,
+    private readonly hasParts: boolean,
   ) {}
-
-  get isFull(): boolean {
-    return this.running >= this.limit;
-  }
 
   /** Slots taken beyond the share, at most `spare`, by attempts that began before their webhooks were known to be slow. */
   get beyond(): number {
     return Math.min(this.spare, Math.max(0, this.running - this.limit));
   }
 
-  wait(webhook: E): void {
-    this.#waiting.add(webhook);
+  isFullFor(partner: string): boolean {
+    return this.#roomOf(partner) <= 0;
   }
 
-  /** Removes as many webhooks as the share has room for, in order of arrival; one without a waiting delivery takes no room. */
+  /** So many attempts of the partner more, or less, are those of troubled webhooks. */
+  count(partner: string, count: number): void {
+    this.running += count;
+    const running = (this.#runningOf.get(partner) ?? 0) + count;
+    if (running > 0) this.#runningOf.set(partner, running);
+    else this.#runningOf.delete(partner);
+  }
+
+  wait(webhook: E): void {
+    const waiting = this.#waiting.get(webhook.partner);
+    if (waiting === undefined) this.#waiting.set(webhook.partner, new Set([webhook]));
+    else waiting.add(webhook);
+  }
+
+  /** Removes as many webhooks as there is room for, one of each partner in turn; one without a waiting delivery takes no room. */
   *admit(isWaiting: (webhook: E) => boolean): Generator<E> {
-    let room = this.limit - this.running;
-    for (const webhook of this.#waiting) {
-      if (room <= 0) return;
-      this.#waiting.delete(webhook);
+    const admitted = new Map<string, number>();
+    for (const [partner, waiting] of this.#waiting) {
+      const key = this.hasParts ? partner : '';
+      const before = admitted.get(key) ?? 0;
+      if (before >= this.#roomOf(partner)) continue;
+      this.#waiting.delete(partner);
+      const [webhook] = waiting;
+      if (webhook === undefined) continue;
+      waiting.delete(webhook);
+      if (waiting.size > 0) this.#waiting.set(partner, waiting); // last, and visited again
       if (!isWaiting(webhook)) continue;
-      room -= 1;
+      admitted.set(key, before + 1);
       yield webhook;
     }
+  }
+
+  #roomOf(partner: string): number {
+    const room = this.limit - this.running;
+    if (!this.hasParts) return room;
+    const running = this.#runningOf.get(partner) ?? 0;
+    const partners = this.#runningOf.size + (running > 0 ? 0 : 1);
+    const part = Math.floor(this.limit / (partners + 1));
+    // With as many partners as slots each has one, while there are.
+    return part > 0 ? part - running : Math.min(1 - running, room);
   }
 }
