@@ -72,8 +72,8 @@ export function withDefaults(limits: ConcurrencyLimits): Required<ConcurrencyLim
 }
 
 /**
- * A quarter of the slots for all troubled webhooks, in parts of their partners; half of all slots for one partner. Attempts that hang beyond that quarter
- * take no slot from others, until as many slots again are taken.
+ * A quarter of the slots for all troubled webhooks, in parts of their partners; half of all slots for one partner. Attempts that
+ * hang beyond that quarter take no slot from others, until as many slots again are taken.
  */
 export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));

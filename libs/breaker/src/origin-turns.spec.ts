@@ -33,12 +33,14 @@ describe('OriginTurns', () => {
     const turns = new OriginTurns();
     const flood = of(A.endpoint, 'flood');
     const siblings = Array.from({ length: 13 }, (_, n) => of(A.endpoint, `sibling-${n}`));
-    const [due, ran]: [[at: number, webhook: Asker][], Map<string, number[]>] = [[], new Map()];
+    let due: [at: number, webhook: Asker][] = [];
+    const ran = new Map<string, number[]>();
     for (let n = 0; n < 1_000; n += 1) due.push([NOW, flood]);
     for (const [n, sibling] of siblings.entries()) due.push([NOW + 20_000 + 77 * n, sibling]);
     const until = NOW + 40_000;
     for (;;) {
-      const [now, webhook] = due.sort(([a], [b]) => a - b).shift() ?? [until, A];
+      due = due.toSorted(([a], [b]) => a - b);
+      const [now, webhook] = due.shift() ?? [until, A];
       if (now >= until) break;
       const turnAt = turns.take(webhook, now);
       if (turnAt === undefined) due.push([turns.askAgainAt(webhook, now, 0.5), webhook]);

@@ -32,7 +32,8 @@ interface Asking {
 /**
  * The turns of one process at origins that have never answered 2xx: one a second at an origin, however long attempts take. An
  * endpoint (a partner's origin) has at most one turn ahead of it, so at most one turn of each other partner comes before a new one.
- * The turns of an endpoint go round by webhook, so a path with a thousand deliveries delays no sibling by more than one. A turn belongs to the delivery that took it, which no process asks again. Times are of one steady clock, in milliseconds.
+ * The turns of an endpoint go round by webhook, so a path with a thousand deliveries delays no sibling by more than one. A turn
+ * belongs to the delivery that took it, which no process asks again. Times are of one steady clock, in milliseconds.
  */
 export class OriginTurns {
   readonly #freeAt = new Map<string, number>();
