@@ -24,7 +24,11 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
   url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/hooks`;
-  relay = await startWebhooks({ EGRESS_ALLOW_HTTP: 'true', EGRESS_ALLOW_CIDRS: '127.0.0.0/8' });
+  relay = await startWebhooks({
+    EGRESS_ALLOW_HTTP: 'true',
+    EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
+    WEBHOOKS_PER_ORIGIN: '100',
+  });
   [partner, other] = [await relay.aPartner('one'), await relay.aPartner('two')];
 });
 afterAll(async () => {
@@ -118,7 +122,9 @@ describe('PATCH /webhooks/{id}', () => {
     const again = (await ask('GET', id)).json as object;
     await relay.redis.hset(`{relay:0}:waiting:${id}`, 'a', '1');
     expect((await ask('PATCH', id, again)).status).toBe(200);
-    expect((await ask('PATCH', id, read)).json).toMatchObject({ errors: [{ pointer: '/updatedAt' }] });
+    expect((await ask('PATCH', id, read)).json).toMatchObject({
+      errors: expect.arrayContaining([expect.objectContaining({ pointer: '/updatedAt' })]),
+    });
   });
 
   it.each([
