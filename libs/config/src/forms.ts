@@ -6,7 +6,7 @@ import { list } from './env.js';
 // The forms of what drivers read for themselves. Each is checked here, because a driver prints what it cannot read, and that may
 // be a password. A message names no value.
 
-const HOST = /^(?:\[[\da-f:.]+\]|[^\s:/@?#[\]]+)$/i;
+const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)$/i;
 
 /** Whether a text is host:port; an IPv6 address may have brackets. */
 function isPlace(text: string, isPortNeeded: boolean): boolean {
@@ -17,10 +17,20 @@ function isPlace(text: string, isPortNeeded: boolean): boolean {
 
 /** Addresses as host:port, comma separated. @param port whether each must have one */
 export const places = (port: 'needed' | 'optional' = 'needed') =>
-  list().refine(
-    (given) => given.every((place) => isPlace(place, port === 'needed')),
-    'host:port is expected, comma separated, without a scheme, user or password',
-  );
+  list().superRefine((given, context) => {
+    const wrong = given.flatMap((place, index) => (isPlace(place, port === 'needed') ? [] : [index + 1]));
+    if (wrong.length > 0)
+      context.addIssue({
+        code: 'custom',
+        message: `entry ${wrong.join(', ')}: host:port is expected, comma separated, without a scheme, quotes, user or password`,
+      });
+  });
+
+/** A name that a server compares as it is written. A line break or a space at its end would make another name of it. */
+export const name = () => z.string().regex(/^[\x21-\x7e]+$/, 'printable ASCII without white space is expected');
+
+/** Text of one line, such as a user or a password. */
+export const line = () => z.string().regex(/^\P{Cc}*$/u, 'text without control characters is expected');
 
 interface UrlForm {
   /** `redis`, `http`; each may end in `s` too. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { flag, integer, secret } from './env.js';
-import { pem, places } from './forms.js';
+import { line, name, pem, places } from './forms.js';
 import { without } from './without.js';
 
 const TOKEN_URL = /^https:\/\/[^@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/\S*)?$/;
@@ -9,11 +9,11 @@ export const kafkaEnv = {
   KAFKA_BROKERS: places()
     .refine((brokers) => brokers.length > 0, 'at least one host:port is expected')
     .describe('Brokers as host:port, comma separated.'),
-  KAFKA_CLIENT_ID: z.string().default('partner-relay').describe('Client id shown to the brokers.'),
-  KAFKA_CONSUMER_GROUP: z.string().default('partner-relay').describe('Consumer group shared by all workers.'),
+  KAFKA_CLIENT_ID: name().default('partner-relay').describe('Client id shown to the brokers.'),
+  KAFKA_CONSUMER_GROUP: name().default('partner-relay').describe('Consumer group shared by all workers.'),
   KAFKA_TOPIC_PREFIX: z
     .string()
-    .regex(/^[\w.-]*$/)
+    .regex(/^[\w.-]*$/, 'letters, digits, `.`, `_` and `-` are expected')
     .default('')
     .meta({ values: 'letters, digits, `.`, `_`, `-`' })
     .describe('Put before every topic name.'),
@@ -33,11 +33,8 @@ export const kafkaEnv = {
     .enum(['plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .optional()
     .describe('SASL mechanism; unset: none.'),
-  KAFKA_SASL_USERNAME: z
-    .string()
-    .optional()
-    .describe('SASL user; the client id where KAFKA_SASL_TOKEN_URL gives tokens.'),
-  KAFKA_SASL_PASSWORD: secret(z.string().optional()).describe(
+  KAFKA_SASL_USERNAME: line().optional().describe('SASL user; the client id where KAFKA_SASL_TOKEN_URL gives tokens.'),
+  KAFKA_SASL_PASSWORD: secret(line().optional()).describe(
     'SASL password; the secret of the client where KAFKA_SASL_TOKEN_URL gives tokens.',
   ),
   KAFKA_SASL_TOKEN_URL: z
@@ -49,7 +46,7 @@ export const kafkaEnv = {
     .optional()
     .meta({ values: '`https://…`' })
     .describe('Address that gives tokens for `oauthbearer` by client credentials (RFC 6749 section 4.4).'),
-  KAFKA_SASL_SCOPE: z.string().optional().describe('Scope of the tokens of KAFKA_SASL_TOKEN_URL.'),
+  KAFKA_SASL_SCOPE: line().optional().describe('Scope of the tokens of KAFKA_SASL_TOKEN_URL.'),
   KAFKA_SASL_AWS_REGION: z
     .string()
     .regex(/^[a-z]{2}(-[a-z]+)+-\d$/, 'a region such as eu-central-1 is expected')

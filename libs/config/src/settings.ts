@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
-import { places, urlOf } from './forms.js';
+import { line, name, places, urlOf } from './forms.js';
 import { without } from './without.js';
 
 // The variables of docs/configuration.md in groups; each app's schema spreads the groups it needs, so a name,
@@ -37,8 +37,7 @@ export const telemetryEnv = {
   ),
   OTEL_TRACES_EXPORTER: z.enum(['otlp', 'none']).default('otlp').describe('`none` sends no spans.'),
   OTEL_SDK_DISABLED: flag(false).describe('Whether no spans are sent, whatever else is set.'),
-  OTEL_SERVICE_NAME: z
-    .string()
+  OTEL_SERVICE_NAME: line()
     .optional()
     .describe('Name in spans; unset: `partner-relay-ingress`, `partner-relay-worker`.'),
   OTEL_RESOURCE_ATTRIBUTES: pairs(/^/).describe(
@@ -73,21 +72,18 @@ export const redisEnv = {
     'Redis as a URL, with a percent-encoded password, or give REDIS_SENTINELS or REDIS_CLUSTER_NODES.',
   ),
   REDIS_SENTINELS: places('optional').describe('Sentinels as host:port, comma separated, instead of REDIS_URL.'),
-  REDIS_SENTINEL_NAME: z.string().default('mymaster').describe('Name of the primary at the sentinels.'),
+  REDIS_SENTINEL_NAME: name().default('mymaster').describe('Name of the primary at the sentinels.'),
   REDIS_CLUSTER_NODES: places().describe(
     'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it, or with REDIS_SHARDS in so many more.',
   ),
   REDIS_SHARDS: integer(1, 1, 64).describe(
     'Parts that the state of envelopes is divided into, each in a slot of its own, so that more than one node of a Redis Cluster serves it. The same for all processes. After the first start `relay reshard` changes the number.',
   ),
-  REDIS_USERNAME: z
-    .string()
-    .optional()
-    .describe('User at the primary, or at every node of a cluster; a URL has its own.'),
-  REDIS_PASSWORD: secret(z.string().optional()).describe(
+  REDIS_USERNAME: line().optional().describe('User at the primary, or at every node of a cluster; a URL has its own.'),
+  REDIS_PASSWORD: secret(line().optional()).describe(
     'Password at the primary, or at every node of a cluster; a URL has its own.',
   ),
-  REDIS_SENTINEL_PASSWORD: secret(z.string().optional()).describe('Password at the sentinels.'),
+  REDIS_SENTINEL_PASSWORD: secret(line().optional()).describe('Password at the sentinels.'),
   REDIS_TLS: flag(false).describe(
     'Whether the sentinels and the primary they name, or the nodes of a cluster, are reached by TLS; a URL says it by `rediss:`. Authorities beside those of Node: NODE_EXTRA_CA_CERTS.',
   ),

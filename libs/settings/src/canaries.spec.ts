@@ -81,6 +81,27 @@ const refused: readonly (readonly [name: string, value: string, says: string])[]
   ['KAFKA_BROKERS', `https://user:${CANARY}@host:9092`, 'host:port'],
   ['KAFKA_BROKERS', `${CANARY}:port`, 'host:port'],
   ['KAFKA_BROKERS', 'host:65536', 'host:port'],
+  ...[
+    'host',
+    'PLAINTEXT://host:9092',
+    'b:2 c:3',
+    '"host:9092"',
+    "'host:9092'",
+    'host:99999',
+    'host:9092;c:3',
+    'b\r:1',
+  ].flatMap((wrong) => [
+    ['KAFKA_BROKERS', `a:1,${wrong}`, 'entry 2: host:port'] as const,
+    ['REDIS_CLUSTER_NODES', `a:1,${wrong}`, 'entry 2: host:port'] as const,
+  ]),
+  ...['KAFKA_CONSUMER_GROUP', 'KAFKA_CLIENT_ID', 'REDIS_SENTINEL_NAME'].flatMap((name) =>
+    ['relay\r', 'relay\n', ' relay', 're lay', 'r\u00e9lay'].map((value) => [name, value, 'printable ASCII'] as const),
+  ),
+  ...[
+    ...['KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD', 'KAFKA_SASL_SCOPE'],
+    ...['REDIS_USERNAME', 'REDIS_PASSWORD', 'REDIS_SENTINEL_PASSWORD', 'OTEL_SERVICE_NAME'],
+  ].flatMap((name) => ['relay\r', 'relay\n'].map((value) => [name, value, 'control characters'] as const)),
+  ['KAFKA_TOPIC_PREFIX', 'relay\r', 'letters, digits'],
   ['KAFKA_SSL_CA', CANARY, 'PEM'],
   ['KAFKA_SSL_CERT', `-----BEGIN CERTIFICATE-----\n${CANARY}\n-----END CERTIFICATE-----`, 'PEM'],
   ['KAFKA_SSL_KEY', `-----BEGIN PRIVATE KEY-----\\n${CANARY}\\n-----END PRIVATE KEY-----`, 'PEM'],
