@@ -47,6 +47,9 @@ const hostAndPort: Schema = { type: 'string', pattern: '^[^,\\s:]+:\\d{1,5}$' };
 const door = { enabled: flag, className: text, annotations: strings, host: text, tlsSecret: text };
 const route = { enabled: flag, parentRefs: objects, hostnames: listOf(filled) };
 
+/** On which nodes a pod runs. */
+const scheduling = { nodeSelector: strings, tolerations: objects, affinity: open, priorityClassName: text };
+
 const workload = (more: Record<string, Schema> = {}): Schema =>
   closed({
     enabled: flag,
@@ -68,10 +71,7 @@ const workload = (more: Record<string, Schema> = {}): Schema =>
     lifecycle: open,
     pdb: closed({ enabled: flag, maxUnavailable: { type: ['integer', 'string'] } }),
     topologySpreadConstraints: objects,
-    nodeSelector: strings,
-    tolerations: objects,
-    affinity: open,
-    priorityClassName: text,
+    ...scheduling,
     ...more,
   });
 
@@ -84,12 +84,14 @@ export function valuesSchema(): Schema {
       {
         // Open: a chart that this one is part of may say more to all of its parts.
         global: { type: 'object', properties: { imageRegistry: text, imagePullSecrets: pullSecrets } },
+        // Not read by the chart: a chart that this one is part of has its `condition` here.
+        enabled: flag,
         nameOverride: text,
         fullnameOverride: text,
         commonLabels: labels,
         podLabels: labels,
         podAnnotations: strings,
-        hookPods: closed({ labels, annotations: strings, serviceAccountName: text }),
+        hookPods: closed({ labels, annotations: strings, serviceAccountName: text, resources: open, ...scheduling }),
         image: closed({
           registry: text,
           repository: filled,

@@ -73,6 +73,15 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
+{{/* Of the values of a role or of the hooks: on which nodes its pods run. */}}
+{{- define "relay.scheduling" -}}
+{{- range $name := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with get $ $name }}
+{{ dict $name . | toYaml }}
+{{- end }}
+{{- end }}
+{{- end -}}
+
 {{- define "relay.serviceAccount" -}}
 {{- if .Values.serviceAccount.create -}}
 {{- default (include "relay.fullname" .) .Values.serviceAccount.name -}}
