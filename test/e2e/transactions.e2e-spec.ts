@@ -50,3 +50,16 @@ it.each([
     expect(tally(sent, again)).toMatchObject({ lost: 0, duplicates: 0 });
   }
 });
+
+it.each([
+  ['behind records', 'task.updated', 3],
+  ['where the log has nothing else', 'task.deleted', 0],
+])('the committed offset passes aborted records %s', async (_, type, sent) => {
+  const { stack } = relay;
+  if (sent > 0) await write(type, sent, 'commit');
+  await write(type, 5, 'abort');
+  await until('the log has the markers', async () => (await stack.topic(type).count()) > sent + 5);
+  await until('nothing of the topic lags', async () => (await stack.lag(type)) === 0, {
+    seen: () => stack.lag(type),
+  });
+});

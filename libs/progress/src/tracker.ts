@@ -77,6 +77,11 @@ export class Tracker {
     return Math.max(this.#next, this.#emptyTo);
   }
 
+  /** A stored high water, or the end of the markers and aborted records that follow it at once. */
+  beyond(highWater: number): number {
+    return highWater === this.#next ? this.emptyTo : highWater;
+  }
+
   /** Number of running offsets. */
   get running(): number {
     return this.#running.size;

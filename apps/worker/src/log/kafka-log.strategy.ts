@@ -95,8 +95,10 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     // A batch of nothing but markers or aborted records is handed to nobody. Ranges that end behind it would wait for ever.
     this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
       if (batchSize > 0 || firstOffset === null) return;
-      for (const reader of this.reader.reading(topic, partition))
-        reader.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
+      const readers = this.reader.reading(topic, partition);
+      for (const reader of readers) reader.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
+      // A log that begins so is owned from there, and read again.
+      if (readers.length === 0) void this.reader.ready(topic, partition, Number(firstOffset));
     });
     this.#consumer.on(CRASH, ({ payload }) => {
       const { groupId } = this.options;

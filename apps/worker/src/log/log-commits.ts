@@ -28,11 +28,11 @@ export class LogCommits {
     controls: Pick<LogControls, 'commit'>,
   ): Promise<void> {
     const offsets = partitions.flatMap((readers) => {
-      const highWater = Math.min(...readers.map((reader) => reader.highWater ?? -1));
+      const settledTo = Math.min(...readers.map((reader) => reader.settledTo ?? -1));
       const [first] = readers;
-      if (highWater === -1 || first === undefined) return [];
-      const ripe = all ? highWater : Math.min(highWater, this.#ripening.get(readers) ?? 0);
-      this.#ripening.set(readers, highWater);
+      if (settledTo === -1 || first === undefined) return [];
+      const ripe = all ? settledTo : Math.min(settledTo, this.#ripening.get(readers) ?? 0);
+      this.#ripening.set(readers, settledTo);
       if (ripe <= (this.#committed.get(readers) ?? 0)) return [];
       this.#committed.set(readers, ripe);
       const { topic, partition } = first.at;

@@ -171,6 +171,19 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
+  it('commits what the log holds no record of, once nothing before it runs', async () => {
+    const { reader, commits } = await assigned();
+    const [first] = reader.reading(topic, 0);
+    const running = first?.accept(0);
+    first?.foundEmpty(1, 1_501);
+    for (let time = 0; time < 2; time += 1) await reader.commit();
+    expect(commits).toEqual([]);
+    running?.settled();
+    await reader.flush();
+    for (let time = 0; time < 2; time += 1) await reader.commit();
+    expect(commits).toEqual(['1501']);
+  });
+
   it('commits offsets that the store has kept for an interval, and all of them at the end', async () => {
     const { reader, log, commits } = await assigned();
     log.high = 3;

@@ -55,9 +55,11 @@ export class Ownerships {
   async ready(reader: PartitionReader, offset: number): Promise<void> {
     while (this.#owning.has(reader)) await this.#owning.get(reader);
     if (reader.state !== 'owning' || !reader.isAlone) return;
-    await this.#repeat(reader, () => reader.own(offset));
-    // The first record may be of an earlier topic than the one whose id was asked for: it is fetched again.
-    this.reading.seek(reader);
+    await this.#apart(reader, async () => {
+      await reader.own(offset);
+      // The first record may be of an earlier topic than the one whose id was asked for: it is fetched again.
+      this.reading.seek(reader);
+    });
   }
 
   left(reader: PartitionReader): void {

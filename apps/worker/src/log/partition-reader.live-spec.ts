@@ -44,7 +44,7 @@ describe('partition reader', () => {
     first?.settled(mark(0));
     await reader.flush();
     expect(await stored()).toBe('2');
-    expect(reader.highWater).toBe(2);
+    expect(reader.settledTo).toBe(2);
   });
 
   it('marks the settled webhooks of a running envelope, and deletes the marks when all of it is settled', async () => {
@@ -207,7 +207,7 @@ describe('partition reader', () => {
     await back;
     expect(await reader.own()).toBe(1);
     await reader.flush();
-    expect(reader.highWater).toBe(1);
+    expect(reader.settledTo).toBe(1);
     expect(await client.hget('{relay:0}:progress:task.created:3', 'highWater')).toBe('1');
     const { results } = await new RedisPartitionProgress(onlyShard(client), 72 * 3_600_000).lookUp(at, [mark(0)]);
     expect(results).toEqual(['duplicate']);

@@ -61,8 +61,9 @@ export class PartitionReader {
     return this.at.shard === undefined;
   }
 
-  get highWater(): number | undefined {
-    return this.#state === 'reading' && this.#tracker !== undefined ? this.#confirmed.highWater : undefined;
+  /** End of what is settled and written, and of what the log holds no record of behind that. */
+  get settledTo(): number | undefined {
+    return this.#state === 'reading' ? this.#tracker?.beyond(this.#confirmed.highWater) : undefined;
   }
 
   get running(): number {
