@@ -68,6 +68,28 @@ describe('connectRedis for commands', () => {
   });
 });
 
+describe('a database that Redis does not have', () => {
+  it.each(['command', 'queue'] as const)(
+    'is never ready for %ss, is named, and nothing goes to another',
+    async (use) => {
+      const settings = { REDIS_URL: server.url(16), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' };
+      const redis = connectRedis(settings, use, () => undefined);
+      let readies = 0;
+      redis.on('ready', () => (readies += 1));
+      const written = redis.set('a key', 'of database 16').catch(() => undefined);
+      for (let times = 0; times < 3; times += 1) await told(redis, 'close');
+      expect(readies).toBe(0);
+      expect(redisFault(redis)).toContain('REDIS_URL');
+      redis.disconnect();
+      await written;
+      const look = connectRedis({ ...settings, REDIS_URL: server.url() }, 'command', () => undefined);
+      await told(look, 'ready');
+      expect(await look.exists('a key')).toBe(0);
+      look.disconnect();
+    },
+  );
+});
+
 describe('connectRedis for the queue', () => {
   it('waits for a job for as long as BullMQ does, leaves a Redis that is frozen, and asks it again when it is back', async () => {
     const settings = { REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' };

@@ -70,16 +70,30 @@ export function connectRedis(
   };
   const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);
   redis.on('error', (error: Error) => {
-    if (error instanceof NotPrimaryError) notPrimary.set(redis, error.message);
+    // ioredis goes on in database 0. No command is sent before it has read INFO, which it has not yet.
+    if (isOfSelect(error)) redis.stream.destroy(new WrongDatabaseError(error.message));
+    else if (error instanceof NotPrimaryError || error instanceof WrongDatabaseError) refused.set(redis, error.message);
     onFault(error);
   });
-  redis.on('ready', () => notPrimary.delete(redis));
+  redis.on('ready', () => refused.delete(redis));
   watchRole(redis);
   return redis;
 }
 
-/** What the server was found to be that each of these connections leads to. */
-const notPrimary = new WeakMap<Redis, string>();
+/** Why each of these connections was given up although its server answers. */
+const refused = new WeakMap<Redis, string>();
+
+/** The server does not give the database that REDIS_URL names. */
+class WrongDatabaseError extends Error {
+  override readonly name = 'WrongDatabaseError';
+
+  constructor(said: string) {
+    super(`Redis does not give the database at the end of REDIS_URL: correct its number (${said})`);
+  }
+}
+
+const isOfSelect = (error: Error & { readonly command?: { readonly name?: string } }): boolean =>
+  error.command?.name === 'select';
 
 function placeOptions(settings: RedisSettings, tag: string): Options {
   if (settings.REDIS_URL !== undefined) return { Connector: primaryOnly(AddressConnector) };
@@ -126,7 +140,7 @@ function sentinelOptions(settings: RedisSettings): Options {
 /** The fault of the first connection that takes no commands; undefined when all do. */
 export function redisFault(...connections: readonly Redis[]): string | undefined {
   const away = connections.find(({ status }) => status !== 'ready');
-  return away === undefined ? undefined : (notPrimary.get(away) ?? `not connected (${away.status})`);
+  return away === undefined ? undefined : (refused.get(away) ?? `not connected (${away.status})`);
 }
 
 /** Waits until the connection takes commands; reports the reason every 5 s. */
