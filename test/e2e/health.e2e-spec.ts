@@ -1,3 +1,4 @@
+import kafkajs from 'kafkajs';
 import { App } from '../support/app.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
@@ -36,6 +37,33 @@ async function isTold(named: RegExp): Promise<void> {
 const areReady = async (): Promise<boolean> =>
   (await Promise.all(apps().map(async (app) => (await app.health())?.status === 'ok'))).every(Boolean);
 const readyAgain = (): Promise<unknown> => until('each role is ready again', areReady, { withinMs: 60_000, seen });
+
+it('a worker looks again at what Redis may evict and at its topics, and tells the operator', async () => {
+  const { stack, worker } = relay;
+  const resources = [
+    {
+      type: kafkajs.ConfigResourceTypes.TOPIC,
+      name: stack.topic('task.created').name,
+      configEntries: [{ name: 'max.message.bytes', value: '100000' }],
+    },
+  ];
+  await stack.redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  await stack.admin.alterConfigs({ validateOnly: false, resources });
+  const isBroken = (metrics: string, condition: string): boolean =>
+    metrics.includes(`relay_condition_broken{condition="${condition}"} 1`);
+  try {
+    const isTold = async (): Promise<boolean> => {
+      const [health, metrics] = await Promise.all([worker.health(), worker.metrics()]);
+      const named = ['redis memory', 'topic settings'].every((condition) => isBroken(metrics, condition));
+      return named && /noeviction/.test(health?.faults['conditions'] ?? '');
+    };
+    await until('the worker tells both', isTold, { withinMs: 90_000, seen });
+  } finally {
+    await stack.redis.config('SET', 'maxmemory-policy', 'noeviction');
+  }
+  const isReady = async (): Promise<boolean> => (await worker.health())?.status === 'ok';
+  await until('the worker is ready again', isReady, { withinMs: 90_000, seen });
+});
 
 describe('/health/ready of each role', () => {
   it.each(['redis', 'kafka'] as const)('tells within 30 s that %s was killed, and that it is back', async (service) => {

@@ -17,6 +17,7 @@ import { ConsumerWatch } from './log/consumer-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { pause } from './log/pause.js';
+import { StoreConditions } from './platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, QUEUE_SHARDS } from './platform/tokens.js';
 import { Shutdown } from './shutdown.js';
 import { watchDisks } from './watch-disks.js';
@@ -62,6 +63,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const keys = new KeyCheck(redis, registry.of('key'), app.get(Keyring), log);
   health.ready('keys', () => keys.fault);
   health.ready('clock', () => clock.fault);
+  const conditions = app.get(StoreConditions);
+  health.ready('conditions', () => conditions.fault);
   health.ready('publisher', () => (publisher.state === 'connected' ? undefined : publisher.state));
   const server = await serveHealth(config.HEALTH_PORT, health, app.get(Registry));
 
@@ -108,6 +111,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   }
   phase = 'waiting for Kafka';
   await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
+  conditions.start();
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');
   phase = 'waiting for the keys';

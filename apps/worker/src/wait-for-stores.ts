@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { REDIS_CONDITIONS } from '@relay/doctor';
 import { createTopics, planTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
@@ -7,16 +8,14 @@ import type { Admin, Kafka } from 'kafkajs';
 import type { WorkerConfig } from '@relay/settings';
 
 /**
- * Waits until Redis answers, and checks that it never evicts keys: it would drop jobs and marks silently.
- * @throws Error when its eviction policy is not `noeviction`
+ * Waits until Redis answers.
+ * @throws Error when a condition of the promise does not hold of it
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
   await redisReady(redis, () => log.warn('worker.waiting', 'The worker waits for Redis and then starts'));
-  const memory = await persist(() => redis.info('memory'), log, 'Redis');
-  const policy = /maxmemory_policy:(\S+)/.exec(memory)?.[1] ?? 'unknown';
-  if (policy !== 'noeviction') {
-    throw new Error(`Redis has maxmemory-policy ${policy}: it would drop deliveries. Set it to noeviction`);
-  }
+  const info = await persist(() => redis.info(), log, 'Redis');
+  const [broken] = REDIS_CONDITIONS.flatMap((condition) => condition.broken(info));
+  if (broken !== undefined) throw new Error(`${broken.text}; ${broken.fix}`);
 }
 
 /** Waits until the brokers answer and every topic exists; in development missing topics are created. */

@@ -1,4 +1,5 @@
 import { diskFaultIn } from '@relay/redis';
+import { REDIS_CONDITIONS } from './conditions.js';
 import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 
 /**
@@ -14,16 +15,11 @@ export function redisFindings(
   diskFault = diskFaultIn(info),
 ): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
-  const policy = field('maxmemory_policy') ?? 'unknown';
+  const broken = REDIS_CONDITIONS.flatMap(({ name, broken: brokenIn }) =>
+    brokenIn(info).map(({ text, fix }) => fault(name, text, fix)),
+  );
   return [
-    // Any other policy makes a full Redis drop jobs, marks and registrations silently.
-    policy === 'noeviction'
-      ? ok('redis memory', 'maxmemory-policy is noeviction')
-      : fault(
-          'redis memory',
-          `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
-          'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
-        ),
+    ...(broken.length === 0 ? [ok('redis memory', 'maxmemory-policy is noeviction')] : broken),
     memoryLimit(Number(field('maxmemory') ?? 0), environment),
     durability(field('aof_enabled') === '1', environment, syncing),
     diskFinding(diskFault),

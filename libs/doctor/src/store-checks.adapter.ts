@@ -1,5 +1,5 @@
 import { RedisClientStore } from '@relay/identity';
-import { checkTopicConfigs, checkTopics, findTopics, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
+import { findTopics, readTopicConfigs, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
@@ -8,6 +8,7 @@ import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { Away } from './away.js';
 import { clockFinding } from './clock.js';
+import { halvesOf, TOPIC_CONDITIONS } from './conditions.js';
 import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 import { useFinding, usesOf } from './key-use.js';
 import type { LogNames } from './loss-check.adapter.js';
@@ -110,20 +111,31 @@ export async function checkKafka(
   settings: TopicSettings & LogNames,
   environment: string,
 ): Promise<Finding[]> {
-  const faults = await checkTopics(kafka, settings);
-  const found = await findTopics(kafka, settings);
-  const notes = topicNotes(settings, found).map((note) => warning('topics', ...halvesOf(note)));
-  const topics = faults.length + notes.length === 0 ? [ok('topics', 'all are there and fit')] : faults.map(topicFault);
+  const read = await withAdmin(kafka, async (admin) => ({
+    found: await findTopics(admin, settings),
+    // Another check says that they cannot be read.
+    configs: await readTopicConfigs(admin, settings).catch((error: unknown) => error),
+  }));
+  const { found } = read;
+  const [topics = [], configs = []] = TOPIC_CONDITIONS.map(({ name, broken }) =>
+    broken({ settings, found, configs: Array.isArray(read.configs) ? read.configs : undefined }).map(({ text, fix }) =>
+      fault(name, text, fix),
+    ),
+  );
+  const notes = topicNotes(settings, found)
+    .map(halvesOf)
+    .map(({ text, fix }) => warning('topics', text, fix));
   const workers = await orFault('workers', FIXES.workers, () =>
     checkWorkers(kafka, settings.KAFKA_CONSUMER_GROUP, environment),
   );
-  const configs = await orFault('topic settings', FIXES.topicConfigs, async () => {
-    const wrong = await checkTopicConfigs(kafka, settings);
+  const unread = await orFault('topic settings', FIXES.topicConfigs, () => {
+    if (!Array.isArray(read.configs)) throw read.configs;
     // Without topics there is nothing to report.
-    return wrong.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : wrong.map(configFault);
+    return configs.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : configs;
   });
   const replication = replicationFindings(found, environment);
-  return [ok('kafka', 'answers'), ...topics, ...notes, ...replication, ...configs, ...workers];
+  const fit = topics.length + notes.length === 0 ? [ok('topics', 'all are there and fit')] : topics;
+  return [ok('kafka', 'answers'), ...fit, ...notes, ...replication, ...unread, ...workers];
 }
 
 /** A group without members reads nothing; accepted envelopes wait in the log. */
@@ -134,13 +146,4 @@ async function checkWorkers(kafka: Kafka, group: string, environment: string): P
   const fix = 'start a worker; if one has ended, the last lines of its log say why';
   const text = `none reads the log in the group ${group}: deliveries wait in it`;
   return [faultInProduction(environment, 'workers', text, fix)];
-}
-
-const topicFault = (sentence: string): Finding => fault('topics', ...halvesOf(sentence));
-const configFault = (sentence: string): Finding => fault('topic settings', ...halvesOf(sentence));
-
-/** `checkTopics` and `topicNotes` write the problem, a colon, and the fix. */
-function halvesOf(sentence: string): [problem: string, fix: string] {
-  const colon = sentence.indexOf(': ');
-  return [sentence.slice(0, colon), sentence.slice(colon + 2)];
 }

@@ -18,8 +18,17 @@ export {
   type Offsets,
 } from './log-fetcher.adapter.js';
 export type { TopicIds, TopicsOfCluster } from './topic-ids.adapter.js';
-export { checkTopicConfigs, checkTopics, createTopics, findTopics } from './topics.adapter.js';
-export { LOG_RETENTION_MS, planTopics, topicNotes, type TopicFound, type TopicSettings } from './topics.js';
+export { checkTopics, createTopics, findTopics, readTopicConfigs } from './topics.adapter.js';
+export {
+  configFaults,
+  LOG_RETENTION_MS,
+  planTopics,
+  topicFaults,
+  topicNotes,
+  type TopicConfigFound,
+  type TopicFound,
+  type TopicSettings,
+} from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';
 export { readLag, type TopicLag } from './consumer-lag.adapter.js';

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import {
-  configFaults,
   planTopics,
   topicFaults,
+  type TopicConfigFound,
   type TopicFound,
   type TopicPlan,
   type TopicSettings,
@@ -35,49 +35,41 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
 
 /** The faults of the topics in words, each with its fix. Rejects when no broker answers. */
 export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
-  return topicFaults(planTopics(settings), await findTopics(kafka, settings));
+  return topicFaults(planTopics(settings), await withAdmin(kafka, (admin) => findTopics(admin, settings)));
 }
 
 /** The existing topics of the relay. Rejects when no broker answers. */
-export async function findTopics(kafka: Kafka, settings: TopicSettings): Promise<TopicFound[]> {
-  return withAdmin(kafka, async (admin) => {
-    const existing = new Set(await admin.listTopics());
-    // kafkajs rejects the whole request when one of its topics does not exist; an empty list means all topics.
-    const asked = planTopics(settings).flatMap(({ topic }) => (existing.has(topic) ? [topic] : []));
-    const { topics } = asked.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: asked });
-    return topics.map(({ name, partitions }): TopicFound => {
-      const replication = Math.min(...partitions.map((partition) => partition.replicas.length));
-      return { topic: name, partitions: partitions.length, replication };
-    });
+export async function findTopics(admin: Admin, settings: TopicSettings): Promise<TopicFound[]> {
+  const existing = new Set(await admin.listTopics());
+  // kafkajs rejects the whole request when one of its topics does not exist; an empty list means all topics.
+  const asked = planTopics(settings).flatMap(({ topic }) => (existing.has(topic) ? [topic] : []));
+  const { topics } = asked.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: asked });
+  return topics.map(({ name, partitions }): TopicFound => {
+    const replication = Math.min(...partitions.map((partition) => partition.replicas.length));
+    return { topic: name, partitions: partitions.length, replication };
   });
 }
 
 /**
- * The topic settings by which records would be lost, in words, each with its fix. Rejects when no broker answers, or when this
- * client may not read settings (DescribeConfigs), a right that the roles do not need.
+ * The settings of the existing topics. Rejects when no broker answers, or when this client may not read settings
+ * (DescribeConfigs), a right that the roles do not need.
  */
-export async function checkTopicConfigs(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
-  const plans = planTopics(settings);
-  return withAdmin(kafka, async (admin) => {
-    const existing = new Set(await admin.listTopics());
-    const asked = plans.filter(({ topic }) => existing.has(topic));
-    if (asked.length === 0) return [];
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: asked.map(({ topic: name, config }) => ({
-        type: TOPIC,
-        name,
-        configNames: Object.keys(config),
-      })),
-    });
-    return configFaults(
-      plans,
-      resources.map(({ resourceName, configEntries }) => ({
-        topic: resourceName,
-        config: Object.fromEntries(configEntries.map(({ configName, configValue }) => [configName, configValue])),
-      })),
-    );
+export async function readTopicConfigs(admin: Admin, settings: TopicSettings): Promise<TopicConfigFound[]> {
+  const existing = new Set(await admin.listTopics());
+  const asked = planTopics(settings).filter(({ topic }) => existing.has(topic));
+  if (asked.length === 0) return [];
+  const { resources } = await admin.describeConfigs({
+    includeSynonyms: false,
+    resources: asked.map(({ topic: name, config }) => ({
+      type: TOPIC,
+      name,
+      configNames: Object.keys(config),
+    })),
   });
+  return resources.map(({ resourceName, configEntries }) => ({
+    topic: resourceName,
+    config: Object.fromEntries(configEntries.map(({ configName, configValue }) => [configName, configValue])),
+  }));
 }
 
 /**

@@ -95,6 +95,7 @@ describe('configFaults', () => {
     expect(configFaults(plans, found({ 'x.task.created': more }))).toEqual([]);
     expect(configFaults(plans, found({ 'x.task.created': { 'retention.ms': '-1' } }))).toEqual([]);
     expect(configFaults(plans, found({ 'x.task.created': { 'segment.ms': String(7 * DAY_MS) } }))).toEqual([]);
+    expect(configFaults(plans, found({ 'x.task.created': { 'max.message.bytes': '600000' } }))).toEqual([]);
     expect(configFaults(plans, [])).toEqual([]);
   });
 
@@ -103,6 +104,7 @@ describe('configFaults', () => {
     ['x.relay.registry', { 'retention.ms': '604800000' }, 'retention.ms=-1'],
     ['x.task.created', { 'retention.bytes': '1000' }, 'retention.bytes=-1'],
     ['x.task.created', { 'cleanup.policy': 'compact' }, 'cleanup.policy=delete'],
+    ['x.task.created', { 'max.message.bytes': '100000' }, 'max.message.bytes=1048588'],
     ['x.task.created', { 'unclean.leader.election.enable': 'true' }, 'unclean.leader.election.enable=false'],
     [
       'x.task.created',

@@ -35,6 +35,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
 /** Set for created topics only, not checked of existing ones: another value loses nothing, it keeps records for longer. */
 const SEGMENT = 'segment.ms';
+/** Kafka's own default. */
+const MAX_BATCH_BYTES = 1_048_588;
+/** The largest batch of the relay, which a limit of a topic counts whole: 512 KiB, or one dead letter with an envelope of 256 KiB. */
+const NEEDED_BATCH_BYTES = 576 * 1_024;
 /** Retention of the event types' topics. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
 
@@ -69,6 +73,7 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
+  'max.message.bytes': String(MAX_BATCH_BYTES),
   'message.timestamp.type': 'LogAppendTime',
   'min.insync.replicas': replication === 1 ? '1' : '2',
   'retention.bytes': '-1',
@@ -134,6 +139,7 @@ export function configFaults(plans: readonly TopicPlan[], found: readonly TopicC
 /** A number may be greater than planned; -1, without limit, is greater than any. */
 function suffices(name: string, found: string | undefined, planned: string): boolean {
   if (name === SEGMENT) return true;
+  if (name === 'max.message.bytes') return Number(found) >= NEEDED_BATCH_BYTES;
   if (!AT_LEAST.has(name)) return found === planned;
   const endless = (value: string | undefined): number => (value === '-1' ? Infinity : Number(value));
   return endless(found) >= endless(planned);

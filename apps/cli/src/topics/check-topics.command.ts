@@ -1,4 +1,5 @@
-import { checkTopicConfigs, checkTopics, findTopics, topicNotes } from '@relay/kafka';
+import { TOPIC_CONDITIONS } from '@relay/doctor';
+import { findTopics, readTopicConfigs, topicNotes, withAdmin } from '@relay/kafka';
 import type { Command } from 'commander';
 import { withKafka } from '../connections.adapter.js';
 import { documented } from '../documented.js';
@@ -9,10 +10,13 @@ export function defineCheckTopics(group: Command, shell: Shell): void {
     .command('check')
     .description('name each topic that is missing or does not fit the settings, with its fix')
     .action(async (options: { json?: boolean }) => {
-      const { faults, notes } = await withKafka(shell, async (kafka, settings) => ({
-        faults: [...(await checkTopics(kafka, settings)), ...(await checkTopicConfigs(kafka, settings))],
-        notes: topicNotes(settings, await findTopics(kafka, settings)),
-      }));
+      const { faults, notes } = await withKafka(shell, (kafka, settings) =>
+        withAdmin(kafka, async (admin) => {
+          const [found, configs] = [await findTopics(admin, settings), await readTopicConfigs(admin, settings)];
+          const broken = TOPIC_CONDITIONS.flatMap((condition) => condition.broken({ settings, found, configs }));
+          return { faults: broken.map(({ text, fix }) => `${text}: ${fix}`), notes: topicNotes(settings, found) };
+        }),
+      );
       if (faults.length > 0) shell.exitCode = 1;
       const text = faults.length === 0 ? ['All topics are there and fit.'] : faults;
       answer(shell, options, { faults, notes }, [...text, ...notes].join('\n'));

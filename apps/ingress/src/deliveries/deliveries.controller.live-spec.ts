@@ -98,7 +98,7 @@ describe('POST /deliveries', () => {
     ['unavailable', 503, '2', 'with the same id'],
     ['timeout', 503, '2', 'with the same id'],
     ['overloaded', 503, '1', 'Nothing was stored'],
-    ['refused', 413, null, 'of this size'],
+    ['refused', 503, '2', 'Nothing was stored'],
   ])('answers a log that is %s with %d', async (reason, status, retryAfter, detail) => {
     log.failure = new PublishFailed(reason, 'broker 10.0.0.7 says no');
     const answer = await post('/deliveries', anEnvelope());

@@ -133,6 +133,12 @@ export const ALERT_RULES: readonly AlertRule[] = [
     means: 'A disk that is full ends Redis at its next write. What is accepted waits in Kafka, seven days at most.',
   },
   {
+    name: 'RelayConditionBroken',
+    severity: 'critical',
+    forS: MINUTE_S,
+    means: 'Envelopes or deliveries can be lost until it is mended. The doctor names the setting and its fix.',
+  },
+  {
     name: 'RelayShardAway',
     severity: 'critical',
     forS: 2 * MINUTE_S,

@@ -3,6 +3,7 @@ import type { LogRecord } from '@relay/events';
 import { logRecordOf, readRanges } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
 import { Kafka, type Admin, type KafkaMessage } from 'kafkajs';
+import { StoreConditions } from '../platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
@@ -16,7 +17,13 @@ export class LogArchive {
     private readonly kafka: Kafka,
     @Inject(KAFKA_ADMIN) private readonly admin: Admin,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_CONSUMER_GROUP'>,
+    @Inject(StoreConditions) private readonly conditions: Pick<StoreConditions, 'retentionMs'>,
   ) {}
+
+  /** For how long the topic keeps a record, in milliseconds. */
+  retentionMs(topic: string): number {
+    return this.conditions.retentionMs(topic);
+  }
 
   /** Reads the offsets `[from, end)`. `take` holds the reading up, and ends it by throwing. */
   read(

@@ -15,11 +15,12 @@ describe('the watch over backlogs', () => {
   let age: number | Error;
   let rests: Record<string, { from: number; to?: number } | undefined>;
   let lowest: number;
+  let retentionDays: number;
   let passed: unknown[];
   let watch: ExpiryWatch;
   beforeEach(() => {
     [told, asked, lines, passed] = [[], [], [], []];
-    [age, lowest] = [0, 0];
+    [age, lowest, retentionDays] = [0, 0, 7];
     rests = { w: { from: 5 } };
     const at = { topic: 'task.created', partition: 3 };
     const say = (event: string): void => void lines.push(event);
@@ -41,6 +42,7 @@ describe('the watch over backlogs', () => {
     } as unknown as CatchUpPartition;
     const archive = {
       lowest: async () => lowest,
+      retentionMs: () => retentionDays * DAY,
       recordAt: async (_at: unknown, offset: number) => {
         asked.push(offset);
         if (age instanceof Error) throw age;
@@ -66,6 +68,17 @@ describe('the watch over backlogs', () => {
     [6.5, [['w', 3, 0.5]]],
   ])('warns when the oldest record is %p of its seven days old: %j', async (days, expected) => {
     age = days * DAY;
+    await watch.look(NOW);
+    expect(told).toEqual(expected);
+  });
+
+  it.each([
+    [30, 6, []],
+    [30, 29, [['w', 3, 1]]],
+    [1, 0.75, [['w', 3, 0.25]]],
+    [Infinity, 400, []],
+  ])('of a topic that keeps %p days warns of a record %p days old: %j', async (kept, days, expected) => {
+    [retentionDays, age] = [kept, days * DAY];
     await watch.look(NOW);
     expect(told).toEqual(expected);
   });

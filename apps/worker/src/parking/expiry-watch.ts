@@ -1,5 +1,4 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { LOG_RETENTION_MS } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
@@ -29,7 +28,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
   constructor(
     @Inject(LogReader) private readonly reader: Pick<LogReader, 'catchUpPartitions'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
-    @Inject(LogArchive) private readonly archive: Pick<LogArchive, 'lowest' | 'recordAt'>,
+    @Inject(LogArchive) private readonly archive: Pick<LogArchive, 'lowest' | 'recordAt' | 'retentionMs'>,
     @Inject(RetentionReports) private readonly reports: Pick<RetentionReports, 'expiring' | 'expired'>,
     private readonly log: ThrottledLog,
   ) {}
@@ -96,7 +95,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   #judge(webhook: Webhook, at: LogPartition, name: string, oldest: number, now: number): void {
-    const expires = oldest + LOG_RETENTION_MS;
+    const expires = oldest + this.archive.retentionMs(at.topic);
     if (now < expires - WARN_BEFORE_MS || now - (this.#warnedAt.get(name) ?? 0) < DAY_MS) return;
     this.#warnedAt.set(name, now);
     this.reports.expiring(webhook, at, expires);

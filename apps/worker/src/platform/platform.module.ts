@@ -5,9 +5,10 @@ import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, Shards, type RedisUse } from '@relay/redis';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import { Kafka } from 'kafkajs';
+import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import type { WorkerConfig } from '@relay/settings';
+import { StoreConditions } from './store-conditions.adapter.js';
 import { FATAL, KAFKA_ADMIN, QUEUE_REDIS, QUEUE_SHARDS, WORKER_CONFIG } from './tokens.js';
 
 const drivers = [
@@ -30,6 +31,12 @@ const drivers = [
   { provide: QUEUE_SHARDS, useFactory: shardsFor('queue'), inject: [WORKER_CONFIG, ThrottledLog, QUEUE_REDIS] },
   { provide: Kafka, useFactory: kafkaOf, inject: [WORKER_CONFIG, ThrottledLog] },
   { provide: KAFKA_ADMIN, useFactory: (kafka: Kafka) => kafka.admin(), inject: [Kafka] },
+  {
+    provide: StoreConditions,
+    useFactory: (shards: Shards, admin: Admin, config: WorkerConfig, registry: Registry, log: Log) =>
+      new StoreConditions(shards, admin, config, registry, log),
+    inject: [Shards, KAFKA_ADMIN, WORKER_CONFIG, Registry, Log],
+  },
   { provide: Publisher, useFactory: (kafka: Kafka, log: Log) => new KafkaPublisher(kafka, log), inject: [Kafka, Log] },
   {
     provide: Tracing,

@@ -1,0 +1,71 @@
+import {
+  configFaults,
+  planTopics,
+  topicFaults,
+  type TopicConfigFound,
+  type TopicFound,
+  type TopicSettings,
+} from '@relay/kafka';
+
+/** A condition that does not hold, and what mends it. */
+export interface Broken {
+  readonly text: string;
+  readonly fix: string;
+}
+
+/**
+ * A setting of a store that the promise depends on and that others can change at any time. A worker looks at its start, at each new
+ * connection to Redis and each minute; `relay doctor` and the page of operations look when they are asked. While one does not hold,
+ * the worker logs it, shows it as a metric, by which an alert fires, and is not ready if the condition says so.
+ */
+export interface Condition<Facts> {
+  /** Also the check of the doctor. */
+  readonly name: string;
+  /** Whether a worker is not ready without it. */
+  readonly isNeeded: boolean;
+  broken(facts: Facts): readonly Broken[];
+}
+
+export interface TopicFacts {
+  readonly settings: TopicSettings;
+  readonly found: readonly TopicFound[];
+  /** undefined where this client may not read them. */
+  readonly configs: readonly TopicConfigFound[] | undefined;
+}
+
+/** Of each server of Redis, by its answer to INFO, which managed services never refuse. */
+export const REDIS_CONDITIONS: readonly Condition<string>[] = [
+  {
+    name: 'redis memory',
+    isNeeded: true,
+    broken(info) {
+      const policy = /^maxmemory_policy:(\S*)/m.exec(info)?.[1] ?? 'unknown';
+      if (policy === 'noeviction') return [];
+      return [
+        {
+          text: `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
+          fix: 'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
+        },
+      ];
+    },
+  },
+];
+
+export const TOPIC_CONDITIONS: readonly Condition<TopicFacts>[] = [
+  {
+    name: 'topics',
+    isNeeded: false,
+    broken: ({ settings, found }) => topicFaults(planTopics(settings), found).map(halvesOf),
+  },
+  {
+    name: 'topic settings',
+    isNeeded: false,
+    broken: ({ settings, configs = [] }) => configFaults(planTopics(settings), configs).map(halvesOf),
+  },
+];
+
+/** The sentences about topics have the problem, a colon, and the fix. */
+export function halvesOf(sentence: string): Broken {
+  const colon = sentence.indexOf(': ');
+  return { text: sentence.slice(0, colon), fix: sentence.slice(colon + 2) };
+}
