@@ -50,7 +50,7 @@ const GRANTED: AclEntry[] = [
   ...onTopics('ingress', [...EVENTS, REGISTRY, OPERATIONS, LETTERS], WRITE),
   ...onTopics('ingress', [...EVENTS, REGISTRY], READ),
   ...onGroups('ingress', 'partner-relay', READ, DELETE),
-  ...onTopics('worker', ALL, READ, WRITE, DESCRIBE),
+  ...onTopics('worker', ALL, READ, WRITE, DESCRIBE, DESCRIBE_CONFIGS),
   ...onGroups('worker', 'partner-relay', READ, DELETE),
   ...onTopics('operations', [...EVENTS, ATTEMPTS, OPERATIONS, REGISTRY, LETTERS], DESCRIBE),
   ...onTopics('operations', [noticesTopic(''), OPERATIONS, REGISTRY, LETTERS], WRITE),
