@@ -52,12 +52,12 @@ it('a worker looks again at what Redis may evict and at its topics, and tells th
   const isBroken = (metrics: string, condition: string): boolean =>
     metrics.includes(`relay_condition_broken{condition="${condition}"} 1`);
   try {
-    const isTold = async (): Promise<boolean> => {
+    const tellsBoth = async (): Promise<boolean> => {
       const [health, metrics] = await Promise.all([worker.health(), worker.metrics()]);
       const named = ['redis memory', 'topic settings'].every((condition) => isBroken(metrics, condition));
       return named && /noeviction/.test(health?.faults['conditions'] ?? '');
     };
-    await until('the worker tells both', isTold, { withinMs: 90_000, seen });
+    await until('the worker tells both', tellsBoth, { withinMs: 90_000, seen });
   } finally {
     await stack.redis.config('SET', 'maxmemory-policy', 'noeviction');
   }

@@ -6,7 +6,15 @@ export { DELIVERY_ID, deliveryId, parseDeliveryId } from './delivery.js';
 export type { AttemptTiming } from './attempt-timing.js';
 export { shownAnswer, type EndpointAnswer, type ShownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';
-export { classify, MAX_RETRY_AFTER_MS, reachOf, type AttemptResult, type Outcome, type Reach } from './outcome.js';
+export {
+  ATTEMPT_ERRORS,
+  classify,
+  MAX_RETRY_AFTER_MS,
+  reachOf,
+  type AttemptResult,
+  type Outcome,
+  type Reach,
+} from './outcome.js';
 export { attemptHeaders, buildRequest, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
 export { TracedSender } from './traced-sender.js';

@@ -2,16 +2,18 @@ import type { AttemptTiming } from './attempt-timing.js';
 import type { EndpointAnswer } from './endpoint-answer.js';
 
 /** Why an attempt got no answer, in words that metrics and `relay.delivery-attempts` carry. */
-export type AttemptError =
-  | 'timeout'
-  | 'connect-timeout'
-  | 'dns'
-  | 'tls'
-  | 'reset'
-  | 'refused'
-  | 'egress-denied'
-  | 'protocol'
-  | 'unknown';
+export const ATTEMPT_ERRORS = [
+  'timeout',
+  'connect-timeout',
+  'dns',
+  'tls',
+  'reset',
+  'refused',
+  'egress-denied',
+  'protocol',
+  'unknown',
+] as const;
+export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
 /** Result of the sender. An answer counts when its head has arrived; `retryAfter` is that header as received. */
 export type AttemptResult =

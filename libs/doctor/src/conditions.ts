@@ -23,7 +23,7 @@ export interface Condition<Facts> {
   readonly name: string;
   /** Whether a worker is not ready without it. */
   readonly isNeeded: boolean;
-  broken(facts: Facts): readonly Broken[];
+  readonly broken: (facts: Facts) => readonly Broken[];
 }
 
 export interface TopicFacts {
@@ -38,7 +38,7 @@ export const REDIS_CONDITIONS: readonly Condition<string>[] = [
   {
     name: 'redis memory',
     isNeeded: true,
-    broken(info) {
+    broken: (info) => {
       const policy = /^maxmemory_policy:(\S*)/m.exec(info)?.[1] ?? 'unknown';
       if (policy === 'noeviction') return [];
       return [

@@ -176,6 +176,7 @@ it('counts what it answered', async () => {
   const text = await spec.app.get(Registry).metrics();
   expect(text).toMatch(/relay_ingress_events_total\{event_type="plan.updated",result="duplicate"\} [1-9]/);
   expect(text).toMatch(/relay_ingress_events_total\{event_type="unknown",result="invalid"\} [1-9]/);
+  expect(text).toContain('relay_ingress_events_total{event_type="tax_return.filed",result="conflict"} 0');
   expect(text).toMatch(/relay_publish_duration_seconds_count [1-9]/);
 });
 

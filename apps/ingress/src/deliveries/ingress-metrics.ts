@@ -1,6 +1,6 @@
-import type { EventType } from '@relay/events';
+import { EVENT_TYPES, type EventType } from '@relay/events';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { BatchResult } from './receipt.js';
+import { BATCH_STATUSES, type BatchResult } from './receipt.js';
 
 export type IngressResult = BatchResult['status'];
 
@@ -16,6 +16,9 @@ export class IngressMetrics {
       labelNames: ['event_type', 'result'],
       registers: [registry],
     });
+    // From 0 on: a series that begins with its first event hides that event from rates.
+    for (const event_type of [...EVENT_TYPES, 'unknown'])
+      for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
     this.#publishing = new Histogram({
       name: 'relay_publish_duration_seconds',
       help: 'From handing an envelope to the publisher to the acknowledgement of all in-sync replicas.',

@@ -1,4 +1,4 @@
-import type { EventType, StreamEnd } from '@relay/events';
+import { EVENT_TYPES, STREAM_ENDS, type EventType, type StreamEnd } from '@relay/events';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** How the streams of a process stand. */
@@ -26,6 +26,8 @@ export class ListenMetrics {
       labelNames: ['reason'],
       registers: [registry],
     });
+    for (const event_type of EVENT_TYPES) this.#events.inc({ event_type }, 0);
+    for (const reason of [...Object.keys(STREAM_ENDS), 'left']) this.#ends.inc({ reason }, 0);
   }
 
   sent(type: EventType): void {
