@@ -190,7 +190,8 @@ it('takes nothing from brokers of another cluster at the address of its own, and
     await until('it waits for its own', async () =>
       (await relay.worker.health())?.faults['registry']?.includes('another deployment'),
     );
-    expect((await source.post(anEnvelope({ type: read }))).status).toBe(503);
+    // An ingress that sends nothing looks every 8 s.
+    await until('the ingress refuses', async () => (await source.post(anEnvelope({ type: read }))).status === 503);
   });
   expect(told(parked, 'log.recreated')).toEqual([]);
   await relay.worker.ready();
