@@ -67,7 +67,7 @@ describe('the metrics', () => {
 
   it('carry no ids and no addresses as labels', () => {
     const allowed = new Set(
-      'event_type result outcome status_class error_type queue shard state topic status use role version node reason http_request_method http_route http_response_status_code'.split(
+      'condition event_type result outcome status_class error_type queue shard state topic status use role version node reason http_request_method http_route http_response_status_code'.split(
         ' ',
       ),
     );
