@@ -8,7 +8,7 @@ export async function changeLetters(verb: 'replay' | 'purge', selection: Selecti
   const name = verb === 'replay' ? 'replayDeadLetters' : 'purgeDeadLetters';
   const counted = await api.call(name, { body: { ...selection, dryRun: true } });
   const matched = 'matched' in counted ? counted.matched : 0;
-  // What is changed is what was counted.
+  // With the time of the count as its end, the change takes no dead letter that came later.
   const same = { ...selection, ...('until' in counted ? { until: counted.until } : {}) };
   const letters = `${'complete' in counted && !counted.complete ? 'at least ' : ''}${countOf(matched, 'dead letter')}`;
   ask({

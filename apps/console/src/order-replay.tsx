@@ -63,7 +63,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
         fault.value = `None of them can get a replay: ${leftOutText(counted.leftOut)}.`;
         return;
       }
-      // What is replayed is what was counted, not what is accepted until the click.
+      // With the time of the count as its end, the replay takes no envelope that was accepted later.
       const same = { until: first.createdAt, ...body };
       ask({
         title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,

@@ -46,7 +46,7 @@ type Row = Delivery & { readonly isGone?: true };
 function followed(shown: Page, newest: Page | undefined): readonly Row[] {
   if (newest === undefined) return shown.deliveries;
   const now = new Map(newest.deliveries.map((each) => [keyOf(each), each]));
-  // What is older than the last row of a full page may have been pushed out of it.
+  // A full page ends at its last row: newer deliveries may have pushed an older row to the next page.
   const last = newest.cursor === undefined ? '' : (newest.deliveries.at(-1)?.at ?? '');
   return shown.deliveries.map((row) => now.get(keyOf(row)) ?? (row.at > last ? { ...row, isGone: true } : row));
 }
@@ -176,7 +176,7 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
   const name = status === 'dead' ? 'given up' : 'waiting';
   const open = async (): Promise<void> => {
     const { matched, cursor, until } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
-    // What is retried is what was counted.
+    // With the time of the count as its end, the retry takes no delivery that came later.
     const counted = { ...body, until };
     const count = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
     ask({

@@ -86,7 +86,7 @@ function Order({ webhooks, ordered }: OrderProps) {
     setFault(undefined);
     try {
       const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
-      // What is replayed is what was counted, not what is accepted until the click.
+      // With the time of the count as its end, the replay takes no envelope that was accepted later.
       const { path, body } = inputOf(false);
       const counted = { path, body: { until: createdAt, ...body } };
       ask({

@@ -120,7 +120,7 @@ export class PartitionRecovery {
     await this.tools.progress.release(this.at, this.tools.token);
   }
 
-  /** The topic may have been created anew since an earlier recovery was killed. */
+  /** Whether an earlier, killed recovery read the log of today’s topic: the topic may have been deleted and created since. */
   #isOfThisLog(read: ReadTo | undefined): boolean {
     const { topicId } = this.tools;
     const { topicIds = [] } = read ?? {};

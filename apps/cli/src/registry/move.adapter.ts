@@ -95,8 +95,8 @@ function assertFrom(held: Deployment, from: string): void {
 }
 
 /**
- * The webhooks and replays of which records of the log wait, and the partitions of which some may run: read and not settled, or of
- * a worker that was killed. How much nobody has read, only the former cluster knows.
+ * The webhooks and replays of which records of the log wait, and the partitions with envelopes that are read and not settled, also
+ * after a worker was killed. Only the former cluster knows how many records nobody has read.
  */
 async function waitingIn(shards: Shards): Promise<readonly string[]> {
   const waiting = new Set<string>();
@@ -130,7 +130,7 @@ async function forgetLog(shards: Shards): Promise<void> {
   }
 }
 
-/** What was left behind may be sent again under its ids, which would be answered as repeats. */
+/** A source may send the envelopes that were left behind again; the ids must be forgotten, or the worker drops them as repeats. */
 async function forgetIds(shards: Shards): Promise<void> {
   for (const shard of shards.all)
     for await (const page of keysOf(shard)) {

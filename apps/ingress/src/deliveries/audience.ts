@@ -27,8 +27,8 @@ export function audienceOf(header: string | undefined, bound: readonly string[],
 }
 
 /**
- * Refuses an audience that nobody will ever be: answered 202, the id would be taken, and the corrected repeat a conflict. While Redis
- * is away the partners are not known, and the envelope is accepted.
+ * Refuses an envelope that names a partner who does not exist. With a 202 its id would be taken, and the corrected envelope would be
+ * a conflict. While Redis is away the ingress cannot look partners up and accepts the envelope.
  * @throws ProblemError 400 `invalid-request`
  */
 export async function assertPartners(

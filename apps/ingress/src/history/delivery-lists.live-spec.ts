@@ -11,7 +11,7 @@ import type { DeliveryAnswer } from './delivery-facts.js';
 import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
 import { cursorOf } from './delivery-place.js';
-import { DeliveriesQuery, linkToNext } from './history-query.js';
+import { DeliveriesQuery } from './history-query.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
 const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
@@ -90,10 +90,7 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
       const page = await deliveries.ofWebhooks('p', of, read);
       expect(page.deliveries.length).toBeLessThanOrEqual(read.limit);
       seen.push(...page.deliveries);
-      const link: RegExpExecArray | null | undefined =
-        page.next &&
-        /<\/deliveries\?(.*)>; rel="next"/.exec(linkToNext('/deliveries', wanted, read.limit, cursorOf(page.next)));
-      wanted = link ? Object.fromEntries(new URLSearchParams(link[1])) : undefined;
+      wanted = page.next && { ...wanted, cursor: cursorOf(page.next) };
     }
     return seen;
   };
@@ -197,10 +194,7 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
         deliveries.ofWebhooks('p', of, readQuery(DeliveriesQuery, { httpStatus: '418', ...(cursor && { cursor }) }));
       const { deliveries: found, next } = await read();
       expect([found, next]).toEqual([[], { at: at - 999, id: expect.any(String) }]);
-      const link = next && linkToNext('/deliveries', {}, 50, cursorOf(next));
-      expect(
-        (await read(new URLSearchParams(/\?(.*)>;/.exec(link ?? '')?.[1]).get('cursor') ?? '')).deliveries,
-      ).toMatchObject([{ attempts: [{}, { status: 418 }] }]);
+      expect((await read(next && cursorOf(next))).deliveries).toMatchObject([{ attempts: [{}, { status: 418 }] }]);
     });
   });
 

@@ -52,11 +52,3 @@ export const DeliveriesQuery = z.strictObject({
   error: FailureKind,
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
-
-/** `Link` header of a page that is not the last (RFC 8288); relative, to be resolved against the address asked. */
-export function linkToNext(path: string, query: unknown, limit: number, cursor: string): string {
-  const given = Object.entries(query as Record<string, string>);
-  const parameters = new URLSearchParams({ ...Object.fromEntries(given), limit: String(limit) });
-  parameters.set('cursor', cursor);
-  return `<${path}?${parameters.toString()}>; rel="next"`;
-}

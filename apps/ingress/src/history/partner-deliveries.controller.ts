@@ -3,6 +3,7 @@ import {
   Access,
   callerIdOf,
   callerOf,
+  linkToNext,
   Portal,
   RateLimitInterceptor,
   readQuery,
@@ -17,7 +18,7 @@ import { askedBy } from '../access/partner-audit.js';
 import { BulkRetry } from './bulk-retry.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { cursorOf } from './delivery-place.js';
-import { DeliveriesQuery, linkToNext } from './history-query.js';
+import { DeliveriesQuery } from './history-query.js';
 import { listAllDeliveries, retrySelection } from './history.openapi.js';
 import { OwnWebhooks } from './own-webhooks.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
@@ -28,16 +29,12 @@ import { RetrySelection, type SelectionRetried } from './retry-request.js';
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class PartnerDeliveriesController {
-  readonly #path: string;
-
   constructor(
     private readonly own: OwnWebhooks,
     private readonly deliveries: PartnerDeliveries,
     private readonly retries: BulkRetry,
-    @Inject(INGRESS_CONFIG) config: IngressConfig,
-  ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/deliveries`;
-  }
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
 
   @Get()
   @Portal('read')
@@ -52,7 +49,7 @@ export class PartnerDeliveriesController {
     const partnerId = callerIdOf(request);
     const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
     const { deliveries, next } = await this.deliveries.ofWebhooks(partnerId, ids, wanted);
-    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, wanted.limit, cursorOf(next)));
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
     return { deliveries: [...deliveries] };
   }
 

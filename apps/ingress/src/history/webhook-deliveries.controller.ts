@@ -4,6 +4,7 @@ import { WebhookId, WebhookStore } from '@relay/webhooks';
 import {
   Access,
   callerIdOf,
+  linkToNext,
   Portal,
   RateLimitInterceptor,
   type FastifyReply,
@@ -15,7 +16,7 @@ import { notFound } from '../webhooks/webhook-problems.js';
 import type { DeliveryAnswers } from './delivery-facts.js';
 import { cursorOf } from './delivery-place.js';
 import { HistoryQuota } from './history-quota.adapter.js';
-import { HistoryQuery, linkToNext } from './history-query.js';
+import { HistoryQuery } from './history-query.js';
 import { listDeliveries } from './history.openapi.js';
 import { PartnerDeliveries } from './partner-deliveries.js';
 
@@ -24,16 +25,12 @@ import { PartnerDeliveries } from './partner-deliveries.js';
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class WebhookDeliveriesController {
-  readonly #path: string;
-
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly deliveries: PartnerDeliveries,
     private readonly quota: HistoryQuota,
-    @Inject(INGRESS_CONFIG) config: IngressConfig,
-  ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
-  }
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
 
   @Get()
   @Portal('read')
@@ -50,11 +47,7 @@ export class WebhookDeliveriesController {
     const found = id.success ? await this.webhooks.find(callerIdOf(request), id.data) : undefined;
     if (found === undefined) throw notFound();
     const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), [found.details.id], wanted);
-    if (next !== undefined)
-      void reply.header(
-        'link',
-        linkToNext(`${this.#path}/${found.details.id}/deliveries`, query, wanted.limit, cursorOf(next)),
-      );
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
     return { deliveries: [...deliveries] };
   }
 }

@@ -2,6 +2,7 @@ import { Controller, Get, Inject, Query, Req, Res, UseInterceptors } from '@nest
 import {
   Access,
   callerOf,
+  linkToNext,
   Portal,
   RateLimitInterceptor,
   readQuery,
@@ -11,7 +12,6 @@ import {
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookStore } from '@relay/webhooks';
 import { Operation } from '@relay/openapi';
-import { linkToNext } from '../webhooks/list-query.js';
 import { notFound } from '../webhooks/webhook-problems.js';
 import { isShown } from '../portal/shown.js';
 import { HistoryQuota } from './history-quota.adapter.js';
@@ -25,16 +25,12 @@ import { WebhookStates } from './webhook-states.js';
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class WebhookStatesController {
-  readonly #path: string;
-
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly states: WebhookStates,
     private readonly quota: HistoryQuota,
-    @Inject(INGRESS_CONFIG) config: IngressConfig,
-  ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks/status`;
-  }
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
 
   @Get()
   @Portal('read')
@@ -52,7 +48,7 @@ export class WebhookStatesController {
     const listing = { eventType, limit, after, ids: portal?.webhookIds };
     const { webhooks, next } = await this.webhooks.listDetails(partnerId, listing);
     await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
-    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, next));
+    linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
     return { webhooks: await this.states.of(webhooks) };
   }
 

@@ -5,6 +5,7 @@ import {
   Access,
   callerIdOf,
   callerOf,
+  linkToNext,
   Portal,
   RateLimitInterceptor,
   readQuery,
@@ -14,7 +15,6 @@ import {
 import type { ReplayStatus } from '@relay/replays';
 import { Operation } from '@relay/openapi';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { linkToNext } from '../history/history-query.js';
 import { askedBy } from '../access/partner-audit.js';
 import { HistoryQuota } from '../history/history-quota.adapter.js';
 import { isShown } from '../portal/shown.js';
@@ -29,15 +29,11 @@ const REPLAYS_FOR_A_POINT = 10;
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 @UseInterceptors(RateLimitInterceptor)
 export class ReplaysController {
-  readonly #path: string;
-
   constructor(
     private readonly desk: ReplayService,
     private readonly quota: HistoryQuota,
-    @Inject(INGRESS_CONFIG) config: IngressConfig,
-  ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/replays`;
-  }
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
 
   @Get()
   @Portal('read')
@@ -51,7 +47,7 @@ export class ReplaysController {
     await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
     const { clientId, portal } = callerOf(request);
     const { replays, next } = await this.desk.ofPartner(clientId, { limit, cursor }, portal?.webhookIds);
-    if (next !== undefined) void reply.header('link', linkToNext(this.#path, query, limit, next));
+    linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
     return { replays: replays.map((replay) => replayFacts(replay)) };
   }
 

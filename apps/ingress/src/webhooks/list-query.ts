@@ -20,10 +20,3 @@ export const webhooksPage = (longest: number, limits: RegExp) => ({
 
 export const ListQuery = z.object(webhooksPage(1_000, /^(?:[1-9]\d{0,2}|1000)$/));
 export type ListQuery = z.infer<typeof ListQuery>;
-
-/** `Link` header of a page that is not the last (RFC 8288); relative, to be resolved against the address asked. */
-export function linkToNext(path: string, query: ListQuery, cursor: number): string {
-  const parameters = new URLSearchParams({ limit: String(query.limit), cursor: String(cursor) });
-  if (query.eventType !== undefined) parameters.set('eventType', query.eventType);
-  return `<${path}?${parameters.toString()}>; rel="next"`;
-}

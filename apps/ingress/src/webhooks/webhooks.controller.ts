@@ -17,6 +17,7 @@ import {
   callerIdOf,
   HasVersions,
   IgnoresUnknown,
+  linkToNext,
   Portal,
   RateLimitInterceptor,
   StrictBody,
@@ -32,7 +33,7 @@ import { draftOf } from './draft.js';
 import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, staleVersion, taken } from './webhook-problems.js';
-import { linkToNext, ListQuery } from './list-query.js';
+import { ListQuery } from './list-query.js';
 import { Listings } from './listings.js';
 import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.openapi.js';
 
@@ -69,7 +70,7 @@ export class WebhooksController {
     const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
     await this.listings.charge(request, reply, page.read);
-    if (page.next !== undefined) void reply.header('link', linkToNext(this.#path, query, page.next));
+    linkToNext(request, reply, page.next, { publicUrl: this.config.PUBLIC_URL });
     return page.records;
   }
 

@@ -19,7 +19,7 @@ export class AuditLogController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<AuditAnswer> {
     const answer = await this.log.read(readQuery(AuditQuery, query));
-    linkToNext(request, reply, answer.before ?? undefined, 'before');
+    linkToNext(request, reply, answer.before ?? undefined, { name: 'before' });
     return answer;
   }
 }

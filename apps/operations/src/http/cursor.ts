@@ -18,6 +18,6 @@ export function pageOf<T>(
   reply: FastifyReply,
 ): T[] {
   const end = asked.cursor + asked.limit;
-  linkToNext(request, reply, end < all.length ? String(end) : undefined);
+  linkToNext(request, reply, end < all.length ? end : undefined);
   return all.slice(asked.cursor, end);
 }

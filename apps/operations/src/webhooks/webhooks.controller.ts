@@ -31,7 +31,7 @@ export class WebhooksController {
     const asked = readQuery(WebhookQuery, query);
     const page = await this.states.list(asked);
     const end = asked.cursor + asked.limit;
-    linkToNext(request, reply, end < page.total ? String(end) : undefined);
+    linkToNext(request, reply, end < page.total ? end : undefined);
     return page;
   }
 
