@@ -1,8 +1,9 @@
 import { type Condition, REDIS_CONDITIONS, TOPIC_CONDITIONS } from '@relay/doctor';
-import { findTopics, LOG_RETENTION_MS, readTopicConfigs } from '@relay/kafka';
+import { findTopics, LOG_RETENTION_MS, readTopicConfigs, type TopicConfigFound } from '@relay/kafka';
 import { isRedisAway, type Shards } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { WorkerConfig } from '@relay/settings';
+import type { Redis } from 'ioredis';
 import type { Admin } from 'kafkajs';
 import { Gauge, type Registry } from 'prom-client';
 
@@ -12,8 +13,11 @@ const LOOK_MS = 60_000;
 export class StoreConditions {
   /** What does not hold, by the name of the condition. */
   readonly #broken = new Map<string, string>();
-  readonly #retentionMs = new Map<string, number>();
-  #unread: string | undefined;
+  /** As last read: what a store that does not answer now said stands. */
+  readonly #infos = new Map<Redis, string>();
+  #configs: readonly TopicConfigFound[] | undefined;
+  /** Why the settings of a store cannot be read. */
+  readonly #unread = new Map<'Redis' | 'Kafka', string>();
 
   constructor(
     private readonly shards: Pick<Shards, 'connections'>,
@@ -45,7 +49,10 @@ export class StoreConditions {
 
   /** For how long the topic keeps a record, as of the last look; Infinity without a limit. */
   retentionMs(topic: string): number {
-    return this.#retentionMs.get(topic) ?? LOG_RETENTION_MS;
+    const ms = Number(
+      this.#configs?.find((found) => found.topic === topic)?.config['retention.ms'] ?? LOG_RETENTION_MS,
+    );
+    return ms < 0 ? Infinity : ms;
   }
 
   start(): void {
@@ -59,31 +66,29 @@ export class StoreConditions {
   }
 
   async #lookAtRedis(): Promise<void> {
-    try {
-      const infos = await Promise.all(this.shards.connections.map((redis) => redis.info()));
-      for (const condition of REDIS_CONDITIONS) this.#judge(condition, infos);
-    } catch (error) {
-      // A Redis that is away is told by its connection.
-      if (!isRedisAway(error)) this.#isUnread(error);
-    }
+    const looks = await Promise.allSettled(
+      this.shards.connections.map(async (redis) => void this.#infos.set(redis, await redis.info())),
+    );
+    for (const condition of REDIS_CONDITIONS) this.#judge(condition, [...this.#infos.values()]);
+    // A Redis that is away is told by its connection.
+    const failed = looks.find((look) => look.status === 'rejected' && !isRedisAway(look.reason));
+    this.#read('Redis', failed);
   }
 
   async #lookAtTopics(): Promise<void> {
-    try {
-      const found = await findTopics(this.admin, this.config);
-      const configs = await readTopicConfigs(this.admin, this.config).catch((error: unknown) => {
-        this.#isUnread(error);
-        return undefined;
-      });
-      for (const { topic, config } of configs ?? []) {
-        const ms = Number(config['retention.ms']);
-        this.#retentionMs.set(topic, ms < 0 ? Infinity : ms);
-      }
-      for (const condition of TOPIC_CONDITIONS) this.#judge(condition, [{ settings: this.config, found, configs }]);
-      if (configs !== undefined) this.#unread = undefined;
-    } catch (error) {
-      this.#isUnread(error);
+    const [topics, configs] = await Promise.allSettled([
+      findTopics(this.admin, this.config),
+      readTopicConfigs(this.admin, this.config),
+    ]);
+    if (configs.status === 'fulfilled') this.#configs = configs.value;
+    if (topics.status === 'fulfilled') {
+      const facts = { settings: this.config, found: topics.value, configs: this.#configs };
+      for (const condition of TOPIC_CONDITIONS) this.#judge(condition, [facts]);
     }
+    this.#read(
+      'Kafka',
+      [topics, configs].find(({ status }) => status === 'rejected'),
+    );
   }
 
   #judge<Facts>({ name, broken }: Condition<Facts>, facts: readonly Facts[]): void {
@@ -103,11 +108,14 @@ export class StoreConditions {
     );
   }
 
-  #isUnread(error: unknown): void {
-    const reason = reasonOf(error);
-    if (reason === this.#unread) return;
-    this.#unread = reason;
-    this.log.warn('condition.unread', 'Settings that the promise depends on cannot be read; they count as right', {
+  /** @param failed the look that was refused */
+  #read(store: 'Redis' | 'Kafka', failed: PromiseSettledResult<unknown> | undefined): void {
+    if (failed?.status !== 'rejected') return void this.#unread.delete(store);
+    const reason = reasonOf(failed.reason);
+    if (reason === this.#unread.get(store)) return;
+    this.#unread.set(store, reason);
+    this.log.warn('condition.unread', 'Settings that the promise depends on cannot be read; they count as last read', {
+      store,
       reason,
     });
   }

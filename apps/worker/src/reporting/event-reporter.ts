@@ -1,4 +1,4 @@
-import type { Publisher } from '@relay/publishing';
+import { PublishFailed, type Publisher } from '@relay/publishing';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 interface PendingRecord {
@@ -9,6 +9,10 @@ interface PendingRecord {
 /** Records kept in memory while Kafka is away; further ones are dropped and logged. */
 const MAX_WAITING = 20_000;
 const BATCH = 2_000;
+
+/** The same record would be refused again: it is larger than the topic accepts. */
+const isRefused = ({ reason }: { readonly reason: unknown }): boolean =>
+  reason instanceof PublishFailed && !reason.retryable;
 
 /**
  * Writes events to a topic beside the path of delivery: batched, repeated, bounded. A record lost here loses no
@@ -63,14 +67,20 @@ export class EventReporter {
     const failed = results.flatMap((result, index) =>
       result.status === 'rejected' ? [{ record: batch[index] as PendingRecord, reason: result.reason as unknown }] : [],
     );
-    const [first] = failed;
-    if (first === undefined) return;
+    const [refused, delayed] = [failed.filter(isRefused), failed.filter((each) => !isRefused(each))];
+    if (refused[0] !== undefined)
+      this.log.warn('topic.refused', 'Kafka refuses records of this topic for good; the worker drops them', {
+        topic,
+        records: refused.length,
+        reason: reasonOf(refused[0].reason),
+      });
+    if (delayed[0] === undefined) return;
     this.log.warn('topic.delayed', 'Kafka did not acknowledge records; the worker sends them again', {
       topic,
-      records: failed.length,
-      reason: reasonOf(first.reason),
+      records: delayed.length,
+      reason: reasonOf(delayed[0].reason),
     });
-    this.#waiting.unshift(...failed.map(({ record }) => record));
+    this.#waiting.unshift(...delayed.map(({ record }) => record));
   }
 
   /** Sends the waiting records once; those that Kafka does not take are lost. */
