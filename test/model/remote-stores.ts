@@ -34,6 +34,13 @@ export class RemoteProgress extends PartitionProgress {
   release(at: LogPartition, token: string): Promise<void> {
     return this.#call(at, `releases ${unitOf(at)}`, (store) => store.release(at, token));
   }
+  rememberKnown(read: readonly LogPartition[]): Promise<boolean> {
+    const [at] = read as [LogPartition];
+    return this.#call(at, `remembers ${read.length} partitions`, (store) => store.rememberKnown(read));
+  }
+  wasKnown(at: LogPartition): Promise<boolean> {
+    return this.#call(at, 'asks whether it was known', (store) => store.wasKnown(at));
+  }
   lookUp(at: LogPartition, entries: readonly SeenEntry[]): ReturnType<PartitionProgress['lookUp']> {
     return this.#call(at, `looks up ${entries.length}`, (store) => store.lookUp(at, entries));
   }

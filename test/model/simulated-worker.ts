@@ -126,6 +126,7 @@ export class SimulatedWorker {
     );
     this.reader = new LogReader(progress, world.group.bounds, world.group.topicIds, world.log, {
       groupId: 'g',
+      topics: [TOPIC],
       flushEveryMs: NEVER_MS,
       commitEveryMs: NEVER_MS,
       compareEveryMs: NEVER_MS,

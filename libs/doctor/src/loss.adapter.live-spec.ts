@@ -1,4 +1,4 @@
-import { recoveryKey, RedisPartitionProgress } from '@relay/progress';
+import { knownKey, recoveryKey, RedisPartitionProgress } from '@relay/progress';
 import { Shard, Shards, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { progressFindings } from './loss.adapter.js';
@@ -29,6 +29,12 @@ describe.each([1, 3])('the loss of one of %i shards', (count) => {
     expect(await texts()).toEqual(['ok: Redis knows how far the log was read']);
     await lose();
     expect(await texts()).toEqual([`fault: ${who} knows nothing of 3 partitions that were read before: it was lost`]);
+  });
+
+  it('is none where a copy that is older than the first record of a partition was restored', async () => {
+    await lose();
+    for (const shard of shards.all) await redis.set(knownKey(shard), '1');
+    expect(await texts()).toEqual(['ok: Redis knows how far the log was read']);
   });
 
   it('is told until its recovery has ended', async () => {

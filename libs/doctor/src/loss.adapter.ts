@@ -1,4 +1,4 @@
-import { recoveryKey, RedisPartitionProgress } from '@relay/progress';
+import { knownKey, recoveryKey, RedisPartitionProgress } from '@relay/progress';
 import { isRedisAway, type Shard, type Shards } from '@relay/redis';
 import { fault, ok, warning, type Finding } from './finding.js';
 
@@ -24,18 +24,22 @@ export interface Loss<P extends ReadPartition> {
 /** Owners are read without it. */
 const NO_WINDOW_MS = 0;
 
-/** Whether a shard knows the progress in the log. A new relay has read nothing and lost nothing. */
+/**
+ * Whether a shard knows the progress in the log. A new relay has read nothing and lost nothing. A shard that was restored from an older
+ * copy may miss partitions, which the workers read again from their start.
+ */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
   shard: Shard,
   progress: Pick<RedisPartitionProgress, 'owners'>,
 ): Promise<Loss<P>> {
   const isBegun = (await shard.redis.exists(recoveryKey(shard))) === 1;
+  const wasKnown = (await shard.redis.exists(knownKey(shard))) === 1;
   const owners = await progress.owners(events);
   const unknown = events.filter((_, index) => owners[index] === undefined);
   const begun = events.filter((_, index) => owners[index]?.startsWith(TOKEN));
   const wasRead = unknown.some(({ committed }) => committed > 0);
-  return { lost: [...unknown, ...begun], isLost: isBegun || wasRead, isBegun };
+  return { lost: [...unknown, ...begun], isLost: isBegun || (wasRead && !wasKnown), isBegun };
 }
 
 /** A fault for each shard that was lost: one can be lost, and is recovered, alone. */

@@ -22,6 +22,7 @@ export { offsetsIn, without } from './range-offsets.js';
 export { rangesText, readRanges, readReplay } from './range-text.js';
 export {
   droppedKey,
+  knownKey,
   parkedKey,
   parkingKey,
   partialKey,

@@ -98,6 +98,19 @@ export abstract class PartitionProgress {
   /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;
 
+  /**
+   * Remembers that the shard knows the progress of all partitions that were read, if it does and no recovery runs.
+   * @param read all of them, of one shard; at least one
+   * @returns whether the shard remembers it, from now on or from an earlier call
+   */
+  abstract rememberKnown(read: readonly LogPartition[]): Promise<boolean>;
+
+  /**
+   * Whether the shard remembers that. If so it was not lost: a partition that it does not know was read for the first time after the
+   * copy that the shard was restored from.
+   */
+  abstract wasKnown(at: LogPartition): Promise<boolean>;
+
   /** Looks up the ids of a chunk, all of one shard; writes nothing. */
   abstract lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp>;
 

@@ -33,6 +33,20 @@ if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('HSET', KEYS[
 return 1
 `;
 
+/**
+ * KEYS: known, recovery, then the progress hash of every partition that was read. Remembers that the shard knows all of them.
+ * @returns whether the shard remembers it
+ */
+export const rememberLua = `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
+if redis.call('EXISTS', KEYS[2]) == 1 then return 0 end
+for i = 3, #KEYS do
+  if redis.call('HEXISTS', KEYS[i], 'highWater') == 0 then return 0 end
+end
+redis.call('SET', KEYS[1], 1)
+return 1
+`;
+
 /** Lua: calls `each(id, hash)` for every entry of a packed text, 16 raw bytes of id and 8 of content hash an entry. */
 const entriesLua = `
 local function each_entry(packed, each)

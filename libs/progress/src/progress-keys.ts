@@ -4,6 +4,9 @@ import type { LogPartition } from './partition-progress.port.js';
 /** Token of the running recovery; absent otherwise. */
 export const recoveryKey = (shard: Shard): string => shard.key('recovery');
 
+/** Present once the shard has known every partition that was read: it was not lost since then, and can only be older. */
+export const knownKey = (shard: Shard): string => shard.key('known');
+
 /** Hash of a partition: owner, high water, sequence and how far it was read. */
 export const progressKey = (shard: Shard, at: LogPartition): string => shard.key('progress', at.topic, at.partition);
 

@@ -65,6 +65,7 @@ describe('progress in Redis', () => {
     expect(await progress.own(at, 'other', { ...TAKE, start: 9 })).toBeUndefined();
     expect(await progress.owners([at, { ...at, partition: 1 }])).toEqual(['worker', undefined]);
     expect(await progress.own(at, 'recovery', TAKE)).toEqual({ highWater: 5, sequence: 1 });
+    expect([await progress.rememberKnown([at]), await progress.wasKnown()]).toEqual([false, false]);
     await progress.release(at, 'recovery');
     expect(await progress.own(at, 'worker', TAKE)).toBeUndefined();
     await redis.del(recoveryKey(onlyShard(redis)));

@@ -6,6 +6,7 @@ import { rangesText, readRanges, readReplay } from './range-text.js';
 import { CallBatch } from './call-batch.js';
 import {
   droppedKey,
+  knownKey,
   parkedKey,
   parkingKey,
   partialKey,
@@ -24,10 +25,11 @@ import {
   type Ownership,
   type ReadTo,
 } from './partition-progress.port.js';
-import { flushLua, lookUpLua, ownLua, releaseLua, type FlushRest } from './partition-progress.script.js';
+import { flushLua, lookUpLua, ownLua, releaseLua, rememberLua, type FlushRest } from './partition-progress.script.js';
 
 const own = defineScript('progress-own', ownLua);
 const release = defineScript('progress-release', releaseLua);
+const remember = defineScript('progress-remember', rememberLua);
 const lookUp = defineScript('progress-look-up', lookUpLua);
 const flush = defineScript('progress-flush', flushLua);
 
@@ -84,6 +86,16 @@ export class RedisPartitionProgress extends PartitionProgress {
 
   async release(at: LogPartition, token: string): Promise<void> {
     await runScript(this.shard.redis, release, [progressKey(this.shard, at)], [token]);
+  }
+
+  async rememberKnown(read: readonly LogPartition[]): Promise<boolean> {
+    const hashes = read.map((at) => progressKey(this.shard, at));
+    const keys = [knownKey(this.shard), recoveryKey(this.shard), ...hashes];
+    return (await runScript(this.shard.redis, remember, keys, [])) === 1;
+  }
+
+  async wasKnown(): Promise<boolean> {
+    return (await this.shard.redis.exists(knownKey(this.shard))) === 1;
   }
 
   /** Chunks that arrive in one turn of the event loop, as the partitions of one fetch do, share a round trip. */

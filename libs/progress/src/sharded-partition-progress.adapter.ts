@@ -42,6 +42,15 @@ export class ShardedPartitionProgress extends PartitionProgress {
     return this.#of(at).release(at, token);
   }
 
+  async rememberKnown(read: readonly LogPartition[]): Promise<boolean> {
+    const [first] = read;
+    return first !== undefined && this.#of(first).rememberKnown(read);
+  }
+
+  wasKnown(at: LogPartition): Promise<boolean> {
+    return this.#of(at).wasKnown(at);
+  }
+
   /** The version of the registry is read after the records were fetched: it has what was registered before they were sent. */
   async lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const [{ results }, { answer: registryVersion }] = await Promise.all([

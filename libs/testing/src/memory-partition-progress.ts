@@ -48,6 +48,18 @@ export class MemoryPartitionProgress extends PartitionProgress {
     });
   }
 
+  async rememberKnown(read: readonly LogPartition[]): Promise<boolean> {
+    return this.state.write(({ progress, known }) => {
+      const knowsAll = read.every((at) => progress.get(keyOf(at))?.highWater !== undefined);
+      if (knowsAll) known.add(read[0]?.shard ?? 0);
+      return knowsAll || known.has(read[0]?.shard ?? 0);
+    });
+  }
+
+  async wasKnown({ shard = 0 }: LogPartition): Promise<boolean> {
+    return this.state.now.known.has(shard);
+  }
+
   async lookUp(_at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const results = entries.map((entry) => resultOf(this.state.now, entry));
     return { results, registryVersion: this.registryVersion };

@@ -31,6 +31,8 @@ export const nothingIn = (): StoredParking => ({
 export interface State {
   /** By `topic/partition`. */
   readonly progress: Map<string, Partial<OwnedPosition> & { owner: string; claim?: string }>;
+  /** Shards that once knew every partition that was read. */
+  readonly known: Set<number>;
   /** By envelope id. */
   readonly marks: Map<string, SeenMark>;
   /** By `topic/partition`, then by envelope id: the settled webhooks. */
@@ -50,6 +52,7 @@ export interface State {
 
 const nothing = (): State => ({
   progress: new Map(),
+  known: new Set(),
   marks: new Map(),
   partials: new Map(),
   parking: new Map(),

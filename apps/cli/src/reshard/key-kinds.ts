@@ -59,7 +59,7 @@ const OF_SHARD: readonly (readonly [ShardKind, RegExp])[] = [
   ['failed', /^failed:(.+)$/],
   ['partition', /^(?:progress|partial|parking|dropped):(.+:\d+)$/],
   ['derived', /^parked:[^/]+$/],
-  ['derived', /^rewritten$/],
+  ['derived', /^(?:rewritten|known)$/],
   ['recovery', /^recovery$/],
 ];
 

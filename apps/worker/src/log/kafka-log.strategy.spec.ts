@@ -38,7 +38,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
     ],
     fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(kafka.younger) }],
   };
-  const options = { groupId: 'g', flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9, shards };
+  const options = { groupId: 'g', topics: [], flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9, shards };
   const reader = new LogReader(progress, bounds, noIds, new PinoLog('spec', 'silent'), options);
   const sought: number[] = [];
   const listeners = new Map<string, (event: { payload: unknown }) => void>();

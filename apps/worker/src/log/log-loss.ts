@@ -17,6 +17,9 @@ export interface LogLoss {
   readonly topicIds?: readonly string[];
 }
 
+/** Whether Kafka has lost records of what was read. */
+export type LossOf = (read: ReadTo) => Promise<LogLoss | undefined>;
+
 /** Whether the topic has another id than its log had when it was read. An earlier id is told by a broker that is behind. */
 export const isAnotherTopic = ({ topicIds = [] }: ReadTo, topicId: string | undefined): topicId is string =>
   topicId !== undefined && !topicIds.includes(topicId);

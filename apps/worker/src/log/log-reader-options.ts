@@ -19,6 +19,8 @@ export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 
 export interface LogReaderOptions {
   groupId: string;
+  /** Those of envelopes, which the group reads. */
+  topics: readonly string[];
   /** Number of shards; default 1. */
   shards?: number;
   flushEveryMs: number;

@@ -112,6 +112,20 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
+  it('reads all of a log again with a commit of which a Redis that was not lost knows nothing, and drops no record of it', async () => {
+    const { reader, log, said, sought, state, progress } = await assigned();
+    [log.low, log.high, log.committed] = [1, 3, 2];
+    await progress.rememberKnown([{ topic, partition: 0 }]);
+    state.now.progress.clear();
+    reader.reconnected();
+    await turn();
+    expect([sought, reader.fault]).toEqual([[0, 1], undefined]);
+    expect(said).toEqual([['log.begun_again', { topic, partition: 0, committed: 2, readFrom: 1 }]]);
+    const records = [1, 2].map((offset) => reader.reading(topic, 0)[0]?.accept(offset)?.isReadAgain);
+    expect(records).toEqual([true, false]);
+    await reader.close();
+  });
+
   it('reports that a partition cannot be owned once Redis has refused it for 20 s, until it is owned', async () => {
     const { reader, progress } = await assigned();
     const own = jest.spyOn(progress, 'own').mockRejectedValue(new Error('MISCONF Redis cannot save'));

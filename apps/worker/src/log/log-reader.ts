@@ -3,6 +3,7 @@ import { type LogPartition, PartitionProgress } from '@relay/progress';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { KAFKA_ADMIN } from '../platform/tokens.js';
 import type { CatchUpPartition } from './catch-up-partition.js';
+import { KnownPartitions } from './known-partitions.js';
 import { LogCommits, type PartitionReaders } from './log-commits.js';
 import {
   LOG_READER_OPTIONS,
@@ -28,6 +29,7 @@ export class LogReader {
   readonly #leaving = new Set<PartitionReader>();
   readonly #ownerships: Ownerships;
   readonly #commits: LogCommits;
+  readonly #known: KnownPartitions;
   #controls: LogControls | undefined;
   #timers: NodeJS.Timeout[] = [];
   #joined = false;
@@ -42,7 +44,8 @@ export class LogReader {
     @Inject(LOG_READER_OPTIONS) private readonly options: LogReaderOptions,
   ) {
     this.#commits = new LogCommits(new ThrottledLog(log));
-    this.#ownerships = new Ownerships(bounds, topicIds, options.groupId, log, {
+    this.#known = new KnownPartitions(bounds, progress, options);
+    this.#ownerships = new Ownerships(bounds, progress, topicIds, options.groupId, log, {
       seek: ({ at }) => this.#seek(at),
       forget: ({ at }) => this.#commits.forget(this.#of(at)),
       isOver: () => this.#timers.length === 0,
@@ -57,6 +60,7 @@ export class LogReader {
       setInterval(() => void this.commit(), this.options.commitEveryMs),
       setInterval(() => this.#askAgain(), this.options.compareEveryMs),
       setInterval(() => void this.look(), this.options.compareEveryMs),
+      setInterval(() => void this.#known.remember(), this.options.compareEveryMs),
     ];
   }
 
@@ -177,6 +181,7 @@ export class LogReader {
    * @param shard the one whose connection it was; all where they share one
    */
   reconnected(shard?: number): void {
+    this.#known.doubt(shard);
     const isOfIt = ({ at }: PartitionReader): boolean => shard === undefined || at.shard === shard;
     for (const reader of this.#leaving) if (isOfIt(reader)) this.#leaving.delete(reader);
     for (const reader of this.#readers.filter(isOfIt)) {

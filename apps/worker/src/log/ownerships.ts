@@ -1,7 +1,7 @@
-import type { ReadTo } from '@relay/progress';
+import type { PartitionProgress, ReadTo } from '@relay/progress';
 import { type Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { cached } from './cached.js';
-import { isAnotherTopic, lossOf, type LogLoss } from './log-loss.js';
+import { isAnotherTopic, lossOf, type LogLoss, type LossOf } from './log-loss.js';
 import type { LogBounds, TopicIds } from './log-reader-options.js';
 import type { PartitionReader } from './partition-reader.js';
 import { pause } from './pause.js';
@@ -27,6 +27,7 @@ export class Ownerships {
 
   constructor(
     private readonly bounds: LogBounds,
+    private readonly progress: Pick<PartitionProgress, 'wasKnown'>,
     private readonly topicIds: TopicIds,
     groupId: string,
     private readonly log: Log,
@@ -106,7 +107,7 @@ export class Ownerships {
     const topicId = await this.topicIds.of(reader.at.topic);
     reader.isOf(topicId);
     let loss: LogLoss | undefined;
-    const lost = async (read: ReadTo): Promise<LogLoss | undefined> => {
+    const lost: LossOf = async (read) => {
       const found = await this.#lossOf(reader, read, topicId);
       loss ??= found;
       return found;
@@ -139,15 +140,25 @@ export class Ownerships {
   }
 
   /**
-   * The store knows nothing of the partition. It is new, unless the group has committed something: then Redis was
-   * lost. A partition that was begun here and never committed counts as new: Redis lost its beginning with its latest
-   * writes.
+   * The store knows nothing of the partition. It is new, unless the group has committed something. Then Redis was lost, or it was
+   * restored from a copy that is older than the partition's first record, and all of the log is read again. A partition that was
+   * begun here and never committed counts as new: Redis lost its beginning with its latest writes.
    */
   async #begin(reader: PartitionReader): Promise<number | undefined> {
     const { topic, partition } = reader.at;
     const [offsets] = await this.#committedOf(topic);
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
     if (committed <= 0) return reader.next === undefined && reader.isAlone ? undefined : this.#beginAgain(reader);
+    if (await this.progress.wasKnown(reader.at)) {
+      const readFrom = await this.#beginAgain(reader, committed);
+      if (readFrom !== undefined)
+        this.log.warn(
+          'log.begun_again',
+          'Redis was restored from a copy that is older than the first record of a partition; the worker reads all of its log again',
+          { topic, partition, committed, readFrom },
+        );
+      return readFrom;
+    }
     if (reader.state !== 'lost') {
       reader.lose();
       this.log.error(
@@ -159,11 +170,11 @@ export class Ownerships {
     return undefined;
   }
 
-  async #beginAgain(reader: PartitionReader): Promise<number | undefined> {
+  async #beginAgain(reader: PartitionReader, readTo = 0): Promise<number | undefined> {
     const { topic, partition } = reader.at;
     const bounds = await this.bounds.fetchTopicOffsets(topic);
     const known = bounds.find((entry) => entry.partition === partition);
-    return known === undefined ? undefined : reader.own(Number(known.low));
+    return known === undefined ? undefined : reader.own(Number(known.low), undefined, readTo);
   }
 
   /** Until it succeeds or the partition has left: Redis or Kafka may be away. */

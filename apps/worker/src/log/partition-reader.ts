@@ -9,7 +9,7 @@ import {
 import type { Log } from '@relay/telemetry';
 import { CatchUpPartition } from './catch-up-partition.js';
 import type { RecordHandle } from './log-chunk.js';
-import type { LogLoss } from './log-loss.js';
+import type { LogLoss, LossOf } from './log-loss.js';
 import { PartitionClaim } from './partition-claim.js';
 import { PartitionRecord } from './partition-record.js';
 import { PendingWrites } from './pending-writes.js';
@@ -103,10 +103,11 @@ export class PartitionReader {
 
   /**
    * Becomes the owner. With `start`, begins there where the store knows nothing.
+   * @param readTo no record at or beyond this offset was handed out before, where the store knows nothing
    * @param lost whether Kafka has lost records that were read; asked before anything is handed out
    * @returns where to read from; undefined when the store knows nothing and no start was given
    */
-  async own(start?: number, lost?: (read: ReadTo) => Promise<LogLoss | undefined>): Promise<number | undefined> {
+  async own(start?: number, lost?: LossOf, readTo = 0): Promise<number | undefined> {
     await this.#flushing;
     for (let doubts = -1; doubts !== this.#doubts;) {
       doubts = this.#doubts;
@@ -114,7 +115,7 @@ export class PartitionReader {
       if (this.#hasLeft || position === undefined) return undefined;
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent)))
         await this.#goOn(position);
-      else await this.#restart(position);
+      else await this.#restart(position, readTo);
       if (this.#hasLeft) return undefined;
       const loss = await lost?.(this.read);
       if (loss !== undefined) await this.#cut(loss);
@@ -139,7 +140,7 @@ export class PartitionReader {
    * Reads again from the store's position: deliveries that were settled here but are not marked there are attempted
    * again.
    */
-  async #restart(position: OwnedPosition): Promise<void> {
+  async #restart(position: OwnedPosition, readTo: number): Promise<void> {
     const { highWater, read } = position;
     if (this.#tracker !== undefined) {
       this.log.warn(
@@ -148,7 +149,7 @@ export class PartitionReader {
         { ...this.at, highWater, wrote: this.#confirmed.highWater },
       );
     }
-    const before = { newest: 0, ...read, next: Math.max(highWater, read?.next ?? 0) };
+    const before = { newest: 0, ...read, next: Math.max(highWater, read?.next ?? readTo) };
     if (!(await this.#beginAt(highWater, before))) return;
     this.#confirmed = owned(position);
     this.#readAgainBelow = before.next;

@@ -38,10 +38,13 @@ export async function assigned(topicId?: string) {
   };
   const logger = new PinoLog('spec', 'silent');
   const error: PinoLog['error'] = (event, _text, fields) => void said.push([event, fields]);
+  const warn: PinoLog['warn'] = (event, _text, fields) => {
+    if (event === 'log.begun_again') said.push([event, fields]);
+  };
   const expired = (records: number): void => void said.push(['expired', records]);
-  const options = { groupId: 'g', ...NEVER, expired };
+  const options = { groupId: 'g', topics: [topic], ...NEVER, expired };
   const ids = { now: topicId, of: async () => ids.now };
-  const reader = new LogReader(progress, bounds, ids, Object.assign(logger, { error }), options);
+  const reader = new LogReader(progress, bounds, ids, Object.assign(logger, { error, warn }), options);
   reader.use({
     seek: (_topic, _partition, offset) => sought.push(offset),
     commit: async (offsets) => void commits.push(...offsets.map(({ offset }) => offset)),

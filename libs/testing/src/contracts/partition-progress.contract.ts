@@ -54,6 +54,17 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.own(at, 'b', { ...TAKE, start: 99 })).toEqual({ highWater: 7, sequence: 1 });
     });
 
+    it('remembers that it knew every partition that was read', async () => {
+      const unread = { ...at, topic: 'task.updated' };
+      expect([await progress.wasKnown(at), await progress.rememberKnown([at])]).toEqual([false, false]);
+      await progress.own(at, 'a', TAKE);
+      expect(await progress.rememberKnown([at])).toBe(false);
+      await progress.own(at, 'a', { ...TAKE, start: 7 });
+      expect([await progress.rememberKnown([at, unread]), await progress.wasKnown(at)]).toEqual([false, false]);
+      expect([await progress.rememberKnown([at]), await progress.wasKnown(unread)]).toEqual([true, true]);
+      expect(await progress.rememberKnown([at, unread])).toBe(true);
+    });
+
     it('leaves a partition with its owner until that releases it, unless it is to be taken', async () => {
       await progress.own(at, 'a', { take: false, start: 7 });
       expect(await progress.own(at, 'b', { take: false })).toBe('owned-elsewhere');
