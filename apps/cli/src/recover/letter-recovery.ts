@@ -1,6 +1,13 @@
-import { type DeadLetter, type Registrations, replayOf } from '@relay/dead-letters';
+import {
+  type DeadLetter,
+  type DeadLetterEnding,
+  type DeadLetterReader,
+  type Registrations,
+  replayOf,
+} from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import type { LogRange } from '@relay/kafka';
+import type { QueuedDelivery } from '@relay/jobs';
 import type { RetryQueue } from '@relay/retry';
 import { standing, type LoggedDeliveries } from './envelope-recovery.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
@@ -34,7 +41,11 @@ export async function recoverLetters(
       const read = readLetter(value);
       if (read?.kind !== 'letter' || !isLost(read.letter.envelopeId)) return [];
       const end = logged.letters.endOf(read.id);
-      if (end !== undefined) return end.at < now - REPLAYS_TOLD_MS ? [] : replays(read.letter, end.deliveries);
+      if (end !== undefined) {
+        const jobs = replaysOf(read.letter, end, logged, webhooks, now);
+        counts.deliveries += jobs.length;
+        return jobs.map((job) => queue.add(job));
+      }
       if (read.letter.diedAt < now - KEPT_MS) return [];
       counts.deadLetters += 1;
       return [queue.addDeadLetter(read.letter)];
@@ -43,15 +54,47 @@ export async function recoverLetters(
     progress(messages.length);
   });
   return counts;
+}
 
-  function replays(letter: DeadLetter, ids: readonly string[]): Promise<void>[] {
-    const plan = replayOf(letter, webhooks, now);
-    if (plan.kind === 'refused') return [];
-    const jobs = plan.jobs.filter((job) => {
-      const id = deliveryId(job);
-      return ids.includes(id) && !logged.outcomes.isFinal(id) && !logged.letters.knows(id);
-    });
-    counts.deliveries += jobs.length;
-    return jobs.map((job) => queue.add(standing(job, logged.outcomes, now)));
+/**
+ * Ends the dead letters in Redis that an operator has ended, which a copy of Redis from before brings back. Deliveries of replays
+ * without a final outcome are made again. `logged` must hold both topics.
+ */
+export async function endLetters(
+  reader: DeadLetterReader,
+  logged: LoggedDeliveries,
+  queue: RetryQueue,
+  webhooks: Registrations,
+  now: number,
+): Promise<{ ended: number; deliveries: number }> {
+  const counts = { ended: 0, deliveries: 0 };
+  for await (const slice of reader.read(await reader.ids())) {
+    const letters = slice.filter(({ id }) => logged.letters.endOf(id) !== undefined);
+    for (const letter of letters) {
+      const end = logged.letters.endOf(letter.id) as DeadLetterEnding;
+      const jobs = replaysOf(await reader.withBody(letter), end, logged, webhooks, now);
+      await Promise.all(jobs.map((job) => queue.add(job)));
+      counts.deliveries += jobs.length;
+    }
+    counts.ended += await reader.remove(letters);
   }
+  return counts;
+}
+
+/** The deliveries of a replay that have no final outcome. */
+function replaysOf(
+  letter: DeadLetter,
+  end: DeadLetterEnding,
+  { letters, outcomes }: LoggedDeliveries,
+  webhooks: Registrations,
+  now: number,
+): QueuedDelivery[] {
+  const plan = replayOf(letter, webhooks, now);
+  if (end.at < now - REPLAYS_TOLD_MS || plan.kind === 'refused') return [];
+  return plan.jobs
+    .filter((job) => {
+      const id = deliveryId(job);
+      return end.deliveries.includes(id) && !outcomes.isFinal(id) && !letters.knows(id);
+    })
+    .map((job) => standing(job, outcomes, now));
 }

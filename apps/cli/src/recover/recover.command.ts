@@ -36,7 +36,7 @@ export function defineRecover(command: Command, shell: Shell): void {
 const textOf = (report: RecoveryReport & { seconds: number }): string =>
   [
     `${counted(report.registrations, 'registration')} in Redis`,
-    `${counted(report.deadLetters, 'dead letter')} put back`,
+    `${counted(report.deadLetters, 'dead letter')} put back, ${report.endedLetters} ended`,
     `${counted(report.records, 'record')} read: ${counted(report.deliveries, 'delivery', 'deliveries')} to make, ${report.alreadyFinal} already ended`,
     `${report.seconds} s. The workers continue by themselves within seconds.`,
   ].join('\n');

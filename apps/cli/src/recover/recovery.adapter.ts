@@ -1,6 +1,6 @@
 import { TOKEN } from '@relay/doctor';
 import { randomUUID } from 'node:crypto';
-import { RejectedRecords } from '@relay/dead-letters';
+import { DeadLetterReader, RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
 import { logRecordOf, readAttempt, type LogRange } from '@relay/kafka';
 import { recoveryKey } from '@relay/progress';
@@ -10,7 +10,7 @@ import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
 import type { Stores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
-import { recoverLetters } from './letter-recovery.js';
+import { endLetters, recoverLetters } from './letter-recovery.js';
 import { lostShards, type LostShard } from './lost-shards.adapter.js';
 import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
@@ -24,6 +24,8 @@ export interface RecoveryReport {
   /** Clients and webhooks in Redis. */
   readonly registrations: number;
   readonly deadLetters: number;
+  /** Dead letters in Redis that an operator had ended, where Redis was not lost. */
+  readonly endedLetters: number;
   /** Records read from the event topics. */
   readonly records: number;
   /** Deliveries that became jobs. */
@@ -43,15 +45,15 @@ export interface RecoveryParts extends Stores {
  * Rebuilds an emptied Redis, or those of its shards that are empty. Registrations are there already (`withRegistry`). While the
  * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
  * partitions, and the next run continues with the others. May be killed at any moment.
- * @throws Error when Redis was not lost
+ * Where none is, it ends the dead letters that an operator has ended since the copy that Redis was restored from.
+ * @throws Error when there is nothing to do
  */
 export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
   const { shards, kafka, settings, view, publisher, log, windowMs } = parts;
   const now = Date.now();
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
   const lost = await lostShards(recoveryLog.events, shards, windowMs);
-  if (lost.length === 0)
-    throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');
+  if (lost.length === 0) return endAll(parts, recoveryLog, now, shown);
   const left = lost.reduce((sum, shard) => sum + shard.lost.length, 0);
   if (lost.some(({ isBegun }) => isBegun)) shown.note(`An earlier recovery has begun; ${left} partitions are left.`);
   const token = `${TOKEN}${randomUUID()}`;
@@ -84,9 +86,32 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
     const registrations = await registrationsOf(parts);
     for (const { shard } of lost) await finish(shard, token);
     const { deadLetters } = letters;
-    return { registrations, deadLetters, ...counts, deliveries: counts.deliveries + letters.deliveries };
+    return {
+      registrations,
+      deadLetters,
+      endedLetters: 0,
+      ...counts,
+      deliveries: counts.deliveries + letters.deliveries,
+    };
   } finally {
     await queue.close();
+  }
+}
+
+/** Redis knows how far the log was read, but may be an older copy. */
+async function endAll(parts: RecoveryParts, log: RecoveryLog, now: number, shown: Progress): Promise<RecoveryReport> {
+  await parts.view.reload();
+  const queue = new BullmqRetryQueue(parts.shards);
+  const reader = new DeadLetterReader(parts.shards);
+  try {
+    const logged = await readLogged(log, () => true, shown);
+    const { ended, deliveries } = await endLetters(reader, logged, queue, parts.view, now);
+    if (ended === 0)
+      throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');
+    const registrations = await registrationsOf(parts);
+    return { registrations, deadLetters: 0, endedLetters: ended, records: 0, deliveries, alreadyFinal: 0 };
+  } finally {
+    await Promise.all([queue.close(), reader.close()]);
   }
 }
 
