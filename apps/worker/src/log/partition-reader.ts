@@ -102,8 +102,7 @@ export class PartitionReader {
   }
 
   /**
-   * Becomes the owner. With `start`, begins there where the store knows nothing.
-   * @param readTo no record at or beyond this offset was handed out before, where the store knows nothing
+   * Becomes the owner. Where the store knows nothing, begins at `start` in a log that was handed out up to `readTo`.
    * @param lost whether Kafka has lost records that were read; asked before anything is handed out
    * @returns where to read from; undefined when the store knows nothing and no start was given
    */
