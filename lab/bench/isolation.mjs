@@ -57,6 +57,12 @@ const PARTS = {
     against: 'the twin',
     goal: SIBLING_GOAL,
   },
+  'flooded elsewhere': {
+    title: 'the same at another endpoint of the partner, which takes as much of the machine',
+    measure: (both) => besideSibling(both, 'flooded', 100, 1),
+    against: 'the twin',
+    goal: SIBLING_GOAL,
+  },
   'resting sibling': {
     title: 'one whose path answers 429 with Retry-After, 20/s',
     measure: (both) => besideSibling(both, 'resting', 20),
@@ -120,10 +126,10 @@ async function besideSilent({ one, twin }, count) {
   return { ...figures, lost: figures.lost + without.lost, atOnce, without };
 }
 
-/** Beside a webhook of the same partner at another path of the same origin; its load begins before and ends after. The twin has none. */
-async function besideSibling({ one, twin }, path, rate) {
+/** Beside a webhook of the same partner at another path of an origin, its own unless told; its load begins before and ends after. The twin has none. */
+async function besideSibling({ one, twin }, path, rate, origin = 0) {
   const { stack, tools, target, urls } = one;
-  const end = await register(stack, [new URL(`/${path}`, urls[0]).href], WAITING.type);
+  const end = await register(stack, [new URL(`/${path}`, urls[origin]).href], WAITING.type);
   for (const system of [one, twin]) await system.tools.endpoints.ask('forget');
   const load = { count: rate * 70, connections: 4, rate, type: WAITING.type };
   const sibling = tools.flood.ask('post', { ...target, ...load });
