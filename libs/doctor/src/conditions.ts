@@ -16,13 +16,16 @@ export interface Broken {
 /**
  * A setting of a store that the promise depends on and that others can change at any time. A worker looks at its start, at each new
  * connection to Redis and each minute; `relay doctor` and the page of operations look when they are asked. While one does not hold,
- * the worker logs it, shows it as a metric, by which an alert fires, and is not ready if the condition says so.
+ * the worker logs it, shows it as a metric, by which an alert fires, and is not ready if the condition says so. The database that
+ * REDIS_URL names is no condition: a connection that does not get it is refused.
  */
 export interface Condition<Facts> {
   /** Also the check of the doctor. */
   readonly name: string;
   /** Whether a worker is not ready without it. */
   readonly isNeeded: boolean;
+  /** Whether it counts with RELAY_ENV=production only. */
+  readonly isOfProduction?: true;
   readonly broken: (facts: Facts) => readonly Broken[];
 }
 
@@ -45,6 +48,20 @@ export const REDIS_CONDITIONS: readonly Condition<string>[] = [
         {
           text: `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
           fix: 'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
+        },
+      ];
+    },
+  },
+  {
+    name: 'redis durability',
+    isNeeded: false,
+    isOfProduction: true,
+    broken: (info) => {
+      if (/^aof_enabled:1/m.test(info)) return [];
+      return [
+        {
+          text: 'appendonly is off: a restart of Redis loses all waiting deliveries',
+          fix: 'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
         },
       ];
     },

@@ -15,15 +15,14 @@ export function redisFindings(
   diskFault = diskFaultIn(info),
 ): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
-  const broken = REDIS_CONDITIONS.flatMap(({ name, broken: brokenIn }) =>
-    brokenIn(info).map(({ text, fix }) => fault(name, text, fix)),
-  );
-  return [
-    ...(broken.length === 0 ? [ok('redis memory', 'maxmemory-policy is noeviction')] : broken),
-    memoryLimit(Number(field('maxmemory') ?? 0), environment),
-    durability(field('aof_enabled') === '1', environment, syncing),
-    diskFinding(diskFault),
-  ];
+  const holds = [ok('redis memory', 'maxmemory-policy is noeviction'), durability(syncing)];
+  const [memory = [], durable = []] = REDIS_CONDITIONS.map(({ name, isOfProduction, broken }, index) => {
+    const found = broken(info).map(({ text, fix }) =>
+      isOfProduction ? faultInProduction(environment, name, text, fix) : fault(name, text, fix),
+    );
+    return found.length === 0 ? holds.slice(index, index + 1) : found;
+  });
+  return [...memory, memoryLimit(Number(field('maxmemory') ?? 0), environment), ...durable, diskFinding(diskFault)];
 }
 
 function diskFinding(found: string | undefined): Finding {
@@ -45,14 +44,7 @@ const memoryLimit = (bytes: number, environment: string): Finding =>
         'run `CONFIG SET maxmemory` with at most two thirds of the memory of its machine, and set it in redis.conf',
       );
 
-function durability(isOn: boolean, environment: string, syncing: string | undefined): Finding {
-  if (!isOn)
-    return faultInProduction(
-      environment,
-      'redis durability',
-      'appendonly is off: a restart of Redis loses all waiting deliveries',
-      'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
-    );
+function durability(syncing: string | undefined): Finding {
   if (syncing === undefined || syncing === 'always') return ok('redis durability', 'appendonly is on');
   return warning(
     'redis durability',

@@ -91,7 +91,8 @@ export class StoreConditions {
     );
   }
 
-  #judge<Facts>({ name, broken }: Condition<Facts>, facts: readonly Facts[]): void {
+  #judge<Facts>({ name, broken, isOfProduction }: Condition<Facts>, facts: readonly Facts[]): void {
+    if (isOfProduction && this.config.RELAY_ENV !== 'production') return;
     const reasons = facts.flatMap((each) => broken(each)).map(({ text, fix }) => `${text}: ${fix}`);
     const reason = reasons.length === 0 ? undefined : [...new Set(reasons)].join(' ');
     if (reason === this.#broken.get(name)) return;
