@@ -48,6 +48,8 @@ beforeAll(async () => {
     },
     servers.envFile,
   );
+  // Two minutes after its start Redis rewrites its file, otherwise into a packed one that no search reads.
+  await relay.stack.redis.config('SET', 'aof-use-rdb-preamble', 'no');
   operations = await App.start('operations', { ...relay.stack.env, SEARCH_INDEX: join(index, 'index.sqlite') });
   cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
   await plantAll();
