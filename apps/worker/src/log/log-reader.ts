@@ -45,9 +45,10 @@ export class LogReader {
   ) {
     this.#commits = new LogCommits(new ThrottledLog(log));
     this.#known = new KnownPartitions(bounds, progress, options);
-    this.#ownerships = new Ownerships(bounds, progress, topicIds, options.groupId, log, {
+    this.#ownerships = new Ownerships(bounds, topicIds, options.groupId, log, {
       seek: ({ at }) => this.#seek(at),
       forget: ({ at }) => this.#commits.forget(this.#of(at)),
+      wasKnown: (at) => progress.wasKnown(at),
       isOver: () => this.#timers.length === 0,
     });
   }

@@ -1,4 +1,4 @@
-import type { PartitionProgress, ReadTo } from '@relay/progress';
+import type { LogPartition, ReadTo } from '@relay/progress';
 import { type Log, reasonOf, ThrottledLog } from '@relay/telemetry';
 import { cached } from './cached.js';
 import { isAnotherTopic, lossOf, type LogLoss, type LossOf } from './log-loss.js';
@@ -13,6 +13,8 @@ interface Reading {
   seek(reader: PartitionReader): void;
   /** The partition is read from an earlier offset because its log was shortened. */
   forget(reader: PartitionReader): void;
+  /** Whether the store once knew every partition that was read, and so was not lost since. */
+  wasKnown(at: LogPartition): Promise<boolean>;
   /** Whether this worker ends. */
   isOver(): boolean;
 }
@@ -27,7 +29,6 @@ export class Ownerships {
 
   constructor(
     private readonly bounds: LogBounds,
-    private readonly progress: Pick<PartitionProgress, 'wasKnown'>,
     private readonly topicIds: TopicIds,
     groupId: string,
     private readonly log: Log,
@@ -149,7 +150,7 @@ export class Ownerships {
     const [offsets] = await this.#committedOf(topic);
     const committed = Number(offsets?.partitions.find((entry) => entry.partition === partition)?.offset ?? -1);
     if (committed <= 0) return reader.next === undefined && reader.isAlone ? undefined : this.#beginAgain(reader);
-    if (await this.progress.wasKnown(reader.at)) {
+    if (await this.reading.wasKnown(reader.at)) {
       const readFrom = await this.#beginAgain(reader, committed);
       if (readFrom !== undefined)
         this.log.warn(
