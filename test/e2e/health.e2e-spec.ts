@@ -1,5 +1,6 @@
 import kafkajs from 'kafkajs';
 import { App } from '../support/app.js';
+import { anEnvelope } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { until } from '../support/until.js';
@@ -63,6 +64,20 @@ it('a worker looks again at what Redis may evict and at its topics, and tells th
   }
   const isReady = async (): Promise<boolean> => (await worker.health())?.status === 'ok';
   await until('the worker is ready again', isReady, { withinMs: 90_000, seen });
+});
+
+it('an ingress says that a topic refuses an envelope, and at its start that the topic will, and serves', async () => {
+  const { ingress } = relay;
+  const source = await relay.source();
+  const large = anEnvelope({ payload: { text: 'x'.repeat(200_000) } });
+  expect(await source.post(large)).toMatchObject({ status: 503 });
+  expect(ingress.log.find((line) => line.includes('topic.refused'))).toMatch(/"bytes":200\d{3}/);
+  expect((await source.post(anEnvelope())).status).toBe(202);
+  await ingress.stop();
+  ingress.start();
+  await ingress.ready();
+  expect(ingress.log.find((line) => line.includes('topics.fault'))).toContain('max.message.bytes=100000');
+  expect((await source.post(anEnvelope())).status).toBe(202);
 });
 
 describe('/health/ready of each role', () => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import {
+  configFaults,
   planTopics,
   topicFaults,
   type TopicConfigFound,
@@ -33,9 +34,15 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
   });
 }
 
-/** The faults of the topics in words, each with its fix. Rejects when no broker answers. */
+/** The faults of the topics and of their settings in words, each with its fix. Rejects when no broker answers. */
 export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
-  return topicFaults(planTopics(settings), await withAdmin(kafka, (admin) => findTopics(admin, settings)));
+  return withAdmin(kafka, async (admin) => {
+    const plans = planTopics(settings);
+    const found = await findTopics(admin, settings);
+    // A client that may not read them: the worker says `condition.unread`.
+    const configs = await readTopicConfigs(admin, settings).catch(() => []);
+    return [...topicFaults(plans, found), ...configFaults(plans, configs)];
+  });
 }
 
 /** The existing topics of the relay. Rejects when no broker answers. */

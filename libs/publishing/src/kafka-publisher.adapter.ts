@@ -1,6 +1,6 @@
 import { partitionOf } from '@relay/events';
 import { answeredWithin } from '@relay/kafka';
-import { reasonOf, type Log } from '@relay/telemetry';
+import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
 import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
 import { baseOffsets, unacknowledged } from './acknowledged.js';
 import { FailedSends } from './failed-sends.js';
@@ -43,6 +43,7 @@ export class KafkaPublisher extends Publisher {
   readonly #lanes: Lanes;
   readonly #settings: KafkaPublisherSettings;
   readonly #failedSends = new FailedSends();
+  readonly #log: ThrottledLog;
   #producer: Promise<Producer> | undefined;
   #isClosed = false;
 
@@ -53,6 +54,7 @@ export class KafkaPublisher extends Publisher {
   ) {
     super();
     this.#settings = { ...defaultPublisherSettings, ...settings };
+    this.#log = new ThrottledLog(log);
     this.#directory = new TopicDirectory(kafka, log, () => this.#failedSends.forget());
     this.#lanes = new Lanes(
       (batches) => this.#send(batches),
@@ -103,6 +105,12 @@ export class KafkaPublisher extends Publisher {
       // The partitions are not counted again for a record that a broker refuses, or that has no room in memory.
       const isOfCluster = error instanceof PublishFailed && /^(unavailable|timeout)$/.test(error.reason);
       if (isOfCluster) this.#failedSends.failed(record.topic, partition, error.message, Date.now());
+      if (error instanceof PublishFailed && !error.retryable)
+        this.#log.warn('topic.refused', 'Kafka refuses a record, such as one that is larger than its topic accepts', {
+          topic: record.topic,
+          bytes: record.value.length,
+          reason: error.message,
+        });
       throw error;
     }
   }

@@ -30,7 +30,7 @@ export function readPart(
   return result.ok ? result.envelope : invalid(result.fault === 'invalid' ? idOf(bytes) : null, result.errors);
 }
 
-export const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResult => ({
+const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResult => ({
   id,
   status: 'invalid',
   errors: [...errors],

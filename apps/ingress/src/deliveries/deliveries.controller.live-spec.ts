@@ -140,12 +140,15 @@ describe('POST /deliveries/batch', () => {
     expect(stored(own).map((record) => record.value.toString())).toEqual([texts[0]]);
   });
 
-  it('names what the log did not take, without a 503 for the whole', async () => {
-    log.failure = new PublishFailed('timeout', 'late');
-    const own = randomUUID();
-    const { status, json } = await post('/deliveries/batch', `[${anEnvelope(own)}]`);
-    expect([status, json]).toEqual([200, { results: [{ id: own, status: 'unavailable' }] }]);
-  });
+  it.each<PublishFailureReason>(['timeout', 'refused'])(
+    'names what the log did not take (%s), without a 503 for the whole',
+    async (reason) => {
+      log.failure = new PublishFailed(reason, 'no');
+      const own = randomUUID();
+      const { status, json } = await post('/deliveries/batch', `[${anEnvelope(own)}]`);
+      expect([status, json]).toEqual([200, { results: [{ id: own, status: 'unavailable' }] }]);
+    },
+  );
 
   it('refuses an envelope over 256 KiB and takes its neighbour', async () => {
     const large = anEnvelope(randomUUID(), `{"x":"${'y'.repeat(MAX_ENVELOPE_BYTES)}"}`);

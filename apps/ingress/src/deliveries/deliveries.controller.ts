@@ -18,7 +18,7 @@ import {
 import { Operation } from '@relay/openapi';
 import { Acceptance, type Sender } from './acceptance.js';
 import { assertPartners, audienceOf } from './audience.js';
-import { invalid, MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
+import { MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
 import { sendBatch, sendEnvelope } from './deliveries.openapi.js';
 import { inTurns } from './in-turns.js';
 import { IngressMetrics } from './ingress-metrics.js';
@@ -66,7 +66,7 @@ export class DeliveriesController {
       if (status !== 'conflict') return { id, type, status };
     } catch (error) {
       if (!(error instanceof PublishFailed)) throw error;
-      this.metrics.count(type, error.reason === 'refused' ? 'invalid' : 'unavailable');
+      this.metrics.count(type, 'unavailable');
       throw publishProblem(error);
     }
     throw new ProblemError('conflict', 'The relay has an envelope with this id and a different content or audience.', {
@@ -140,7 +140,6 @@ export class DeliveriesController {
       return { id, status: await this.acceptance.accept(envelope, sender) };
     } catch (error) {
       if (!(error instanceof PublishFailed)) throw error;
-      if (error.reason === 'refused') return invalid(id, [{ pointer: '', detail: publishProblem(error).detail }]);
       failures.push({ envelopeId: id, reason: reasonOf(error) });
       return { id, status: 'unavailable' };
     }

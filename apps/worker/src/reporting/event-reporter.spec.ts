@@ -3,7 +3,7 @@ import { ThrottledLog } from '@relay/telemetry';
 import { EventReporter } from './event-reporter.js';
 
 describe('the reporter of events', () => {
-  it('drops a record that Kafka refuses, and says so, and sends the others again', async () => {
+  it('drops a record that Kafka refuses, and sends the others again', async () => {
     const stored: string[] = [];
     const told: string[] = [];
     const log = { warn: (event: string) => void told.push(event) } as unknown as ThrottledLog;
@@ -26,6 +26,5 @@ describe('the reporter of events', () => {
     await until(() => stored.length > 0);
     await reporter.close();
     expect(stored).toEqual(['small']);
-    expect(told.filter((event) => event === 'topic.refused')).toHaveLength(1);
   });
 });

@@ -10,7 +10,7 @@ interface PendingRecord {
 const MAX_WAITING = 20_000;
 const BATCH = 2_000;
 
-/** The same record would be refused again: it is larger than the topic accepts. */
+/** The same record would be refused again: it is larger than the topic accepts, which the publisher has said. */
 const isRefused = ({ reason }: { readonly reason: unknown }): boolean =>
   reason instanceof PublishFailed && !reason.retryable;
 
@@ -67,13 +67,7 @@ export class EventReporter {
     const failed = results.flatMap((result, index) =>
       result.status === 'rejected' ? [{ record: batch[index] as PendingRecord, reason: result.reason as unknown }] : [],
     );
-    const [refused, delayed] = [failed.filter(isRefused), failed.filter((each) => !isRefused(each))];
-    if (refused[0] !== undefined)
-      this.log.warn('topic.refused', 'Kafka refuses records of this topic for good; the worker drops them', {
-        topic,
-        records: refused.length,
-        reason: reasonOf(refused[0].reason),
-      });
+    const delayed = failed.filter((each) => !isRefused(each));
     if (delayed[0] === undefined) return;
     this.log.warn('topic.delayed', 'Kafka did not acknowledge records; the worker sends them again', {
       topic,
