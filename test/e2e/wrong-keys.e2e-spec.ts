@@ -1,20 +1,22 @@
 import { randomBytes } from 'node:crypto';
 import { App } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
 const aKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64')}`;
 const k1 = aKey('k1');
+const both = `${aKey('k2')},${k1}`;
 
 let relay: Relay;
 let source: Client;
+let partner: Client;
 const others: App[] = [];
 beforeAll(async () => {
-  relay = await Relay.start({ ENCRYPTION_KEYS: k1 });
+  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s' });
   source = await relay.source();
-  const partner = await relay.partner();
+  partner = await relay.partner();
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
 });
 afterAll(async () => {
@@ -68,20 +70,94 @@ it.each([
   expect(await list()).toBe(before);
 });
 
-it('leaves the group when a key becomes known that a running worker lacks, and begins once that is forgotten', async () => {
+describe('an ingress that is started with a new first key before the others have it', () => {
+  const held = anEnvelope({ type: 'plan.created' });
+  let early: App;
+  let at: Client;
+
+  beforeAll(async () => {
+    early = await launch('ingress', both);
+    await early.ready();
+    at = new Client(early.url, partner.clientId, partner.clientSecret);
+    await at.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url('/sealed'), apiKey: 'k' });
+  });
+
+  const lacks = (app: App): boolean => app.log.join('\n').includes('ENCRYPTION_KEYS lacks k2');
+  const arrived = (path: string, { id }: { id: string }): boolean => relay.receiver.ids(path).includes(id);
+
+  it('stops nobody: each says what it lacks, and goes on', async () => {
+    await until('each says so', () => lacks(relay.worker) && lacks(relay.ingress));
+    expect(await relay.worker.metrics()).toContain('relay_keys_missing 1');
+    for (const app of [relay.worker, relay.ingress]) expect((await app.health())?.status).toBe('ok');
+    const envelope = anEnvelope();
+    expect((await source.post(envelope)).status).toBe(202);
+    await until('it is delivered', () => arrived('/hook', envelope));
+    await relay.ingress.stop();
+    await relay.worker.stop();
+    relay.ingress.start();
+    relay.worker.start();
+    await relay.ingress.ready();
+    await relay.worker.ready();
+  });
+
+  it('holds what the worker cannot open, visibly, and nothing else', async () => {
+    expect((await source.post(held)).status).toBe(202);
+    await until('the worker says so', () => relay.worker.log.join('\n').includes('delivery.unreadable_credential'));
+    const envelope = anEnvelope();
+    expect((await source.post(envelope)).status).toBe(202);
+    await until('the other is delivered', () => arrived('/hook', envelope));
+    const story = await new CommandLine(relay.stack.env).json(['deliveries', 'get', held.id]);
+    expect(JSON.stringify(story)).toContain('no key in ENCRYPTION_KEYS of the worker opens');
+  });
+
+  it('is answered 503 where the other ingress cannot tell, not 401, and loses no secret there', async () => {
+    const [here] = (await partner.request('GET', '/webhooks?eventType=plan.created')).json;
+    const secret = `/webhooks/${String(here?.['id'])}/secret`;
+    expect((await partner.request('GET', secret)).status).toBe(503);
+    expect((await partner.request('POST', `${secret}/rotate`)).status).toBe(503);
+    expect((await at.request('GET', secret)).status).toBe(200);
+    // The use of its secret has stored its hash under the new key.
+    partner.forgetToken();
+    await expect(partner.token()).rejects.toThrow('token: 503');
+    partner.forgetToken();
+    const wrong = new Client(relay.ingress.url, source.clientId, 'wrong');
+    await expect(wrong.token()).rejects.toThrow('token: 401');
+    const keyed = (await relay.stack.relay('sources', 'create', 'keyed', '--api-key')) as { apiKey: string };
+    const post = async ({ url }: App, apiKey: string): Promise<number> =>
+      (await call('POST', `${url}/deliveries`, { headers: { 'x-api-key': apiKey }, body: anEnvelope() })).status;
+    await until('the new ingress knows the key', async () => (await post(early, keyed.apiKey)) === 202);
+    await until('the other cannot tell', async () => (await post(relay.ingress, keyed.apiKey)) === 503);
+  });
+
+  it('seals nothing by a command with a key that no process has', async () => {
+    const cli = new CommandLine(relay.stack.env);
+    const newest = { ENCRYPTION_KEYS: `${aKey('k3')},${both}` };
+    for (const command of [
+      ['keys', 'rotate'],
+      ['partners', 'create', 'acme'],
+    ])
+      expect(await cli.run(command, newest)).toMatchObject({ code: 1, err: expect.stringContaining('begins with k3') });
+  });
+
+  it('delivers what was held once the worker has the key', async () => {
+    await relay.worker.stop();
+    relay.worker.start({ env: { ENCRYPTION_KEYS: both } });
+    await until('it arrives', () => arrived('/sealed', held), { withinMs: 90_000 });
+    expect(await new CommandLine(relay.stack.env).json(['dead-letters', 'list'])).toEqual([]);
+  });
+});
+
+it('ends a running worker only when none of its keys is left, and starts it once one is', async () => {
   const cli = new CommandLine(relay.stack.env);
-  const both = { ENCRYPTION_KEYS: `${aKey('k2')},${k1}` };
-  const newer = await launch('worker', both.ENCRYPTION_KEYS);
-  await newer.ready();
-  await until('the older one ends', () => !relay.worker.isRunning);
+  await relay.worker.stop();
+  relay.worker.start({ env: { ENCRYPTION_KEYS: k1 } });
+  await relay.worker.ready();
+  await cli.json(['keys', 'forget', 'k1', '--lost'], { ENCRYPTION_KEYS: both });
+  await until('it ends', () => !relay.worker.isRunning);
   expect(relay.worker.log.join('\n')).toContain('lacks k2');
-  const envelope = anEnvelope();
-  expect((await source.post(envelope)).status).toBe(202);
-  await until('the newer one delivers', () => relay.receiver.ids('/hook').includes(envelope.id));
-  await newer.stop();
   relay.worker.start();
   await until('it waits', async () => (await readiness(relay.worker).catch(() => '')).includes('lacks k2'));
-  expect((await cli.run(['keys', 'forget', 'k2'], both)).code).toBe(1);
-  expect(await cli.json(['keys', 'forget', 'k2'])).toEqual({ key: 'k2', forgotten: true });
+  await relay.worker.stop();
+  relay.worker.start({ env: { ENCRYPTION_KEYS: both } });
   await relay.worker.ready();
 });

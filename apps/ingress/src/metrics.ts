@@ -1,5 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { registerKeyAges } from '@relay/metrics';
+import { Keyring } from '@relay/keyring';
+import { registerKeyAges, registerMissingKeys } from '@relay/metrics';
 import { Health, registerProcessMetrics, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
@@ -11,4 +12,5 @@ export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, confi
   registerProcessMetrics(registry, 'ingress', app.get(Health));
   const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };
   registerKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
+  registerMissingKeys(registry, app.get(Keyring));
 }

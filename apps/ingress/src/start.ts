@@ -124,7 +124,7 @@ async function registryReady(registry: RegistryView, log: Log, signal: AbortSign
   }
 }
 
-/** Waits until the process has every key that stored records may need; without them it would refuse valid callers. */
+/** Waits until the process has a key that stored records may need; without any it would refuse every caller. */
 async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {

@@ -2,7 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
-import { watchClock } from '@relay/metrics';
+import { registerMissingKeys, watchClock } from '@relay/metrics';
 import { Publisher } from '@relay/publishing';
 import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
@@ -60,7 +60,9 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   health.ready('log', () => reader.fault);
   const registry = app.get(RegistryView);
   health.ready('registry', () => registry.claim.fault ?? registry.fault);
-  const keys = new KeyCheck(redis, registry.of('key'), app.get(Keyring), log);
+  const keyring = app.get(Keyring);
+  const keys = new KeyCheck(redis, registry.of('key'), keyring, log);
+  registerMissingKeys(app.get(Registry), keyring);
   health.ready('keys', () => keys.fault);
   health.ready('clock', () => clock.fault);
   const conditions = app.get(StoreConditions);
@@ -118,8 +120,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
     await pause(1_000);
   if (stopping.signal.aborted) return;
-  // A worker without a key that others have ends: another worker takes its partitions over, and it waits for the key
-  // at its next start.
+  // A worker that opens nothing ends: another takes its partitions over, and it waits for a key at its next start.
   keys.start((fault) => {
     if (fault !== undefined) stop('keys.missing', 1);
   });

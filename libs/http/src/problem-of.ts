@@ -1,3 +1,4 @@
+import { CannotOpen } from '@relay/keyring';
 import { ProblemError, type ProblemCode } from '@relay/problem';
 import { isRedisAway } from '@relay/redis';
 import { RegistryUnavailable } from '@relay/registry';
@@ -19,6 +20,11 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
 export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
+  if (thrown instanceof CannotOpen && thrown.isElsewhere)
+    return new ProblemError('unavailable', 'This process lacks the key of a stored value at the moment.', {
+      headers: { 'retry-after': '2' },
+      cause: thrown,
+    });
   if (isRedisAway(thrown))
     return new ProblemError('unavailable', 'Redis is not available at the moment.', {
       headers: { 'retry-after': '2' },

@@ -1,4 +1,4 @@
-import type { Keyring } from '@relay/keyring';
+import { kidOf, type Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { BoundedMemory } from './bounded-memory.js';
 import { hashesOfCredential, hashesOfSecret, provenSecret } from './client-secret.js';
@@ -106,11 +106,12 @@ export class ClientDirectory {
 
   /**
    * The client, if it is enabled and this is a valid secret of it. Takes as long for an unknown client as for a wrong secret.
-   * @throws ProblemError `unavailable`
+   * @throws ProblemError `unavailable`, also where the key of its secrets is missing in this process
    */
   async findBySecret(clientId: string, secret: string): Promise<ProvenClient | undefined> {
     const client = await this.find(clientId);
     const place = provenSecret(this.keyring, client, clientId, secret);
+    if (place === undefined) this.#assertComparable(client?.secretHashes ?? []);
     if (place === undefined || client === undefined) return undefined;
     const [current = '', ...olderOnes] = hashesOfSecret(this.keyring, clientId, secret);
     const older = client.secretHashes.find((hash) => olderOnes.includes(hash));
@@ -152,14 +153,23 @@ export class ClientDirectory {
     const hashes = hashesOfCredential(this.keyring, type, credential);
     const key = hashes.join(' ');
     const clientId = this.#idByCredential.get(key) ?? (await ask(hashes));
-    if (clientId === undefined) return undefined;
-    const client = await this.find(clientId);
-    if (client?.credential === undefined || !hashes.includes(client.credential.hash)) return undefined;
+    const client = clientId === undefined ? undefined : await this.find(clientId);
+    if (clientId === undefined || client?.credential === undefined || !hashes.includes(client.credential.hash)) {
+      // It may be any of those whose key is missing.
+      if (this.keyring.missing.size > 0) this.#assertComparable([...(await this.#credentials()).keys()]);
+      return undefined;
+    }
     this.#idByCredential.set(key, clientId);
     const [current = ''] = hashes;
     if (client.credential.hash !== current) this.#renewals.renew(clientId, client.credential.hash, current);
     else this.#proven.set(text, { clientId, hash: current });
     return client;
+  }
+
+  /** @throws ProblemError `unavailable` when a key of these hashes is missing here and others have it: a secret may be valid */
+  #assertComparable(hashes: readonly string[]): void {
+    const kid = hashes.map(kidOf).find((each) => this.keyring.missing.has(each));
+    if (kid !== undefined) throw unavailable(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
   }
 
   /** One read of the store at a time; concurrent callers share it. */

@@ -2,4 +2,4 @@
 // keys.
 // Guarantees that a record opens only in the context it was written for, and that several keys can read while one writes.
 // Leaves to others the source of the keys (ENCRYPTION_KEYS) and the place of the records.
-export { kidOf, Keyring } from './keyring.js';
+export { CannotOpen, kidOf, Keyring } from './keyring.js';

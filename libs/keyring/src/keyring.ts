@@ -9,6 +9,20 @@ interface Key {
 /** Without it Node takes shorter tags too, which are sooner guessed. In bytes (NIST SP 800-38D section 5.2.1.2). */
 const TAG = { authTagLength: 16 };
 
+/** No key of this process opens a value. */
+export class CannotOpen extends Error {
+  override readonly name = 'CannotOpen';
+
+  /** @param isElsewhere whether the registry knows a key of that name that is missing here, so another process opens it */
+  constructor(
+    message: string,
+    readonly isElsewhere: boolean,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
+
 /** Names of the place of a value: a record that is moved to another place does not open there. */
 export type Context = readonly string[];
 
@@ -19,6 +33,9 @@ export type Context = readonly string[];
  */
 export class Keyring {
   readonly #keys: readonly Key[];
+
+  /** Names of keys that stored values may be under and that are missing here, by the last look at the registry. */
+  missing: ReadonlySet<string> = new Set();
 
   private constructor(keys: readonly Key[]) {
     this.#keys = keys;
@@ -60,17 +77,20 @@ export class Keyring {
     return `v1.${key.kid}.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`;
   }
 
-  /** @throws Error when the key is not here, or the record was changed or belongs elsewhere */
+  /** @throws CannotOpen when the key is not here, or the record was changed or belongs elsewhere */
   decrypt(sealed: string, context: Context): string {
-    const [version, kid, encoded = ''] = sealed.split('.');
-    const key = this.#keys.find((candidate) => candidate.kid === kid);
-    if (version !== 'v1' || key === undefined)
-      throw new Error(`No key ${kid ?? ''} in ENCRYPTION_KEYS opens this record`);
-    const raw = Buffer.from(encoded, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', key.encryption, raw.subarray(0, 12), TAG)
-      .setAAD(bytesOf(context))
-      .setAuthTag(raw.subarray(12, 28));
-    return Buffer.concat([decipher.update(raw.subarray(28)), decipher.final()]).toString('utf8');
+    const [version, kid = '', encoded = ''] = sealed.split('.');
+    try {
+      const key = this.#keys.find((candidate) => candidate.kid === kid);
+      if (version !== 'v1' || key === undefined) throw new Error('There is no such key');
+      const raw = Buffer.from(encoded, 'base64url');
+      const decipher = createDecipheriv('aes-256-gcm', key.encryption, raw.subarray(0, 12), TAG)
+        .setAAD(bytesOf(context))
+        .setAuthTag(raw.subarray(12, 28));
+      return Buffer.concat([decipher.update(raw.subarray(28)), decipher.final()]).toString('utf8');
+    } catch (cause) {
+      throw new CannotOpen(`No key ${kid} in ENCRYPTION_KEYS opens this record`, this.missing.has(kid), cause);
+    }
   }
 
   /** `<kid>.<base64url HMAC-SHA256>` under the writing key, which stores and finds a secret. */

@@ -3,6 +3,7 @@
 // Leaves to the worker which stores are read, and to `telemetry` what a process says of itself.
 export { registerClock, watchClock } from './clock-watch.js';
 export { registerKeyAges } from './key-ages.adapter.js';
+export { registerMissingKeys } from './missing-keys.js';
 export {
   fullestMemory,
   fullestOf,

@@ -5,7 +5,7 @@
 // caller.
 export { Deployment, deploymentName, deploymentText, ForeignRedis } from './deployment.js';
 export { KeyCheck, type KeyCommand } from './key-check.adapter.js';
-export { faultOfKeys } from './key-faults.js';
+export { faultOfKeys, sealingFault } from './key-faults.js';
 export { keyKeys } from './key.script.js';
 export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
 export { beginMove, endMove, takeUp } from './registry-move.adapter.js';

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import { faultOfKeys } from './key-faults.js';
+import { faultOfKeys, missingKeys, refusalOf } from './key-faults.js';
 import { keyKeys } from './key.script.js';
 
 export type KeyCommand =
@@ -12,8 +13,9 @@ export type KeyCommand =
 const LOOK_MS = 5_000;
 
 /**
- * Checks that this process has every key that a stored value may be sealed with. The registry holds a check value of each key
- * that ever wrote, until an operator removes it. A process without one of these keys would fail deliveries that others can make.
+ * Compares the keys of this process with those that a stored value may be sealed with. The registry holds a check value of each key
+ * that ever wrote, until an operator removes it. A process that lacks some goes on: what it cannot open waits. One that has none of
+ * them, or seals with another key of that name, does nothing.
  */
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';
@@ -27,24 +29,29 @@ export class KeyCheck {
     private readonly log: Log,
   ) {}
 
-  /** The fault found by the last check, for the operator; undefined when every key is there. */
+  /** Why this process may do nothing, for the operator, by the last look. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Compares the keys, and registers the writing key unless it is known or other keys are missing. Rejects when Redis or the log is away. */
+  /** Compares the keys, and registers the writing key unless it is known or the process may do nothing. Rejects when Redis or the log is away. */
   async look(): Promise<string | undefined> {
     await this.registry.current();
     const known = await this.redis.hgetall(keyKeys[0]);
-    this.#fault = faultOfKeys(known, this.keyring.checks);
-    const [kid = ''] = this.keyring.kids;
-    const check = this.keyring.checks.get(kid);
+    const { checks } = this.keyring;
+    this.keyring.missing = new Set(missingKeys(known, checks));
+    this.#fault = refusalOf(known, checks);
+    const [[kid, check] = []] = checks;
     // Once: a key that an operator removes while this process runs stays removed.
-    if (this.#fault === undefined && check !== undefined && !this.#isRegistered) {
-      if (known[kid] === undefined) await this.registry.change({ kind: 'register', kid, check });
+    if (this.#fault === undefined && kid !== undefined && check !== undefined && !this.#isRegistered) {
+      if (known[kid] === undefined) {
+        await this.registry.change({ kind: 'register', kid, check });
+        // Every process that lacks the key knows of it before the first value is sealed with it.
+        if (Object.keys(known).length > 0) await delay(LOOK_MS + 1_000);
+      }
       this.#isRegistered = true;
     }
-    this.#tell();
+    this.#tell(faultOfKeys(known, checks));
     return this.#fault;
   }
 
@@ -60,9 +67,9 @@ export class KeyCheck {
     }, LOOK_MS).unref();
   }
 
-  #tell(): void {
-    if (this.#fault === this.#told) return;
-    this.#told = this.#fault;
-    if (this.#fault !== undefined) this.log.error('keys.missing', this.#fault);
+  #tell(missing: string | undefined): void {
+    if (missing === this.#told) return;
+    this.#told = missing;
+    if (missing !== undefined) this.log.error('keys.missing', missing);
   }
 }

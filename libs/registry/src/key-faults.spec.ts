@@ -1,4 +1,4 @@
-import { faultOfKeys } from './key-faults.js';
+import { faultOfKeys, refusalOf, sealingFault } from './key-faults.js';
 
 it.each([
   [{}, [['a', '1']], undefined],
@@ -18,3 +18,46 @@ it.each([
   const found = faultOfKeys(known, new Map(ours));
   expect(found ?? 'none').toContain(fault ?? 'none');
 });
+
+it.each([
+  ['no key has written yet', {}, [['b', '2']], undefined, undefined],
+  ['all are there', { a: '1' }, [['a', '1']], undefined, undefined],
+  ['one of two is there', { a: '1', b: '2' }, [['a', '1']], undefined, undefined],
+  [
+    'an older key is another one of that name',
+    { a: '1', b: '2' },
+    [
+      ['a', '1'],
+      ['b', '9'],
+    ],
+    undefined,
+    undefined,
+  ],
+  [
+    'the first key is new',
+    { a: '1' },
+    [
+      ['b', '2'],
+      ['a', '1'],
+    ],
+    undefined,
+    'begins with b',
+  ],
+  [
+    'the first key is another one of that name',
+    { a: '1', b: '2' },
+    [
+      ['b', '9'],
+      ['a', '1'],
+    ],
+    'another key under the name b',
+    'another key under the name b',
+  ],
+  ['none is in common', { a: '1' }, [['b', '2']], 'lacks a', 'lacks a'],
+] as const)(
+  'where %s, a process that opens nothing is refused, and so is a command that nobody could read',
+  (_what, known, ours, refusal, fault) => {
+    expect(refusalOf(known, new Map(ours)) ?? 'none').toContain(refusal ?? 'none');
+    expect(sealingFault(known, new Map(ours)) ?? 'none').toContain(fault ?? 'none');
+  },
+);

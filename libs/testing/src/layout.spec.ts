@@ -16,7 +16,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   egress: [],
   events: ['json'],
   history: ['events', 'redis'],
-  http: ['access', 'events', 'json', 'problem', 'redis', 'registry', 'telemetry'],
+  http: ['access', 'events', 'json', 'keyring', 'problem', 'redis', 'registry', 'telemetry'],
   identity: ['keyring', 'problem', 'redis'],
   jobs: ['delivery', 'events', 'redis', 'telemetry'],
   json: [],

@@ -32,7 +32,7 @@ export class OpenedWebhooks {
     private readonly limits: OpenedLimits = LIMITS,
   ) {}
 
-  /** Rejects when Redis is away or has another version. */
+  /** Rejects when Redis is away or has another version, and with `CannotOpen`. */
   async of(id: string, version: number): Promise<OpenedWebhook> {
     const entry = this.#entries.get(id);
     if (entry?.version === version) {
@@ -63,7 +63,7 @@ export class OpenedWebhooks {
       ...(old === undefined ? {} : { oldSecretUntil: old }),
       ...(older === undefined ? {} : { olderSecretUntil: older }),
     };
-    const opened = openedOf({ id, partnerId, credential, secrets, ...until }, this.keyring);
+    const opened = openedOf({ id, partnerId, credential, secrets, ...until }, this.keyring, Date.now());
     const bytes = JSON.stringify([credential, secrets]).length;
     if (epoch === this.#epoch) this.#keep(id, { version, bytes, opened });
     return opened;

@@ -86,9 +86,7 @@ export class RedisSealedWebhooks {
 
   #opens({ json }: WholeJson): boolean {
     try {
-      const opened = openedOf(readStored(...json), this.keyring);
-      opened.credential();
-      opened.secrets(this.now());
+      openedOf(readStored(...json), this.keyring, this.now());
       return true;
     } catch {
       return false;

@@ -192,8 +192,7 @@ export class RedisWebhookStore extends WebhookStore {
   async deliverable(partnerId: string, id: string): Promise<Webhook | undefined> {
     const stored = await this.#whole(partnerId, id);
     if (stored === undefined) return undefined;
-    const opened = openedOf(stored, this.keyring);
-    return webhookOf(stored, () => Promise.resolve(opened));
+    return webhookOf(stored, async () => openedOf(stored, this.keyring, this.#now()));
   }
 
   async signingSecret(partnerId: string, id: string): Promise<string | undefined> {

@@ -21,7 +21,7 @@ export const sealCredential = (
   iv: () => Buffer,
 ): SealedCredential => eachField(credential, (text, field) => seal(text, field, place, keyring, iv));
 
-/** @throws Error when a key is missing or the record was changed or moved (see Keyring) */
+/** @throws CannotOpen when a key is missing or the record was changed or moved */
 export const openCredential = (stored: Openable, keyring: Keyring): Credential =>
   eachField(stored.credential, (sealed, field) => keyring.decrypt(sealed, contextOf(stored, field)));
 

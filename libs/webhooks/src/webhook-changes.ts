@@ -1,4 +1,4 @@
-import type { Keyring } from '@relay/keyring';
+import { CannotOpen, type Keyring } from '@relay/keyring';
 import { credentialOf } from './credential.js';
 import {
   credentialHash,
@@ -168,12 +168,16 @@ const signedBy = (place: Place, secret: string, { keyring, iv }: Seal) => ({
   secrets: [seal(secret, 'secret', place, keyring, iv)],
 });
 
-/** Whether a key opens a secret. One that no key opens signs nothing, and every attempt that has to open it fails. */
+/**
+ * Whether a key opens a secret. One that no key opens signs nothing, and every delivery that has to open it waits.
+ * @throws CannotOpen when another process opens it: it must not be thrown away
+ */
 function opens(stored: StoredWebhook, secret: string, keyring: Keyring): boolean {
   try {
     openSecret({ ...stored, secrets: [secret] }, keyring);
     return true;
-  } catch {
+  } catch (error) {
+    if (error instanceof CannotOpen && error.isElsewhere) throw error;
     return false;
   }
 }

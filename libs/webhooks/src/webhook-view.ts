@@ -5,9 +5,8 @@ import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
 
 /** The credential and the signing secrets of a webhook. */
 export interface OpenedWebhook {
-  /** Decrypts at the first call. @throws Error when no key opens it */
   credential(): Credential;
-  /** Secrets that sign at a time, the one in force first. Decrypts at the first call. @throws Error when no key opens them */
+  /** Secrets that sign at a time, not before that of the opening, the one in force first. */
   secrets(now: number): readonly string[];
 }
 
@@ -29,8 +28,8 @@ export interface Webhook {
   /** Why it is disabled; undefined when it is not. */
   readonly disabledReason: StoredWebhook['disabledReason'];
   /**
-   * The sealed values of this version. Rejects when they cannot be read, or when the registration has changed: then no attempt may
-   * be made, and none counts.
+   * The sealed values of this version. Rejects with `CannotOpen` when no key opens them, and when they cannot be read or the
+   * registration has changed: then no attempt may be made, and none counts.
    */
   opened(): Promise<OpenedWebhook>;
 }
@@ -60,15 +59,14 @@ export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: 
   };
 }
 
-export function openedOf(stored: Openable, keyring: Keyring): OpenedWebhook {
-  let credential: Credential | undefined;
-  let secrets: readonly string[] | undefined;
+/** @throws CannotOpen */
+export function openedOf(stored: Openable, keyring: Keyring, now: number): OpenedWebhook {
+  const credential = openCredential(stored, keyring);
+  const secrets = openSecrets(stored, keyring, now);
   return {
-    credential: () => (credential ??= openCredential(stored, keyring)),
-    secrets: (now) => {
-      if (secrets?.length !== signingAt(stored, now).length) secrets = openSecrets(stored, keyring, now);
-      return secrets;
-    },
+    credential: () => credential,
+    // The older a secret, the sooner it ends.
+    secrets: (at) => secrets.slice(0, signingAt(stored, at).length),
   };
 }
 

@@ -9,14 +9,14 @@ import {
   RedisClientStore,
   roleOf,
 } from '@relay/identity';
-import { assertComplete, keyringOf } from '../keyring.adapter.js';
+import { assertShared, keyringOf } from '../keyring.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
 import type { Shell } from '../shell.js';
 
 type Work<T> = (clients: Clients, store: ClientStore) => Promise<T>;
 
 /** Opens the clients for `work`. */
-export function withClients<T>(shell: Shell, work: Work<T>, before: typeof assertComplete = never): Promise<T> {
+export function withClients<T>(shell: Shell, work: Work<T>, before: typeof assertShared = never): Promise<T> {
   const keyring = keyringOf(shell);
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
     await before(keyring, redis);
@@ -32,8 +32,8 @@ export function withClients<T>(shell: Shell, work: Work<T>, before: typeof asser
 
 const never = (): Promise<void> => Promise.resolve();
 
-/** The same for `work` that issues secrets. @throws Error when a key is missing: no ingress could tell the secret */
-export const withIssuing = <T>(shell: Shell, work: Work<T>): Promise<T> => withClients(shell, work, assertComplete);
+/** The same for `work` that issues secrets. @throws Error when no ingress could tell the secret */
+export const withIssuing = <T>(shell: Shell, work: Work<T>): Promise<T> => withClients(shell, work, assertShared);
 
 /** @throws Error when there is no client of this kind with the id */
 export async function assertKind(store: ClientStore, kind: ClientKind, clientId: string): Promise<void> {

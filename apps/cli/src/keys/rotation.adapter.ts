@@ -2,6 +2,7 @@ import { usesOf, type KeyUse } from '@relay/doctor';
 import { RedisClientStore, type ClientCommand } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
+import { assertShared } from '../keyring.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import type { Stores } from '../registry.adapter.js';
 
@@ -22,12 +23,14 @@ export interface RotationReport {
  * Seals the secrets of every webhook under the writing key, with one registry command for each webhook, while all
  * processes run. May be killed and repeated: it skips values under that key.
  * @throws RegistryUnavailable when a change was not confirmed
+ * @throws Error when no process has the writing key: no worker could open what this seals
  */
 export async function rotate(
   { redis, registry }: Pick<Stores, 'redis' | 'registry'>,
   keyring: Keyring,
   shown: Progress,
 ): Promise<RotationReport> {
+  await assertShared(keyring, redis);
   const webhooks = new RedisSealedWebhooks(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now);
   const counts = { reencrypted: 0, skipped: 0 };
   const unreadable: string[] = [];

@@ -3,7 +3,7 @@ import type { NoticeType } from '@relay/events';
 import { OPERATORS } from '@relay/notices';
 import { RedisWebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { checkedDestination } from '../destination.js';
-import { assertComplete, keyringOf } from '../keyring.adapter.js';
+import { assertShared, keyringOf } from '../keyring.adapter.js';
 import { withRegistry } from '../registry.adapter.js';
 import type { Shell } from '../shell.js';
 
@@ -33,7 +33,7 @@ export function addOperatorWebhooks(
   const { url, origin } = destination;
   const apiKey = given ?? `notices_${randomBytes(16).toString('base64url')}`;
   return withRegistry(shell, async ({ redis, registry }) => {
-    await assertComplete(keyring, redis);
+    await assertShared(keyring, redis);
     const store = new RedisWebhookStore(redis, registry.of<WebhookCommand>('webhook'), keyring);
     const added: Added[] = [];
     for (const eventType of new Set(types)) {

@@ -11,7 +11,7 @@ import {
 } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
-import { faultOfKeys, keyKeys } from '@relay/registry';
+import { keyKeys, sealingFault } from '@relay/registry';
 import type { Redis } from 'ioredis';
 import type { IssuedClient, NewClient, Rotation } from './client-request.js';
 
@@ -109,9 +109,9 @@ export class ClientDesk {
     return new Clients(this.store, this.keyring, randomBytes, Date.now, tell);
   }
 
-  /** The same for secrets. @throws ProblemError when a key is missing: no ingress could tell the secret */
+  /** The same for secrets. @throws ProblemError when no ingress could tell the secret */
   async #issuing(by: AskedBy): Promise<Clients> {
-    const fault = faultOfKeys(await this.redis.hgetall(keyKeys[0]), this.keyring.checks);
+    const fault = sealingFault(await this.redis.hgetall(keyKeys[0]), this.keyring.checks);
     if (fault !== undefined) throw new ProblemError('unavailable', fault);
     return this.#clients(by);
   }

@@ -3,7 +3,7 @@ import type { DeadLetterReason } from '@relay/dead-letters';
 import type { AttemptResult, Outcome } from '@relay/delivery';
 import type { AttemptFacts } from '@relay/events';
 import type { Disposition } from '@relay/retry';
-import { Log, reasonOf } from '@relay/telemetry';
+import { Log } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { WebhookHealth } from '../webhook-health/webhook-health.js';
@@ -63,14 +63,6 @@ export class AttemptReports {
       'delivery.cancelled',
       'A waiting delivery ended because its webhook was deleted',
       logFieldsOf(delivery, delivery.attempts),
-    );
-  }
-
-  unreadableCredential(delivery: DeliveryFacts, attempt: number, error: unknown): void {
-    this.log.error(
-      'delivery.unreadable_credential',
-      "A webhook's credential cannot be decrypted; the attempt failed and is retried on schedule",
-      { ...logFieldsOf(delivery, attempt), reason: reasonOf(error) },
     );
   }
 

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { Breakers } from './breakers.js';
+import { UnopenedWebhooks } from './unopened-webhooks.js';
 
 /** Decides whether a straight delivery may be attempted now. */
 @Injectable()
@@ -8,6 +9,7 @@ export class AttemptRule {
   constructor(
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
     @Inject(Breakers) private readonly breakers: Pick<Breakers, 'lookAgainAt'>,
+    @Inject(UnopenedWebhooks) private readonly unopened: Pick<UnopenedWebhooks, 'notBefore'>,
   ) {}
 
   /**
@@ -18,6 +20,7 @@ export class AttemptRule {
   notBefore(webhook: Webhook): number | undefined {
     const now = Date.now();
     const isCurrent = this.webhooks.find(webhook.id)?.version === webhook.version;
-    return isCurrent ? this.breakers.lookAgainAt(webhook, now) : now;
+    if (!isCurrent) return now;
+    return this.unopened.notBefore(webhook, now) ?? this.breakers.lookAgainAt(webhook, now);
   }
 }

@@ -45,13 +45,6 @@ export interface AttemptSettings {
 /** Characters of an answer that is not the last one of its delivery: each is in Redis. */
 const SAID = 256;
 
-const UNREADABLE: AttemptResult = {
-  kind: 'failed',
-  error: 'unknown',
-  detail: 'the relay could not read the credential of the webhook',
-  durationMs: 0,
-};
-
 /**
  * One attempt of a delivery, the same for a straight and a queued one: build, send, classify, decide, report. The
  * caller settles the delivery, after this has returned.
@@ -73,8 +66,7 @@ export class Attempts {
   ): Promise<Attempted> {
     const attempt = delivery.attempts + 1;
     const startedAt = Date.now();
-    const request = this.#requestOf(webhook, opened, delivery, startedAt);
-    const result = request === undefined ? UNREADABLE : await this.sender.send(request, signal);
+    const result = await this.sender.send(this.#requestOf(webhook, opened, delivery, startedAt), signal);
     const now = Date.now();
     const outcome = classify(result, now);
     const decided = disposition(outcome, attempt, this.settings.policy, {
@@ -110,34 +102,22 @@ export class Attempts {
     };
   }
 
-  /** Undefined, and reported, when the webhook's credential or signing secret cannot be opened. */
-  #requestOf(
-    webhook: Webhook,
-    opened: OpenedWebhook,
-    delivery: DeliveryToAttempt,
-    now: number,
-  ): DeliveryRequest | undefined {
+  #requestOf(webhook: Webhook, opened: OpenedWebhook, delivery: DeliveryToAttempt, now: number): DeliveryRequest {
     const { body, envelopeId, eventType, traceparent } = delivery;
-    const attempt = delivery.attempts + 1;
-    try {
-      return buildRequest({
-        url: webhook.url,
-        body,
-        envelopeId,
-        eventType,
-        webhookId: webhook.id,
-        partnerId: webhook.partnerId,
-        attempt,
-        now,
-        secrets: opened.secrets(now),
-        credential: opened.credential(),
-        traceparent,
-        version: this.settings.version,
-      });
-    } catch (error) {
-      this.reports.unreadableCredential(delivery, attempt, error);
-      return undefined;
-    }
+    return buildRequest({
+      url: webhook.url,
+      body,
+      envelopeId,
+      eventType,
+      webhookId: webhook.id,
+      partnerId: webhook.partnerId,
+      attempt: delivery.attempts + 1,
+      now,
+      secrets: opened.secrets(now),
+      credential: opened.credential(),
+      traceparent,
+      version: this.settings.version,
+    });
   }
 }
 

@@ -108,7 +108,7 @@ describe('a delivery that waits for its endpoint', () => {
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
     const limits = fairLimits(1, 1);
     const registered = { find: () => (isCurrent ? webhook : undefined) };
-    const rule = new AttemptRule(registered, breakers);
+    const rule = new AttemptRule(registered, breakers, { notBefore: () => undefined });
     const bounds = { load: 9, waiting: 9 };
     const { dispatcher } = aDispatcher({ limits, bounds, attempts: { make }, queue, log, breakers, rule });
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });

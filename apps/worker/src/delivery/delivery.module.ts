@@ -26,6 +26,7 @@ import { EndpointSlots, SLOT_LIMITS } from './endpoint-slots.js';
 import { GoodAnswers } from './good-answers.js';
 import { LoopLoad } from './loop-load.js';
 import { StraightAttempts } from './straight-attempts.js';
+import { UnopenedWebhooks } from './unopened-webhooks.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
 /** Attempts: the HTTP request, what limits attempts of an endpoint, and straight deliveries from the log. */
@@ -61,6 +62,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
       inject: [Redis, ThrottledLog, WORKER_CONFIG],
     },
     { provide: RedisOriginProofs, useFactory: (redis: Redis) => new RedisOriginProofs(redis), inject: [Redis] },
+    UnopenedWebhooks,
     UnprovenOrigins,
     EndpointSlots,
     { provide: LoopLoad, useFactory: () => new LoopLoad() },
@@ -83,6 +85,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     DeliveryDispatcher,
     EndpointReports,
     EndpointSlots,
+    UnopenedWebhooks,
     UnprovenOrigins,
   ],
 })

@@ -8,6 +8,7 @@ import { DeliveryDispatcher, type DispatchBounds } from './delivery-dispatcher.j
 import { EndpointReports } from './endpoint-reports.js';
 import { EndpointSlots } from './endpoint-slots.js';
 import { StraightAttempts } from './straight-attempts.js';
+import { UnopenedWebhooks } from './unopened-webhooks.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
 // For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told
@@ -38,7 +39,7 @@ export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryD
   const slots = new EndpointSlots(limits, idle);
   const origins = parts.origins ?? (proven as UnprovenOrigins);
   const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => false }, origins);
-  const straight = new StraightAttempts(attempts, reports, queue, log);
+  const straight = new StraightAttempts(attempts, reports, queue, log, new UnopenedWebhooks(log));
   const rule = parts.rule ?? { notBefore: () => undefined };
   return { dispatcher: new DeliveryDispatcher(rule, slots, origins, straight, bounds), slots };
 }

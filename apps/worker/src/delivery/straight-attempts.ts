@@ -3,11 +3,11 @@ import { deliveryId } from '@relay/delivery';
 import { type DeliveryJob, untilStored } from '@relay/jobs';
 import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
-import type { OpenedWebhook } from '@relay/webhooks';
 import type { StoreAgain } from '../log/log-chunk.js';
 import { Attempts, type Attempted } from './attempts.js';
 import { EndpointReports } from './endpoint-reports.js';
 import { jobOf, type StraightDelivery } from './straight-delivery.js';
+import { UNOPENED, UnopenedWebhooks } from './unopened-webhooks.js';
 
 /**
  * The first attempt of a straight delivery and what follows from it. Each promise resolves when the delivery is
@@ -21,18 +21,18 @@ export class StraightAttempts {
     private readonly reports: EndpointReports,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add' | 'addDeadLetter'>,
     private readonly log: ThrottledLog,
+    @Inject(UnopenedWebhooks) private readonly unopened: Pick<UnopenedWebhooks, 'open'>,
   ) {}
 
   /** Attempts a delivery that has a slot, and gives the slot back. */
   async make(delivery: StraightDelivery): Promise<StoreAgain | undefined> {
     const { webhook, record } = delivery;
     const { envelope } = record;
-    let opened: OpenedWebhook;
-    try {
-      opened = await webhook.opened();
-    } catch {
-      // Redis is away, or the registration has changed: a job looks the registration up again.
+    const opened = await this.unopened.open(webhook);
+    if (typeof opened !== 'object') {
       this.reports.unused(webhook);
+      if (opened !== undefined) return this.store({ ...jobOf(delivery), lastFailure: UNOPENED }, opened);
+      // Redis is away, or the registration has changed: a job looks the registration up again.
       return this.store(jobOf(delivery), Date.now());
     }
     const attempted = await this.attempts.make(webhook, opened, {

@@ -5,6 +5,7 @@ import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Breakers } from '../delivery/breakers.js';
 import { DeliveryModule } from '../delivery/delivery.module.js';
+import { UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
 import { LogModule } from '../log/log.module.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
@@ -30,14 +31,20 @@ import { WaitingCounts } from './waiting-counts.js';
     },
     {
       provide: ParkingRule,
-      useFactory: (counts: WaitingCounts, breakers: Breakers, notices: Notices, config: WorkerConfig) =>
+      useFactory: (
+        counts: WaitingCounts,
+        breakers: Breakers,
+        unopened: UnopenedWebhooks,
+        notices: Notices,
+        config: WorkerConfig,
+      ) =>
         new ParkingRule(
           counts,
           { perWebhook: config.WEBHOOK_QUEUE_LIMIT, total: config.QUEUE_LIMIT },
-          (webhook) => breakers.isBarred(webhook, Date.now()),
+          (webhook) => breakers.isBarred(webhook, Date.now()) || unopened.has(webhook),
           (webhook, waiting) => notices.line('webhook.parked', webhook, { waiting }),
         ),
-      inject: [WaitingCounts, Breakers, Notices, WORKER_CONFIG],
+      inject: [WaitingCounts, Breakers, UnopenedWebhooks, Notices, WORKER_CONFIG],
     },
     RetentionReports,
     ExpiryWatch,

@@ -4,6 +4,7 @@ import { isBeyondHorizon } from '@relay/retry';
 import { RedisWebhookView, type OpenedWebhook, type Webhook } from '@relay/webhooks';
 import type { Job } from 'bullmq';
 import { ATTEMPT_SETTINGS, Attempts, type Attempted, type AttemptSettings } from '../delivery/attempts.js';
+import { UNOPENED } from '../delivery/unopened-webhooks.js';
 import { putBack } from './put-back.adapter.js';
 import { QueuedAdmission, type QueuedEntry } from './queued-admission.js';
 import { QueuedJobs } from './queued-jobs.js';
@@ -46,8 +47,9 @@ export class AttemptProcessor {
       await this.jobs.hold(data);
       return putBack(job, token, Date.now() + Math.round(DISABLED_DELAY_MS * (1 + Math.random())));
     }
-    const opened = await webhook.opened().catch(() => undefined);
+    const opened = await this.admission.open(webhook);
     if (opened === undefined) return putBack(job, token, Date.now() + UNREADABLE_DELAY_MS);
+    if (typeof opened === 'number') return putBack(job, token, opened, { ...data, lastFailure: UNOPENED });
     const at = this.admission.takeSlot(webhook);
     if (at !== undefined) return putBack(job, token, at);
     return this.#attempt({ job, token, data, signal }, webhook, opened);

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { deliveryId } from '@relay/delivery';
 import type { StoredJob } from '@relay/jobs';
-import type { Webhook } from '@relay/webhooks';
+import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 import type { Attempted } from '../delivery/attempts.js';
 import { Breakers, NO_PROBE, type Probe } from '../delivery/breakers.js';
 import { EndpointReports } from '../delivery/endpoint-reports.js';
 import { EndpointSlots } from '../delivery/endpoint-slots.js';
+import { UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
 import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 
 /** Why a delivery that has a slot may not be attempted yet, or that it may. */
@@ -27,7 +28,13 @@ export class QueuedAdmission {
     private readonly breakers: Breakers,
     private readonly origins: UnprovenOrigins,
     private readonly reports: EndpointReports,
+    private readonly unopened: UnopenedWebhooks,
   ) {}
+
+  /** As `UnopenedWebhooks.open`. */
+  open(webhook: Webhook): Promise<OpenedWebhook | number | undefined> {
+    return this.unopened.open(webhook);
+  }
 
   /** Takes a slot. @returns undefined when it has one, else epoch milliseconds at which to come again */
   takeSlot(webhook: Webhook): number | undefined {
