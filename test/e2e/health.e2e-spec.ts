@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import kafkajs from 'kafkajs';
 import { App } from '../support/app.js';
 import { anEnvelope } from '../support/client.js';
@@ -72,7 +73,13 @@ it('an ingress says that a topic refuses an envelope, and at its start that the 
   const large = anEnvelope({ payload: { text: 'x'.repeat(200_000) } });
   expect(await source.post(large)).toMatchObject({ status: 503 });
   expect(ingress.log.find((line) => line.includes('topic.refused'))).toMatch(/"bytes":200\d{3}/);
-  expect((await source.post(anEnvelope())).status).toBe(202);
+  const batch = await source.request('POST', '/deliveries/batch', [
+    anEnvelope(),
+    { ...large, id: randomUUID() },
+    anEnvelope(),
+  ]);
+  const statuses = [...batch.json['results']].map(({ status }) => status);
+  expect(statuses).toEqual(['accepted', 'unavailable', 'accepted']);
   await ingress.stop();
   ingress.start();
   await ingress.ready();
