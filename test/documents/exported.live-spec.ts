@@ -81,6 +81,7 @@ describe('the metrics', () => {
       'relay_cluster_ok',
       'relay_http_buffered_bytes',
       'relay_http_connections',
+      'relay_keys_missing',
       'relay_endpoints',
       'relay_listen_behind_records',
       'relay_listen_streams',

@@ -31,6 +31,21 @@ describe('keyring', () => {
     expect(() => one.decrypt(one.encrypt('x', context, iv()), elsewhere)).toThrow();
   });
 
+  it('reads keys whatever white space a file or a shell leaves around them', () => {
+    const [a, b] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)].map((raw) => raw.toString('base64'));
+    const read = Keyring.parse(` a:${a}\n, b:${b}\r\n`);
+    expect([...read.checks]).toEqual([...Keyring.parse(`a:${a},b:${b}`).checks]);
+    expect(() => Keyring.parse(`a:${a},`)).toThrow('entry 2 is not');
+  });
+
+  it('says of a record that no key opens whether another process has the key', () => {
+    const sealed = one.encrypt('x', context, iv());
+    const lacks = Keyring.parse(`z:${Buffer.alloc(32, 9).toString('base64')}`);
+    expect(() => lacks.decrypt(sealed, context)).toThrow(expect.objectContaining({ isElsewhere: false }));
+    lacks.missing = new Set(['a']);
+    expect(() => lacks.decrypt(sealed, context)).toThrow(expect.objectContaining({ isElsewhere: true }));
+  });
+
   it('does not open a record that was changed', () => {
     const sealed = one.encrypt('x', context, iv());
     const changed = sealed.slice(0, -2) + (sealed.endsWith('AA') ? 'BB' : 'AA');

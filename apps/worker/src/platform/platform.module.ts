@@ -1,6 +1,7 @@
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
 import { connectKafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import { registerMissingKeys } from '@relay/metrics';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, Shards, type RedisUse } from '@relay/redis';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
@@ -22,8 +23,12 @@ const drivers = [
   { provide: Health, useFactory: () => new Health() },
   {
     provide: Keyring,
-    useFactory: (config: WorkerConfig) => Keyring.parse(config.ENCRYPTION_KEYS),
-    inject: [WORKER_CONFIG],
+    useFactory: (config: WorkerConfig, registry: Registry) => {
+      const keyring = Keyring.parse(config.ENCRYPTION_KEYS);
+      registerMissingKeys(registry, keyring);
+      return keyring;
+    },
+    inject: [WORKER_CONFIG, Registry],
   },
   { provide: Redis, useFactory: redisFor('command'), inject: [WORKER_CONFIG, ThrottledLog] },
   { provide: QUEUE_REDIS, useFactory: redisFor('queue'), inject: [WORKER_CONFIG, ThrottledLog] },
