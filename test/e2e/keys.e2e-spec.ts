@@ -101,9 +101,9 @@ it('seals nothing with a key that no process has', async () => {
   for (const [keys, why] of [
     [aKey('k9'), 'lacks k1'],
     [both.ENCRYPTION_KEYS, 'begins with k2'],
-  ]) {
+  ] as const) {
     const refused = await cli.run(['keys', 'rotate'], { ENCRYPTION_KEYS: keys });
-    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(why ?? '') });
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining(why) });
   }
   expect(await stored()).toEqual(before);
 });
