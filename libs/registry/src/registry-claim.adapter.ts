@@ -105,10 +105,16 @@ export class RegistryClaim {
       if (isKnown && held !== undefined && deploymentText(held) === text) return text;
       await this.#assertSame(held, own);
       if (held !== undefined && deploymentText(held) === text) return text;
-      if (held === undefined) await this.redis.setnx(CLAIM, text);
+      if (held === undefined) await this.#claim(text);
       // Brokers that reported no id before.
       else await this.redis.set(CLAIM, text);
     }
+  }
+
+  /** A mistyped prefix must not keep an empty Redis from its owner. @throws Error where the topic of the registry does not exist */
+  async #claim(text: string): Promise<void> {
+    await this.registryLog.bounds();
+    await this.redis.setnx(CLAIM, text);
   }
 
   /** Whether Redis, whose claim names no cluster, is the view of this log. @throws ForeignRedis */

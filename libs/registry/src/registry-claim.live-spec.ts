@@ -55,6 +55,15 @@ describe('RegistryClaim', () => {
     expect(first.claim.fault).toBeUndefined();
   });
 
+  it('leaves an empty Redis unclaimed while its registry topic does not exist', async () => {
+    const mistyped = await aDeployment('A', 'workers', 'mistyped.registry');
+    mistyped.bounds = () => Promise.reject(new Error('This server does not host this topic-partition'));
+    await expect(memoryRegistry(redis, mistyped).current()).rejects.toThrow('does not host');
+    expect(await claim()).toBeNull();
+    await memoryRegistry(redis, await aDeployment('A')).current();
+    expect(JSON.parse((await claim()) ?? '')).toMatchObject({ topic: 'registry' });
+  });
+
   it('takes the claim of an earlier version over in place, and only for the log whose commands Redis has', async () => {
     const log = await aDeployment('A');
     await memoryRegistry(redis, log).current();
