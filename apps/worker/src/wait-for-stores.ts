@@ -9,12 +9,13 @@ import type { WorkerConfig } from '@relay/settings';
 
 /**
  * Waits until Redis answers.
- * @throws Error when a condition of the promise does not hold of it
+ * @throws Error when a condition without which no worker is ready does not hold of it
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
   await redisReady(redis, () => log.warn('worker.waiting', 'The worker waits for Redis and then starts'));
   const info = await persist(() => redis.info(), log, 'Redis');
-  const [broken] = REDIS_CONDITIONS.flatMap((condition) => condition.broken(info));
+  const needed = REDIS_CONDITIONS.filter(({ isNeeded }) => isNeeded);
+  const [broken] = needed.flatMap((condition) => condition.broken(info));
   if (broken !== undefined) throw new Error(`${broken.text}; ${broken.fix}`);
 }
 

@@ -66,6 +66,20 @@ export const REDIS_CONDITIONS: readonly Condition<string>[] = [
       ];
     },
   },
+  {
+    name: 'redis evictions',
+    isNeeded: false,
+    broken: (info) => {
+      const dropped = Number(/^evicted_keys:(\d+)/m.exec(info)?.[1] ?? 0);
+      if (dropped === 0) return [];
+      return [
+        {
+          text: `evicted_keys is ${dropped}: Redis dropped keys to make room, and deliveries, webhooks or marks may be gone`,
+          fix: 'treat Redis as lost: see RelayConditionBroken in docs/operations/runbooks.md',
+        },
+      ];
+    },
+  },
 ];
 
 export const TOPIC_CONDITIONS: readonly Condition<TopicFacts>[] = [

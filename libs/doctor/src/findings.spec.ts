@@ -50,6 +50,13 @@ describe('redisFindings', () => {
     },
   );
 
+  it('tells that keys were dropped, also when nothing may be dropped any more', () => {
+    const found = redisFindings(`${info('noeviction', '1')}evicted_keys:12\r\n`, 'development');
+    expect(found.filter(({ state }) => state === 'fault')).toMatchObject([
+      { check: 'redis evictions', text: expect.stringContaining('evicted_keys is 12') },
+    ]);
+  });
+
   it('takes a policy it is not told for a fault', () => {
     expect(redisFindings('# Server\r\n', 'development')[0]?.state).toBe('fault');
   });

@@ -16,13 +16,19 @@ export function redisFindings(
 ): Finding[] {
   const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
   const holds = [ok('redis memory', 'maxmemory-policy is noeviction'), durability(syncing)];
-  const [memory = [], durable = []] = REDIS_CONDITIONS.map(({ name, isOfProduction, broken }, index) => {
+  const [memory = [], durable = [], evicted = []] = REDIS_CONDITIONS.map(({ name, isOfProduction, broken }, index) => {
     const found = broken(info).map(({ text, fix }) =>
       isOfProduction ? faultInProduction(environment, name, text, fix) : fault(name, text, fix),
     );
     return found.length === 0 ? holds.slice(index, index + 1) : found;
   });
-  return [...memory, memoryLimit(Number(field('maxmemory') ?? 0), environment), ...durable, diskFinding(diskFault)];
+  return [
+    ...memory,
+    memoryLimit(Number(field('maxmemory') ?? 0), environment),
+    ...durable,
+    ...evicted,
+    diskFinding(diskFault),
+  ];
 }
 
 function diskFinding(found: string | undefined): Finding {
