@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mainOf } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
+import { CommandLine } from '../support/command-line.js';
+import { HostClock } from '../support/host-clock.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { tally } from '../support/tally.js';
@@ -42,6 +44,19 @@ it('refuses while Redis knows how far the log was read', async () => {
   await source.post(anEnvelope());
   await until('it is delivered', () => relay.receiver.at('/hook').length === 1);
   await expect(recover()).rejects.toThrow('nothing was lost');
+});
+
+it('refuses while the clocks of its host and of Redis differ: the log of the last 7 days may be another one', async () => {
+  const clock = new HostClock();
+  try {
+    clock.set(-192);
+    const { env, nodeOptions = [] } = clock.start;
+    const settings = { ...env, NODE_OPTIONS: nodeOptions.join(' ') };
+    const { code, err } = await new CommandLine(relay.stack.env).run(['recover'], settings);
+    expect([code, err]).toEqual([1, expect.stringContaining('of this host is 691200 s behind that of Redis')]);
+  } finally {
+    clock.remove();
+  }
 });
 
 it('delivers all that had no final outcome, and lists dead letters but for those replayed or purged, after Redis was emptied', async () => {
@@ -128,4 +143,14 @@ it('delivers all that had no final outcome, and lists dead letters but for those
   expect((await letters()).map(({ envelopeId }) => envelopeId).toSorted()).toEqual(left);
   await relay.worker.ready();
   await expect(recover()).rejects.toThrow('nothing was lost');
+});
+
+it('refuses when the registry holds nobody, who could get what waits', async () => {
+  const { name } = relay.stack.topic('relay.registry');
+  await relay.stack.dropTopics(name);
+  await relay.stack.relay('topics', 'create');
+  await relay.stack.redisLost();
+  await expect(recover()).rejects.toThrow('The registry holds no client');
+  const recovering = relay.stack.shards.all.map((shard) => shard.redis.exists(shard.key('recovery')));
+  expect(await Promise.all(recovering)).not.toContain(1);
 });

@@ -153,7 +153,10 @@ export class PartitionRecovery {
 
 const entryOf = ({ envelope }: EnvelopeRecord) => ({ id: envelope.id, hash: envelope.contentHash });
 
-const overtaken = (): Error => new Error('Another `relay recover` has taken over: wait until it ends');
+const overtaken = (): Error =>
+  new Error(
+    'Another `relay recover` has taken over, or Redis lost what this one wrote: wait for the other, or run it again',
+  );
 
 /** The id of the dead letter of an envelope as a whole. */
 const wholeOf = ({ envelope: { id: envelopeId, contentHash: hash }, acceptedAt }: EnvelopeRecord): string =>

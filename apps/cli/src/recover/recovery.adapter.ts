@@ -4,10 +4,11 @@ import { DeadLetterReader, RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
 import { logRecordOf, readAttempt, type LogRange } from '@relay/kafka';
 import { recoveryKey } from '@relay/progress';
-import type { Shard, Shards } from '@relay/redis';
+import { type Shard, type Shards, StoreClock } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
+import type { Redis } from 'ioredis';
 import type { Stores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import { endLetters, recoverLetters } from './letter-recovery.js';
@@ -46,14 +47,20 @@ export interface RecoveryParts extends Stores {
  * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
  * partitions, and the next run continues with the others. May be killed at any moment.
  * Where none is, it ends the dead letters that an operator has ended since the copy that Redis was restored from.
- * @throws Error when there is nothing to do
+ * @throws Error when there is nothing to do, a clock is wrong, or the registry is not that of the log
  */
 export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
   const { shards, kafka, settings, view, publisher, log, windowMs } = parts;
+  await assertClock(parts.redis);
   const now = Date.now();
   const recoveryLog = await openRecoveryLog(kafka, settings, now);
   const lost = await lostShards(recoveryLog.events, shards, windowMs);
   if (lost.length === 0) return endAll(parts, recoveryLog, now, shown);
+  const registrations = await registrationsOf(parts);
+  if ((await parts.redis.hlen(clientKeys[0])) === 0)
+    throw new Error(
+      'The registry holds no client, so it is not the one by which envelopes were accepted: its topic was made again, or is another one. Put its records back first (docs/operations/recovery.md, "Kafka was lost")',
+    );
   const left = lost.reduce((sum, shard) => sum + shard.lost.length, 0);
   if (lost.some(({ isBegun }) => isBegun)) shown.note(`An earlier recovery has begun; ${left} partitions are left.`);
   const token = `${TOKEN}${randomUUID()}`;
@@ -83,7 +90,6 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
     const recoveryOf = ({ number, progress }: LostShard, range: EventRange): PartitionRecovery =>
       new PartitionRecovery({ ...range, shard: number }, { ...tools, progress, topicId: range.topicId }, counts);
     await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
-    const registrations = await registrationsOf(parts);
     for (const { shard } of lost) await finish(shard, token);
     const { deadLetters } = letters;
     return {
@@ -177,6 +183,14 @@ const nameOf = ({ topic, partition }: LogRange): string => `${topic}/${partition
 async function finish(shard: Shard, token: string): Promise<void> {
   const key = recoveryKey(shard);
   if ((await shard.redis.get(key)) === token) await shard.redis.del(key);
+}
+
+/** By a clock that is days ahead every envelope of the log would be older than what is read. */
+async function assertClock(redis: Redis): Promise<void> {
+  const clock = new StoreClock();
+  await clock.look(redis);
+  if (clock.fault !== undefined)
+    throw new Error(`${clock.fault[0]?.toUpperCase()}${clock.fault.slice(1)}, then run \`relay recover\` again`);
 }
 
 const registrationsOf = async ({ redis }: RecoveryParts): Promise<number> =>
