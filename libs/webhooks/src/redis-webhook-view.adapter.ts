@@ -23,7 +23,7 @@ const changesKeys = [webhookKeys[0], ...registryVersionKeys];
 /** Version, state, changes until, records, deletions until, ids deleted; see `changesLua`. */
 const Reply = z.tuple([
   z.number(),
-  z.enum(['none', 'more', 'last', 'lost']),
+  z.enum(['none', 'more', 'last', 'lost', 'broken']),
   z.number(),
   z.array(z.string().nullable()),
   z.number(),
@@ -131,6 +131,11 @@ export class RedisWebhookView {
       const reply = await runScript(this.redis, changes, changesKeys, [since, goneSince]);
       const [newest, state, till, records, goneTill, gone] = Reply.parse(reply);
       if (state === 'lost') return false;
+      // An envelope would end without a delivery to those that are missing.
+      if (state === 'broken')
+        throw new Error(
+          'Keys of the webhooks are gone from Redis, evicted or deleted: treat it as lost, see RelayConditionBroken in docs/operations/runbooks.md',
+        );
       for (const json of records) if (json !== null) view.put(this.#webhookOf(readRecord(json)));
       for (const id of gone) view.remove(id);
       [since, goneSince] = [till, goneTill];

@@ -64,6 +64,18 @@ describe('RedisWebhookView', () => {
     expect(view.version).toBe(5);
   });
 
+  it.each([WEBHOOKS, `${WEBHOOKS}:sealed`, `${WEBHOOKS}:changes`])(
+    'shows no registry of which %s is gone',
+    async (key) => {
+      await store.register('p1', aDraft('a'));
+      await refresh();
+      await redis.del(key);
+      await expect(view.reload()).rejects.toThrow('Keys of the webhooks are gone from Redis');
+      // What was read before stays.
+      expect(urls()).toEqual(['https://e.example/a']);
+    },
+  );
+
   it('goes on past a webhook for an event type that only a newer release has', async () => {
     await store.register('p1', { ...aDraft('new'), eventType: 'task.archived' as EventType });
     await store.register('p1', aDraft('a'));

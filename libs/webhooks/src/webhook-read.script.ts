@@ -69,7 +69,7 @@ return refusal and cjson.encode(refusal) or ''
  * each -1 for one that holds nothing. Answers \`{version, state, changes until, records, deletions until, ids deleted}\`, where
  * the state is \`none\`, \`more\` when another slice is to be read from where this one ends, \`last\`, or \`lost\` when the reader
  * must begin anew: Redis shows no registry, or the reader is behind the start of the deletions, or it is ahead of Redis (which
- * then went back in time, by a failover or a lost tail of its log). The deletions lost nothing above their lowest version; where none was ever dropped, nothing at all.
+ * then went back in time, by a failover or a lost tail of its log), or \`broken\` when Redis holds a part of the webhooks only. The deletions lost nothing above their lowest version; where none was ever dropped, nothing at all.
  *
  * A webhook that changes while a reader is under way has a higher version then, so it comes again in a later slice.
  */
@@ -77,6 +77,10 @@ export const changesLua = `${webhookLua}${slicesLua}${registryVersionLua}
 local version = registry_version(version_key, KEYS[3], KEYS[4])
 local since, gone_since = tonumber(ARGV[1]), tonumber(ARGV[2])
 if version < 0 then return { version, 'lost', since, {}, gone_since, {} } end
+local count_of_all = redis.call('HLEN', webhooks)
+if redis.call('HLEN', sealed) ~= count_of_all or redis.call('ZCARD', changes) ~= count_of_all then
+  return { version, 'broken', since, {}, gone_since, {} }
+end
 if since == version and gone_since == version then return { version, 'none', since, {}, gone_since, {} } end
 if since > version or gone_since > version then return { version, 'lost', since, {}, gone_since, {} } end
 if gone_since < 0 then gone_since = version end
