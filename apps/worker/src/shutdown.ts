@@ -5,7 +5,7 @@ import { DeadLetterReader } from '@relay/dead-letters';
 import { RepeatCounter } from '@relay/dedupe';
 import { Sender } from '@relay/delivery';
 import { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from '@relay/jobs';
-import { KeptAdmin } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
 import { Log, reasonOf, Tracing } from '@relay/telemetry';
@@ -83,6 +83,8 @@ const STEPS: readonly Step[] = [
       parts.get<Publisher>(Publisher).close(),
       parts.get<Sender>(Sender).close(),
       parts.get<Admin>(KAFKA_ADMIN).disconnect(),
+      parts.get(AttemptFinder).close(),
+      parts.get(EnvelopeFinder).close(),
       parts.get(KeptAdmin).close(),
       parts.get<KafkaTopicIds>(TopicIds).close(),
       parts.get(DeadLetterReader).close(),

@@ -2,7 +2,7 @@
 // an answer means. Guarantees the same bytes on every attempt, no redirects, a total deadline, and a sender that never rejects.
 // Leaves the disposition of a delivery to `retry`, permitted destinations to `egress`, and the number of attempts that run at
 // once to `admission`.
-export { DELIVERY_ID, deliveryId, parseDeliveryId } from './delivery.js';
+export { DELIVERY_ID, deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
 export type { AttemptTiming } from './attempt-timing.js';
 export { shownAnswer, type EndpointAnswer, type ShownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';

@@ -1,5 +1,5 @@
 /** BullMQ's sorted set of delayed jobs multiplies the time by this and adds a counter (BullMQ's getDelayedScore.lua). */
-const STEPS = 0x1000;
+export const STEPS = 0x1000;
 
 /** When a delayed job is due, in epoch milliseconds, from its score. */
 export const dueTimeOf = (score: string): number => Math.floor(Number(score) / STEPS);

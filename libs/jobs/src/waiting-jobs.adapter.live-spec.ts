@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
+import { dueTimeOf } from './due-time.js';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
 
 const { redis } = await redisOfSpec();
@@ -80,19 +81,56 @@ describe('waiting jobs', () => {
     expect(await waiting.oldest([], 10)).toEqual(new Map());
   });
 
-  it('that have ended do not count after a recount, nor those that were missing for long', async () => {
+  it('that have ended do not count after a recount; those that are missing for long are named, and count until they end', async () => {
     const impatient = new WaitingJobs(oneShard(redis), 1);
     await waiting.add([aJob('w', 'gone'), aJob('w', 'ended'), aJob('w', 'there'), aJob('w', 'added late')]);
     await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
     await redis.hset(keyOf('w', 'there'), 'data', '{}');
-    await impatient.recount('w');
+    await redis.lpush('{relay:0}:deliveries:wait', 'w_there_aaaa_0_1', 'w_gone_aaaa_0_1');
     // A job is counted before it is added.
+    expect(await impatient.recount('w')).toEqual({ relisted: 0, missing: [] });
     expect(await waiting.of('w')).toBe(3);
     await redis.hset(keyOf('w', 'added late'), 'data', '{}');
-    for (; (await waiting.of('w')) > 2; await delay(50)) await impatient.recount('w');
+    await redis.zadd('{relay:0}:deliveries:delayed', 1, 'w_added late_aaaa_0_1');
+    const found = [];
+    for (; found.length === 0; await delay(50)) found.push(...(await impatient.recount('w')).missing);
+    expect(found).toEqual(['w_gone_aaaa_0_1']);
+    // Its id is in no list, so that it can be added again; it is named again when it has been missing for as long once more.
+    expect(await redis.lrange('{relay:0}:deliveries:wait', 0, -1)).toEqual(['w_there_aaaa_0_1']);
+    expect(await impatient.recount('w')).toEqual({ relisted: 0, missing: [] });
+    expect(await waiting.of('w')).toBe(3);
+    await waiting.ended(aJob('w', 'gone'));
     expect((await waiting.ids('w')).toSorted()).toEqual(['w_added late_aaaa_0_1', 'w_there_aaaa_0_1']);
     expect(await waiting.counts()).toEqual(new Map([['w', { deliveries: 2, bytes: 16 }]]));
     await impatient.recount('w');
     expect(await redis.keys('*:missing')).toEqual([]);
+  });
+
+  it('that are in no list for long become due at their time', async () => {
+    const impatient = new WaitingJobs(oneShard(redis), 1);
+    const due = Date.now() + 60_000;
+    await waiting.add([aJob('w', 'new'), aJob('w', 'put back'), aJob('w', 'active')]);
+    await redis.hset(keyOf('w', 'new'), 'data', '{}');
+    await redis.hset(keyOf('w', 'put back'), 'data', '{}', 'dueAt', due);
+    await redis.hset(keyOf('w', 'active'), 'data', '{}');
+    await redis.lpush('{relay:0}:deliveries:active', 'w_active_aaaa_0_1');
+    let relisted = 0;
+    for (; relisted === 0; await delay(50)) relisted = (await impatient.recount('w')).relisted;
+    expect(relisted).toBe(2);
+    const times = await redis.zrange('{relay:0}:deliveries:delayed', 0, -1, 'WITHSCORES');
+    expect([times[0], times[2], dueTimeOf(times[3] ?? '')]).toEqual(['w_new_aaaa_0_1', 'w_put back_aaaa_0_1', due]);
+    expect(dueTimeOf(times[1] ?? '')).toBeLessThanOrEqual(Date.now());
+    expect(await impatient.recount('w')).toEqual({ relisted: 0, missing: [] });
+    expect(await redis.keys('*:missing')).toEqual([]);
+  });
+
+  it('beyond a hundred that are missing are named by and by', async () => {
+    const impatient = new WaitingJobs(oneShard(redis), 1);
+    await waiting.add(Array.from({ length: 130 }, (_, n) => aJob('w', `e${n}`)));
+    const named = new Set<string>();
+    for (; named.size === 0; await delay(50)) for (const id of (await impatient.recount('w')).missing) named.add(id);
+    expect(named.size).toBe(100);
+    for (const id of (await impatient.recount('w')).missing) named.add(id);
+    expect(named.size).toBe(130);
   });
 });

@@ -1,11 +1,14 @@
 import { deliveryId } from '@relay/delivery';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
+import { STEPS } from './due-time.js';
 import { INDEXED_S, ofEnvelopeKey } from './envelope-index.js';
-import { DELIVERIES_QUEUE } from './queues.js';
+import { DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
 
 /** Queued deliveries that one script looks at, which takes Redis some 10 ms. */
 const LOOKED_AT_ONCE = 4_000;
+/** Missing jobs of one shard that a recount returns. */
+const MOST_MISSING = 100;
 
 const indexLua = `
 local function of_envelope(id) return KEYS[2] .. ':' .. string.match(id, '^[^_]*_([^_]*)_') end
@@ -81,9 +84,10 @@ return found
 );
 
 /**
- * KEYS: index, index by envelope. ARGV: webhook, prefix of job keys, seconds that the latter index is kept, seconds that a job
- * may be missing. Drops the ids of ended jobs and of those that have been missing for so long, and adds the others to the index
- * by envelope again. A job is counted before it is added, so one that is missing may be on its way.
+ * KEYS: index, index by envelope. ARGV: webhook, prefix of the queue's keys, seconds that the latter index is kept, seconds that a
+ * job may be missing, field of a job with its due time, limits. Drops the ids of ended jobs, and adds the others to the index by
+ * envelope again. A job that has been in no list for so long becomes due. Returns how many did, and the ids whose jobs have been
+ * missing for so long, each again only after as long. A job is counted before it is added, so one that is missing may be on its way.
  */
 const recount = defineScript(
   'waiting-recount',
@@ -93,19 +97,54 @@ local now = tonumber(redis.call('TIME')[1])
 local known, pairs_known = {}, redis.call('HGETALL', missing_key)
 for i = 1, #pairs_known, 2 do known[pairs_known[i]] = tonumber(pairs_known[i + 1]) end
 redis.call('DEL', missing_key)
+local function is_overdue(id, has_room)
+  local since = known[id] or now
+  local overdue = has_room and now - since >= tonumber(ARGV[4])
+  redis.call('HSET', missing_key, id, overdue and now or since)
+  return overdue
+end
+local wait, delayed, listed = ARGV[2] .. ':wait', ARGV[2] .. ':delayed', nil
+local function is_listed(id)
+  if redis.call('ZSCORE', delayed, id) then return true end
+  if not listed then
+    listed = {}
+    if redis.call('LLEN', wait) > tonumber(ARGV[7]) then setmetatable(listed, { __index = function() return true end }) end
+    for _, key in ipairs({ wait, ARGV[2] .. ':active' }) do
+      for _, each in ipairs(redis.call('LRANGE', key, 0, ARGV[7])) do listed[each] = true end
+    end
+  end
+  return listed[id]
+end
+local missing, relisted = {}, 0
 for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. ':' .. ARGV[1])) do
   local job = ARGV[2] .. ':' .. id
   if redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id)
-  elseif redis.call('EXISTS', job) == 1 then keep(id, ARGV[3])
-  elseif now - (known[id] or now) >= tonumber(ARGV[4]) then drop(ARGV[1], id)
-  else redis.call('HSET', missing_key, id, known[id] or now) end
+  elseif redis.call('EXISTS', job) == 0 then
+    if is_overdue(id, #missing < tonumber(ARGV[6])) then
+      redis.call('LREM', wait, 0, id)
+      missing[#missing + 1] = id
+    end
+  else
+    keep(id, ARGV[3])
+    if not is_listed(id) and is_overdue(id, true) then
+      local due = tonumber(redis.call('HGET', job, ARGV[5])) or now * 1000
+      redis.call('ZADD', delayed, string.format('%.0f', due * ${STEPS}), id)
+      relisted = relisted + 1
+    end
+  end
 end
 redis.call('EXPIRE', missing_key, ARGV[3])
-return 1
+return { relisted, missing }
 `,
 );
 
 type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series' | 'acceptedAt' | 'waitedSince'>;
+
+/** What a recount found that is not as it should be. */
+export interface Recount {
+  readonly relisted: number;
+  readonly missing: readonly string[];
+}
 
 /** Queued deliveries of a webhook. */
 export interface WaitingCount {
@@ -119,7 +158,7 @@ export interface WaitingCount {
  * in between leaves a count too high, until the next recount, never too low.
  */
 export class WaitingJobs {
-  /** @param addedWithinS an entry whose job is missing for longer is a leftover; whole seconds */
+  /** @param addedWithinS a job that is missing for longer was lost or has ended; whole seconds */
   constructor(
     private readonly shards: Shards,
     private readonly addedWithinS = 60,
@@ -185,12 +224,19 @@ export class WaitingJobs {
     return found;
   }
 
-  /** Drops the entries that a crash left behind, once their jobs have been missing for a minute. */
-  async recount(webhookId: string): Promise<void> {
-    await this.#each((shard) => {
-      const args = [webhookId, shard.key(DELIVERIES_QUEUE), INDEXED_S, this.addedWithinS];
+  /**
+   * Drops the entries of ended jobs that a crash left behind, and makes those due that have been in no list of the queue for a
+   * minute. @returns how many these are, and the ids whose jobs have been missing for a minute: Redis has lost them, or a crash
+   * came before the job was added or after it had ended
+   */
+  async recount(webhookId: string): Promise<Recount> {
+    const replies = await this.#each((shard) => {
+      const limits = [MOST_MISSING, LOOKED_AT_ONCE];
+      const args = [webhookId, shard.key(DELIVERIES_QUEUE), INDEXED_S, this.addedWithinS, DUE_FIELD, ...limits];
       return runScript(shard.redis, recount, indexesOf(shard), args);
     });
+    const found = replies as [number, string[]][];
+    return { relisted: found.reduce((sum, [relisted]) => sum + relisted, 0), missing: found.flatMap(([, ids]) => ids) };
   }
 
   #each<T>(ask: (shard: Shard) => Promise<T>): Promise<T[]> {

@@ -7,3 +7,4 @@ export { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, type Disposition, typ
 export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';
 export { RetryQueue } from './retry-queue.port.js';
 export { DEFAULT_SCHEDULE, longestWait, parseSchedule } from './schedule.js';
+export { standing, standingAfter, type Standing } from './standing.js';

@@ -33,7 +33,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   redis: [],
   registry: ['identity', 'kafka', 'keyring', 'publishing', 'redis', 'telemetry', 'webhooks'],
   replays: ['audit', 'dead-letters', 'events', 'kafka', 'problem', 'progress', 'redis'],
-  retry: ['config', 'dead-letters', 'delivery', 'jobs', 'redis'],
+  retry: ['config', 'dead-letters', 'delivery', 'events', 'jobs', 'redis'],
   search: ['delivery', 'events', 'kafka', 'telemetry'],
   settings: ['access', 'config', 'egress', 'keyring', 'retry'],
   story: ['breaker', 'dedupe', 'delivery', 'events', 'history', 'kafka', 'progress', 'redis', 'replays', 'retry'],

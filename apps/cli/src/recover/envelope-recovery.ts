@@ -1,6 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
-import { type DeliveryJob, newJob, type QueuedDelivery } from '@relay/jobs';
+import { newJob, type QueuedDelivery } from '@relay/jobs';
+import { standing } from '@relay/retry';
 import type { Outcomes } from './outcomes.js';
 import type { LoggedDeadLetters } from './logged-dead-letters.js';
 
@@ -51,28 +52,7 @@ export function recoveryOf(
       alreadyFinal += 1;
       continue;
     }
-    deliveries.push(standing(newJob(webhook, record), outcomes, now));
+    deliveries.push(standing(newJob(webhook, record), outcomes.standingOf(id), now));
   }
   return { deliveries, alreadyFinal };
-}
-
-/**
- * A job with its logged attempts, due when its next attempt was. Its 96 h begin with the first attempt if that was
- * later than the 202, and now if there was none: a delivery that had been parked for days would be dead at once.
- */
-export function standing(job: DeliveryJob, outcomes: Outcomes, now: number): QueuedDelivery {
-  const stood = outcomes.standingOf(deliveryId(job));
-  const waitedSince = job.waitedSince ?? job.acceptedAt;
-  if (stood === undefined) return { job: { ...job, acceptedAt: now, waitedSince }, at: now };
-  const { attempts, begunAt, nextAt, lastFailure } = stood;
-  return {
-    job: {
-      ...job,
-      attempts,
-      acceptedAt: Math.max(job.acceptedAt, begunAt),
-      waitedSince,
-      ...(lastFailure === undefined ? {} : { lastFailure }),
-    },
-    at: Math.max(now, nextAt),
-  };
 }

@@ -8,8 +8,8 @@ import {
 import { deliveryId } from '@relay/delivery';
 import type { LogRange } from '@relay/kafka';
 import type { QueuedDelivery } from '@relay/jobs';
-import type { RetryQueue } from '@relay/retry';
-import { standing, type LoggedDeliveries } from './envelope-recovery.js';
+import { standing, type RetryQueue } from '@relay/retry';
+import type { LoggedDeliveries } from './envelope-recovery.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter } from './logged-dead-letters.js';
 

@@ -1,16 +1,6 @@
 import type { AttemptRecord } from '@relay/events';
+import { standingAfter, type Standing } from '@relay/retry';
 import { IdSet } from './id-set.js';
-
-/** The place of a delivery in its schedule. */
-export interface Standing {
-  /** Attempts made. */
-  readonly attempts: number;
-  /** Epoch milliseconds of the first logged attempt. */
-  readonly begunAt: number;
-  /** Epoch milliseconds of the next attempt. */
-  readonly nextAt: number;
-  readonly lastFailure?: string;
-}
 
 /**
  * The outcomes of deliveries in the attempt log. A dead letter is final by its own record, not by the attempt that
@@ -29,15 +19,7 @@ export class Outcomes {
       return;
     }
     if (this.#final.has(id)) return;
-    const before = this.#standing.get(id);
-    const attempts = Math.max(record.attempt ?? 0, before?.attempts ?? 0);
-    const begunAt = Math.min(timeOf(record.at), before?.begunAt ?? Infinity);
-    this.#standing.set(id, {
-      attempts,
-      begunAt,
-      nextAt: timeOf(record.nextAt),
-      ...(record.detail === undefined ? {} : { lastFailure: record.detail }),
-    });
+    this.#standing.set(id, standingAfter(record, this.#standing.get(id)));
   }
 
   isFinal(id: string): boolean {
@@ -49,6 +31,3 @@ export class Outcomes {
     return this.#standing.get(id);
   }
 }
-
-/** 0 for a missing or invalid time. */
-const timeOf = (text = ''): number => Date.parse(text) || 0;

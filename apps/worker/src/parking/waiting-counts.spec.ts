@@ -1,11 +1,9 @@
-import { jest } from '@jest/globals';
 import type { WaitingCount } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
 import { WaitingCounts } from './waiting-counts.js';
 
 describe('the queued deliveries of webhooks', () => {
   let stored: Map<string, WaitingCount> | Error;
-  let recounted: string[];
   let lines: string[];
   let counts: WaitingCounts;
   beforeEach(() => {
@@ -14,13 +12,12 @@ describe('the queued deliveries of webhooks', () => {
       ['b', { deliveries: 3, bytes: 5 }],
       ['unknown', { deliveries: 1, bytes: 1 }],
     ]);
-    [recounted, lines] = [[], []];
+    lines = [];
     const jobs = {
       counts: async () => {
         if (stored instanceof Error) throw stored;
         return new Map(stored);
       },
-      recount: async (id: string) => void recounted.push(id),
     };
     const say = (event: string): void => void lines.push(event);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
@@ -46,14 +43,5 @@ describe('the queued deliveries of webhooks', () => {
     await counts.read();
     expect(counts.of('b')).toEqual({ deliveries: 3, bytes: 5 });
     expect(lines).toEqual(['parking.uncounted']);
-  });
-
-  it('are counted anew, one webhook after the other', async () => {
-    jest.useFakeTimers();
-    counts.onApplicationBootstrap();
-    for (let n = 0; n < 4; n += 1) await jest.advanceTimersByTimeAsync(5_000);
-    counts.onModuleDestroy();
-    jest.useRealTimers();
-    expect(recounted).toEqual(['a', 'b', 'unknown', 'a']);
   });
 });

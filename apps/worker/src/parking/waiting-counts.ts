@@ -3,8 +3,6 @@ import type { WaitingCount, WaitingJobs } from '@relay/jobs';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
 const COUNT_MS = 250;
-/** How often one webhook is counted again. */
-const RECOUNT_MS = 5_000;
 const NOTHING: WaitingCount = { deliveries: 0, bytes: 0 };
 
 /** Queued deliveries of each webhook, of all workers, as of the last count. */
@@ -12,24 +10,20 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
   #counts = new Map<string, WaitingCount>();
   #partners = new Map<string, WaitingCount>();
   #deliveries = 0;
-  #timers: NodeJS.Timeout[] = [];
-  #recounted: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly jobs: Pick<WaitingJobs, 'counts' | 'recount'>,
+    private readonly jobs: Pick<WaitingJobs, 'counts'>,
     private readonly partnerOf: (webhookId: string) => string | undefined,
     private readonly log: ThrottledLog,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.#timers = [
-      setInterval(() => void this.read(), COUNT_MS).unref(),
-      setInterval(() => void this.#recount(), RECOUNT_MS).unref(),
-    ];
+    this.#timer = setInterval(() => void this.read(), COUNT_MS).unref();
   }
 
   onModuleDestroy(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
   }
 
   of(webhookId: string): WaitingCount {
@@ -65,14 +59,6 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
       const partnerId = this.partnerOf(webhookId);
       if (partnerId !== undefined) this.#partners.set(partnerId, sumOf(this.ofPartner(partnerId), waiting));
     }
-  }
-
-  /** Counts the webhooks again one after the other, so that no leftover of a crash keeps a webhook parked. */
-  async #recount(): Promise<void> {
-    const ids = [...this.#counts.keys()].toSorted();
-    const next = ids.find((id) => id > (this.#recounted ?? '')) ?? ids[0];
-    this.#recounted = next;
-    if (next !== undefined) await this.jobs.recount(next).catch((error: unknown) => this.#away(error));
   }
 
   #away(error: unknown): void {

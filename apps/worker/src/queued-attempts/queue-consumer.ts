@@ -18,7 +18,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
   constructor(
     @Inject(MAKE_QUEUE_WORKERS) workers: (process: Process, ended: (data: unknown) => void) => QueueWorkers,
     private readonly processor: AttemptProcessor,
-    jobs: QueuedJobs,
+    private readonly jobs: QueuedJobs,
     @Inject(AttemptLog) private readonly attemptLog: Pick<AttemptLog, 'isFilling'>,
     private readonly log: ThrottledLog,
   ) {
@@ -43,7 +43,8 @@ export class QueueConsumer implements OnApplicationBootstrap {
       void this.#pauseUntilReported();
       return putBack(job, token, Date.now() + 1_000);
     }
-    if (isEmpty(job.data) || job.finishedOn !== undefined) return this.#drop(job);
+    if (isEmpty(job.data)) return this.#missing(job);
+    if (job.finishedOn !== undefined) return this.#drop(job);
     return this.processor.process(job, token, signal);
   }
 
@@ -67,13 +68,23 @@ export class QueueConsumer implements OnApplicationBootstrap {
   }
 
   /**
-   * A job that has ended, or whose data is gone: its id stood in a second list of the queue, which the torn end of
-   * Redis' append-only file can bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
+   * A job that has ended: its id stood in a second list of the queue, which the torn end of Redis' append-only file can
+   * bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
    */
   #drop(job: Job<unknown>): void {
     this.log.warn('queue.leftover', 'The queue held the id of a finished delivery; the worker dropped the id', {
       jobId: job.id,
     });
+  }
+
+  /** The same of a job that BullMQ has removed since, or a job that Redis has lost. */
+  async #missing(job: Job<unknown>): Promise<void> {
+    await this.jobs.missing(job.id ?? '');
+    this.log.warn(
+      'queue.missing',
+      'Redis has no job for an id of the queue; within two minutes a worker looks whether the delivery has ended',
+      { jobId: job.id },
+    );
   }
 }
 

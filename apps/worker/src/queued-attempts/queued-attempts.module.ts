@@ -1,6 +1,11 @@
 import { Module } from '@nestjs/common';
-import type { Shards } from '@relay/redis';
+import { RedisDeliveryHistory } from '@relay/history';
+import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
+import { Shards } from '@relay/redis';
+import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView } from '@relay/webhooks';
+import { Kafka } from 'kafkajs';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
@@ -9,11 +14,16 @@ import type { WorkerConfig } from '@relay/settings';
 import { AttemptProcessor } from './attempt.processor.js';
 import { DeadLetterExpiry } from './dead-letter-expiry.js';
 import { EnabledWebhooks } from './enabled-webhooks.js';
+import { LostJobs } from './lost-jobs.js';
 import { MisdatedJobsWatch } from './misdated-jobs-watch.js';
+import { MissingJobsWatch } from './missing-jobs-watch.js';
 import { QueueConsumer } from './queue-consumer.js';
 import { MAKE_QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.adapter.js';
 import { QueuedAdmission } from './queued-admission.js';
 import { QueuedJobs } from './queued-jobs.js';
+
+/** Each lost job is sought by itself, and thousands may be lost at once. */
+const SEARCH = { maxBytes: 4 * 1024 * 1024, answerMs: 10_000 };
 
 /** Attempts of queued deliveries, and the upkeep of their queue. */
 @Module({
@@ -29,6 +39,30 @@ import { QueuedJobs } from './queued-jobs.js';
           new QueueWorkers(shards, Math.ceil(config.DELIVERY_CONCURRENCY / 2), process, ended, log),
       inject: [QUEUE_SHARDS, WORKER_CONFIG, ThrottledLog],
     },
+    {
+      provide: AttemptFinder,
+      useFactory: (kafka: Kafka, admin: KeptAdmin, config: WorkerConfig) =>
+        new AttemptFinder(new LogFetcher(kafka), admin, config.KAFKA_TOPIC_PREFIX, SEARCH),
+      inject: [Kafka, KeptAdmin, WORKER_CONFIG],
+    },
+    {
+      provide: EnvelopeFinder,
+      useFactory: (kafka: Kafka, admin: KeptAdmin, config: WorkerConfig) =>
+        new EnvelopeFinder(new LogFetcher(kafka), admin, config.KAFKA_TOPIC_PREFIX),
+      inject: [Kafka, KeptAdmin, WORKER_CONFIG],
+    },
+    {
+      provide: LostJobs,
+      useFactory: (
+        shards: Shards,
+        { HISTORY_WINDOW }: WorkerConfig,
+        webhooks: RedisWebhookView,
+        queue: RetryQueue,
+        ...[attempts, envelopes]: [AttemptFinder, EnvelopeFinder]
+      ) => new LostJobs(webhooks, new RedisDeliveryHistory(shards, HISTORY_WINDOW), queue, attempts, envelopes),
+      inject: [Shards, WORKER_CONFIG, RedisWebhookView, RetryQueue, AttemptFinder, EnvelopeFinder],
+    },
+    MissingJobsWatch,
     QueuedAdmission,
     QueuedJobs,
     AttemptProcessor,

@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { DeadLetterReason } from '@relay/dead-letters';
-import { deliveryId } from '@relay/delivery';
+import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import { DisabledWebhookJobs, JobBodies, StoredJob, WaitingJobs } from '@relay/jobs';
 import { RetryQueue } from '@relay/retry';
 import { AttemptReports } from '../delivery/attempt-reports.js';
@@ -13,7 +13,7 @@ const BODY_LOST = 'Redis has lost the body of this delivery: have the source sen
 export class QueuedJobs {
   constructor(
     private readonly bodies: JobBodies,
-    @Inject(WaitingJobs) private readonly waiting: Pick<WaitingJobs, 'ended'>,
+    @Inject(WaitingJobs) private readonly waiting: Pick<WaitingJobs, 'add' | 'ended'>,
     @Inject(DisabledWebhookJobs) private readonly held: Pick<DisabledWebhookJobs, 'hold'>,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'addDeadLetter'>,
     private readonly reports: AttemptReports,
@@ -27,6 +27,18 @@ export class QueuedJobs {
   /** Remembers that the job waits for its webhook to be enabled. */
   hold(job: StoredJob): Promise<void> {
     return this.held.hold(job.webhookId, deliveryId(job));
+  }
+
+  /** The queue has the id and no job of it: it has ended, or Redis has lost it. It counts as queued until that is known. */
+  async missing(id: string): Promise<void> {
+    const named = parseDeliveryId(id);
+    if (named !== undefined) await this.waiting.add([{ ...named, body: '' }]);
+  }
+
+  /** It is queued no more. */
+  async uncount(id: string): Promise<void> {
+    const named = parseDeliveryId(id);
+    if (named !== undefined) await this.waiting.ended(named);
   }
 
   /** The webhook was deleted. */

@@ -39,6 +39,6 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
     RegistrySnapshots,
     RegistryKeeper,
   ],
-  exports: [RegistryView, RedisWebhookView],
+  exports: [KeptAdmin, RegistryView, RedisWebhookView],
 })
 export class RegistryModule {}
