@@ -169,7 +169,7 @@ export class SimulatedWorker {
         const messages = await this.kafka.call(`reads ${partition}/${from} to ${end}`, async () =>
           world.group.log[partition]?.slice(from, end),
         );
-        await take((messages ?? []).map(logRecordOf));
+        await take((messages ?? []).map(logRecordOf), []);
       },
     };
     const passes = new PassReader(archive, throttle, webhooks, records, { expired: () => undefined });

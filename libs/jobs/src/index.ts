@@ -18,4 +18,4 @@ export { envelopeIdOf } from './envelope-of-job.js';
 export { StoredJob, withBodyAside } from './stored-job.js';
 export { UnprovenJobs } from './unproven-jobs.adapter.js';
 export { untilStored } from './until-stored.js';
-export { WaitingJobs, type WaitingCount } from './waiting-jobs.adapter.js';
+export { WaitingJobs, type Recount, type WaitingCount } from './waiting-jobs.adapter.js';

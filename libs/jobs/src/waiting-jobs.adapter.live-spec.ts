@@ -87,6 +87,8 @@ describe('waiting jobs', () => {
     await redis.hset(keyOf('w', 'ended'), 'data', '{}', 'finishedOn', '1');
     await redis.hset(keyOf('w', 'there'), 'data', '{}');
     await redis.lpush('{relay:0}:deliveries:wait', 'w_there_aaaa_0_1', 'w_gone_aaaa_0_1');
+    await redis.lpush('{relay:0}:deliveries:active', 'w_gone_aaaa_0_1');
+    await redis.hset(keyOf('w', 'gone'), 'failedReason', 'Missing key for job');
     // A job is counted before it is added.
     expect(await impatient.recount('w')).toEqual({ relisted: 0, missing: [] });
     expect(await waiting.of('w')).toBe(3);
@@ -97,6 +99,7 @@ describe('waiting jobs', () => {
     expect(found).toEqual(['w_gone_aaaa_0_1']);
     // Its id is in no list, so that it can be added again; it is named again when it has been missing for as long once more.
     expect(await redis.lrange('{relay:0}:deliveries:wait', 0, -1)).toEqual(['w_there_aaaa_0_1']);
+    expect(await redis.exists('{relay:0}:deliveries:active', keyOf('w', 'gone'))).toBe(0);
     expect(await impatient.recount('w')).toEqual({ relisted: 0, missing: [] });
     expect(await waiting.of('w')).toBe(3);
     await waiting.ended(aJob('w', 'gone'));
@@ -117,7 +120,7 @@ describe('waiting jobs', () => {
     let relisted = 0;
     for (; relisted === 0; await delay(50)) relisted = (await impatient.recount('w')).relisted;
     expect(relisted).toBe(2);
-    const times = await redis.zrange('{relay:0}:deliveries:delayed', 0, -1, 'WITHSCORES');
+    const times = await redis.zrange('{relay:0}:deliveries:delayed', '0', '-1', 'WITHSCORES');
     expect([times[0], times[2], dueTimeOf(times[3] ?? '')]).toEqual(['w_new_aaaa_0_1', 'w_put back_aaaa_0_1', due]);
     expect(dueTimeOf(times[1] ?? '')).toBeLessThanOrEqual(Date.now());
     expect(await impatient.recount('w')).toEqual({ relisted: 0, missing: [] });

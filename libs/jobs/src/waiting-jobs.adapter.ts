@@ -87,7 +87,8 @@ return found
  * KEYS: index, index by envelope. ARGV: webhook, prefix of the queue's keys, seconds that the latter index is kept, seconds that a
  * job may be missing, field of a job with its due time, limits. Drops the ids of ended jobs, and adds the others to the index by
  * envelope again. A job that has been in no list for so long becomes due. Returns how many did, and the ids whose jobs have been
- * missing for so long, each again only after as long. A job is counted before it is added, so one that is missing may be on its way.
+ * missing for so long, each again only after as long. A job is counted before it is added, so one that is missing may be on its way. BullMQ leaves some fields of a missing job, and then adds none
+ * under its id.
  */
 const recount = defineScript(
   'waiting-recount',
@@ -103,13 +104,13 @@ local function is_overdue(id, has_room)
   redis.call('HSET', missing_key, id, overdue and now or since)
   return overdue
 end
-local wait, delayed, listed = ARGV[2] .. ':wait', ARGV[2] .. ':delayed', nil
+local wait, active, delayed, listed = ARGV[2] .. ':wait', ARGV[2] .. ':active', ARGV[2] .. ':delayed', nil
 local function is_listed(id)
   if redis.call('ZSCORE', delayed, id) then return true end
   if not listed then
     listed = {}
     if redis.call('LLEN', wait) > tonumber(ARGV[7]) then setmetatable(listed, { __index = function() return true end }) end
-    for _, key in ipairs({ wait, ARGV[2] .. ':active' }) do
+    for _, key in ipairs({ wait, active }) do
       for _, each in ipairs(redis.call('LRANGE', key, 0, ARGV[7])) do listed[each] = true end
     end
   end
@@ -119,9 +120,11 @@ local missing, relisted = {}, 0
 for _, id in ipairs(redis.call('HKEYS', KEYS[1] .. ':' .. ARGV[1])) do
   local job = ARGV[2] .. ':' .. id
   if redis.call('HEXISTS', job, 'finishedOn') == 1 then drop(ARGV[1], id)
-  elseif redis.call('EXISTS', job) == 0 then
+  elseif redis.call('HEXISTS', job, 'data') == 0 then
     if is_overdue(id, #missing < tonumber(ARGV[6])) then
       redis.call('LREM', wait, 0, id)
+      redis.call('LREM', active, 0, id)
+      redis.call('DEL', job)
       missing[#missing + 1] = id
     end
   else

@@ -31,5 +31,6 @@ export {
 } from './topics.js';
 export { rangesWithin, type TimeWindow } from './time-window.adapter.js';
 export { readRanges, type LogRange } from './topic-reader.adapter.js';
+export { gapsIn, type OffsetGap } from './offset-gaps.js';
 export { readLag, type TopicLag } from './consumer-lag.adapter.js';
 export { withAdmin } from './with-admin.adapter.js';

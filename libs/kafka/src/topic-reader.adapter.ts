@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type PartitionAssigner } from 'kafkajs';
 import { askedAgain } from './asked-again.adapter.js';
+import { gapsIn, type OffsetGap } from './offset-gaps.js';
 
 /** After this time without a record the broker has stopped answering. */
 const IDLE_MS = 15_000;
@@ -16,6 +17,13 @@ export interface LogRange {
   readonly end: number;
 }
 
+/** @param gaps offsets of the range without a record, before, among or behind the messages; told once */
+export type TakeRange = (
+  range: LogRange,
+  messages: readonly KafkaMessage[],
+  gaps: readonly OffsetGap[],
+) => Promise<void> | void;
+
 /**
  * Reads ranges of the log once, each in order, partitions concurrently; a partition waits until its `take` resolves.
  * kafkajs reads in a group only: this one has a unique name, one member and commits nothing. Its seeks happen at every join,
@@ -28,11 +36,11 @@ export async function readRanges(
   kafka: Kafka,
   ranges: readonly LogRange[],
   group: string,
-  take: (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void,
+  take: TakeRange,
   maxBytes = MAX_BYTES,
 ): Promise<void> {
-  const left = new Map(
-    ranges.filter(({ from, end }) => from < end).map((range) => [nameOf(range), { range, next: range.from }]),
+  const left = new Map<string, Left>(
+    ranges.filter(({ from, end }) => from < end).map((range) => [nameOf(range), { range, next: range.from, gaps: [] }]),
   );
   await askedAgain(IDLE_MS, async () => {
     if (left.size > 0) await readLeft(kafka, left, { group, maxBytes }, take);
@@ -42,6 +50,8 @@ export async function readRanges(
 interface Left {
   readonly range: LogRange;
   next: number;
+  /** Not told yet. */
+  gaps: readonly OffsetGap[];
 }
 
 /** One read by one group. Records that were taken stay taken when it ends early. */
@@ -49,9 +59,10 @@ async function readLeft(
   kafka: Kafka,
   left: Map<string, Left>,
   { group, maxBytes }: { group: string; maxBytes: number },
-  take: (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void,
+  take: TakeRange,
 ): Promise<void> {
-  const ranges = [...left.values()].map(({ range }) => range);
+  const parts = [...left.values()];
+  const ranges = parts.map(({ range }) => range);
   const groupId = `${group}-once-${randomUUID()}`;
   const consumer = kafka.consumer({
     groupId,
@@ -84,9 +95,11 @@ async function readLeft(
         if (part === undefined) return;
         const { range, next } = part;
         const fresh = batch.messages.filter(({ offset }) => Number(offset) >= next && Number(offset) < range.end);
+        const gaps = [...part.gaps, ...gapsIn(batch, next, range.end)];
         taking += 1;
         try {
-          if (fresh.length > 0) await take(range, fresh);
+          if (fresh.length > 0 || gaps.length > 0) await take(range, fresh, gaps);
+          part.gaps = [];
         } catch (error) {
           reject(error);
           return;
@@ -107,10 +120,13 @@ async function readLeft(
         const part = left.get(nameOf(at));
         if (part === undefined || batchSize > 0 || firstOffset === null) return;
         heardAt = Date.now();
+        const gap = { from: part.next, to: Math.min(Number(firstOffset), part.range.end) };
+        if (gap.from < gap.to) part.gaps = [...part.gaps, gap];
         passed(part, lastOffset);
       });
       consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 4, eachBatch }).catch(reject);
     });
+    for (const part of parts) if (part.gaps.length > 0) await take(part.range, [], part.gaps);
   } finally {
     clearInterval(watch);
     await consumer.disconnect();

@@ -96,5 +96,5 @@ function replaysOf(
       const id = deliveryId(job);
       return end.deliveries.includes(id) && !outcomes.isFinal(id) && !letters.knows(id);
     })
-    .map((job) => standing(job, outcomes, now));
+    .map((job) => standing(job, outcomes.standingOf(deliveryId(job)), now));
 }

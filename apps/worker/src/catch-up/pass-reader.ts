@@ -3,14 +3,12 @@ import { readRangeKey } from '@relay/progress';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { LogArchive } from '../log/log-archive.adapter.js';
-import { dropExpired } from '../parking/expired-ranges.js';
+import { dropExpired, dropGap } from '../parking/expired-ranges.js';
 import { RetentionReports } from '../parking/retention-reports.js';
 import type { CatchUpBatch, CatchUpPass } from './catch-up-pass.js';
 import { CatchUpRecords } from './catch-up-records.js';
 import { CatchUpThrottle } from './catch-up-throttle.js';
-
-/** Records looked up in one round trip. Few: live deliveries wait while they are unpacked. */
-const CHUNK = 50;
+import { piecesOf } from './pieces.js';
 
 /** Reads the log for a pass, throttled, and finds the deliveries of its members. */
 @Injectable()
@@ -36,12 +34,14 @@ export class PassReader {
     if (!(from < end)) return;
     await this.throttle.pass(async (begun) => {
       pass.assertGoesOn();
-      await this.archive.read({ ...partition.at, from, end }, async (records) => {
+      await this.archive.read({ ...partition.at, from, end }, async (records, gaps) => {
         begun();
-        for (let index = 0; index < records.length; index += CHUNK) {
+        for (const { chunk, gap } of piecesOf(records, gaps)) {
           await this.throttle.next();
           await this.webhooks.refresh();
-          await take(await this.records.deliveriesOf(pass, records.slice(index, index + CHUNK)));
+          if (chunk.length > 0) await take(await this.records.deliveriesOf(pass, chunk));
+          if (gap === undefined) continue;
+          for (const [key, range] of members) this.#expired(partition, key, dropGap(partition, range, gap));
         }
       });
     });

@@ -38,7 +38,16 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
     ],
     fetchTopicOffsetsByTimestamp: async () => [{ partition: 0, offset: String(kafka.younger) }],
   };
-  const options = { groupId: 'g', topics: [], flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9, shards };
+  const expired: number[] = [];
+  const options = {
+    groupId: 'g',
+    topics: [],
+    flushEveryMs: 1e9,
+    commitEveryMs: 1e9,
+    compareEveryMs: 1e9,
+    shards,
+    expired: (records: number) => void expired.push(records),
+  };
   const reader = new LogReader(progress, bounds, noIds, new PinoLog('spec', 'silent'), options);
   const sought: number[] = [];
   const listeners = new Map<string, (event: { payload: unknown }) => void>();
@@ -60,6 +69,8 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
     onDead: () => undefined,
   });
   const handedOut: number[] = [];
+  /** Records that a marker of a transaction follows. */
+  const marked = new Set<number>();
   /** What the store of a shard has to answer first. */
   const answers = new Map<number, Promise<void>>();
   const beats: { count: number; fault?: Error } = { count: 0 };
@@ -92,6 +103,10 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
       batch: {
         ...at,
         messages,
+        // A marker is behind each record of a transaction.
+        rawMessages: messages.flatMap((message) =>
+          marked.has(Number(message.offset)) ? [message, { offset: String(Number(message.offset) + 1) }] : [message],
+        ),
         fetchedOffset: String(fetched),
         highWatermark: String(log.high),
         lastOffset: () => messages.at(-1)?.offset,
@@ -107,7 +122,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   };
   join();
   await turn();
-  return { reader, progress, bounds, kafka, sought, handedOut, answers, beats, join, batch, tell };
+  return { reader, progress, bounds, kafka, sought, handedOut, marked, expired, answers, beats, join, batch, tell };
 }
 
 describe('the transport of the log', () => {
@@ -144,11 +159,28 @@ describe('the transport of the log', () => {
     await reader.close();
   });
 
+  it('counts what compaction removed, each offset once, and no markers of transactions', async () => {
+    const { reader, handedOut, marked, expired, batch } = await reading(500, { low: 0, high: 1_000 });
+    marked.add(513);
+    await batch(500, 510, 513, 515, 518);
+    await batch(500, 510, 513, 515, 518, 519);
+    expect([handedOut, expired]).toEqual([[510, 513, 515, 518, 519], [14]]);
+    await reader.close();
+  });
+
   it('goes on behind what retention deleted, wherever kafkajs has fetched', async () => {
     const { reader, sought, handedOut, batch } = await reading(500, { low: 700, high: 1_000 });
     sought.length = 0;
     await batch(700, 700);
     expect([sought, handedOut]).toEqual([[], [700]]);
+    await reader.close();
+  });
+
+  it('misses no marker that it has met when retention deletes it later', async () => {
+    const { reader, handedOut, expired, batch, tell } = await reading(500, { low: 503, high: 1_000 });
+    tell(events.END_BATCH_PROCESS, { ...at, batchSize: 0, firstOffset: '500', lastOffset: '501' });
+    await batch(502, 503);
+    expect([handedOut, expired]).toEqual([[503], [1]]);
     await reader.close();
   });
 

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
-import { logRecordOf } from '@relay/kafka';
+import { gapsIn, logRecordOf } from '@relay/kafka';
 import { Kafka, type Batch, type Consumer, type EachBatchPayload, type KafkaMessage } from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { BatchPart } from './batch-part.js';
@@ -172,7 +172,6 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       this.#consumer.seek({ topic, partition, offset: String(next) });
       return false;
     }
-    if (low > next) this.reader.overtaken(topic, partition, next, low);
     return true;
   }
 
@@ -180,15 +179,19 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   async #handOutAll(payload: EachBatchPayload, all: readonly BatchPart[], wait: HeartbeatWait): Promise<void> {
     const { batch } = payload;
     let parts = all;
+    const gaps = gapsIn(batch, Math.min(...all.map(({ reader }) => reader.emptyTo)));
     for (let from = 0; from < batch.messages.length; from += CHUNK) {
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;
       const due = parts.filter(({ next }) => next <= Number(last.offset));
       if (due.length > 0) {
+        const next = nextOf(due);
         await this.#handOut(due, messages, wait);
         parts = parts.filter(({ goesOn }) => goesOn);
         if (this.#stopping || payload.isStale() || parts.length === 0) return;
         if (nextOf(parts) <= Number(last.offset)) return;
+        const passed = gaps.filter((gap) => gap.from >= next && gap.from < Number(last.offset));
+        this.reader.overtaken(batch.topic, batch.partition, passed);
       }
       payload.resolveOffset(last.offset);
       if (last === batch.messages.at(-1))

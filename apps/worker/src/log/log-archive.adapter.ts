@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { LogRecord } from '@relay/events';
-import { logRecordOf, readRanges } from '@relay/kafka';
+import { logRecordOf, readRanges, type OffsetGap } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
 import { Kafka, type Admin, type KafkaMessage } from 'kafkajs';
 import { StoreConditions } from '../platform/store-conditions.adapter.js';
@@ -25,13 +25,13 @@ export class LogArchive {
     return this.conditions.retentionMs(topic);
   }
 
-  /** Reads the offsets `[from, end)`. `take` holds the reading up, and ends it by throwing. */
+  /** Reads the offsets `[from, end)`. `take` holds the reading up, and ends it by throwing; `gaps` are told once, in their order. */
   read(
     range: LogPartition & { from: number; end: number },
-    take: (records: readonly LogRecord[]) => Promise<void>,
+    take: (records: readonly LogRecord[], gaps: readonly OffsetGap[]) => Promise<void>,
   ): Promise<void> {
-    const handOut = (_range: unknown, messages: readonly KafkaMessage[]): Promise<void> =>
-      take(messages.map(logRecordOf));
+    const handOut = (_range: unknown, messages: readonly KafkaMessage[], gaps: readonly OffsetGap[]): Promise<void> =>
+      take(messages.map(logRecordOf), gaps);
     return readRanges(this.kafka, [range], this.config.KAFKA_CONSUMER_GROUP, handOut, FETCH_BYTES);
   }
 

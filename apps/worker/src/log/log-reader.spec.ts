@@ -177,10 +177,11 @@ describe('the reader of the log', () => {
   it('reports and counts records that retention deleted before they were read', async () => {
     const { reader, log, said } = await assigned();
     log.low = 5;
-    reader.overtaken(topic, 0, 2, await reader.lowest(topic, 0));
+    reader.overtaken(topic, 0, [{ from: 2, to: await reader.lowest(topic, 0) }]);
+    reader.overtaken(topic, 0, []);
     expect(said).toEqual([
       ['expired', 3],
-      ['log.expired', { topic, partition: 0, from: 2, to: 5 }],
+      ['log.expired', { topic, partition: 0, from: 2, to: 5, records: 3 }],
     ]);
     await reader.close();
   });

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import type { OffsetGap } from '@relay/kafka';
 import { type LogPartition, PartitionProgress } from '@relay/progress';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { KAFKA_ADMIN } from '../platform/tokens.js';
@@ -207,13 +208,16 @@ export class LogReader {
     return Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
   }
 
-  /** Retention deleted the records `[next, low)` before they were read. */
-  overtaken(topic: string, partition: number, next: number, low: number): void {
-    this.options.expired?.(low - next);
+  /** Kafka deleted the records of these gaps before they were read. */
+  overtaken(topic: string, partition: number, gaps: readonly OffsetGap[]): void {
+    const [first, last] = [gaps[0], gaps.at(-1)];
+    if (first === undefined || last === undefined) return;
+    const records = gaps.reduce((sum, { from, to }) => sum + to - from, 0);
+    this.options.expired?.(records);
     this.log.error(
       'log.expired',
-      "Kafka's retention deleted records before the worker read them; the envelopes are lost, reading continues after them",
-      { topic, partition, from: next, to: low },
+      "Kafka's retention or compaction deleted records before the worker read them; the envelopes are lost, reading continues after them",
+      { topic, partition, from: first.from, to: last.to, records },
     );
   }
 

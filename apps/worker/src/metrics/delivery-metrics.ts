@@ -58,7 +58,7 @@ export class DeliveryMetrics {
     });
     this.#expired = new Counter({
       name: 'relay_expired_records_total',
-      help: 'Records that the retention of their topic deleted before they were read, or before a webhook or replay was caught up (once for each), at most.',
+      help: 'Records that the retention or compaction of their topic deleted before they were read, or before a webhook or replay was caught up (once for each), at most.',
       registers,
     });
   }

@@ -1,13 +1,23 @@
-import type { CatchUpPartition } from '../log/catch-up-partition.js';
+import type { OffsetGap } from '@relay/kafka';
+import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 
 /**
  * Removes the offsets that retention has dropped from the range of a webhook or replay.
  * @param lowest the first offset that the partition still has
- * @returns the largest number of records that are gone: the offsets that were removed, or of several shards the share of one
+ * @returns the largest number of records that are gone
  */
 export function dropExpired(partition: Pick<CatchUpPartition, 'at' | 'catchUp'>, key: string, lowest: number): number {
   const range = partition.catchUp(key);
-  if (range === undefined || range.from >= lowest) return 0;
-  range.passed(lowest);
-  return Math.ceil((Math.min(lowest, range.to ?? lowest) - range.from) / (partition.at.shards ?? 1));
+  return range === undefined ? 0 : dropGap(partition, range, { from: 0, to: lowest });
+}
+
+/**
+ * Removes offsets without a record from a range, all of which before them was handed out.
+ * @returns the largest number of records that are gone: the offsets that were removed, or of several shards the share of one
+ */
+export function dropGap({ at }: Pick<CatchUpPartition, 'at'>, range: RangeCatchUp, { from, to }: OffsetGap): number {
+  if (range.from >= to) return 0;
+  range.passed(to);
+  const offsets = Math.min(to, range.to ?? to) - Math.max(from, range.from);
+  return Math.ceil(Math.max(0, offsets) / (at.shards ?? 1));
 }

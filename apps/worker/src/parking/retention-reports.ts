@@ -8,7 +8,7 @@ import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import type { EventReporter } from '../reporting/event-reporter.js';
 import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 
-/** Reports records that parked webhooks and replays lose to the retention of a topic, or with a topic that is deleted. */
+/** Reports records that parked webhooks and replays lose to the retention or compaction of a topic, or with a topic that is deleted. */
 @Injectable()
 export class RetentionReports {
   constructor(
@@ -38,7 +38,7 @@ export class RetentionReports {
     const facts = { webhookId, partnerId, ...at, records };
     this.log.warn(
       'webhook.expired',
-      "Records that waited in the log for a parked webhook or a replay are gone: Kafka's retention deleted them, or their topic was deleted; have the source send them again",
+      "Records that waited in the log for a parked webhook or a replay are gone: Kafka's retention or compaction deleted them, or their topic was deleted; have the source send them again",
       facts,
     );
     this.operations.report(webhookId, operationsRecord('webhook.expired', facts, Date.now()));

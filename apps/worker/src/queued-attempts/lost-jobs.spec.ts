@@ -53,6 +53,7 @@ describe('a delivery that is counted as queued and has no job', () => {
       bytes: Buffer.from('{"a":1}'),
     } as never,
     acceptedAt,
+    traceparent: undefined,
   });
   const lost = new LostJobs(
     {
