@@ -27,6 +27,8 @@ describe('waiting jobs', () => {
     expect(await waiting.counts()).toEqual(new Map());
     await waiting.add([aJob('w1', 'e1'), aJob('w1', 'e2', 'x'.repeat(92)), aJob('w2', 'e1')]);
     await waiting.add([aJob('w1', 'e1')]);
+    await waiting.add([aJob('w1', 'empty', '')]);
+    await waiting.ended(aJob('w1', 'empty'));
     expect(await waiting.counts()).toEqual(
       new Map([
         ['w1', { deliveries: 2, bytes: 100 }],

@@ -22,7 +22,7 @@ local function drop(webhook, id)
   local bytes = redis.call('HGET', key, id)
   if not bytes then return end
   redis.call('HDEL', key, id)
-  redis.call('HINCRBY', KEYS[1], webhook, -bytes)
+  redis.call('HINCRBY', KEYS[1], webhook, 0 - bytes) -- -bytes would be -0, which Redis refuses
 end
 `;
 

@@ -63,9 +63,12 @@ describe('the watch over missing jobs', () => {
   });
 
   it('does not take a lost delivery for one that has ended while a store is away', async () => {
-    found = { a: [{ relisted: 0, missing: ['unknown'] }] };
+    found = { a: [{ relisted: 0, missing: ['unknown', 'found'] }] };
     await watch.look();
-    expect(done).toEqual(['recount a']);
-    expect(said).toEqual([['queue.unsearched', { reason: 'away' }]]);
+    expect(done).toEqual(['recount a', 'add found', 'recount a']);
+    expect(said).toEqual([
+      ['queue.unsearched', { jobId: 'unknown', reason: 'away' }],
+      ['queue.restored', { webhookId: 'a', jobs: 1 }],
+    ]);
   });
 });

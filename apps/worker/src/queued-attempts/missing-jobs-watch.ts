@@ -43,11 +43,7 @@ export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy
       this.#recounted = next ?? '';
       if (next !== undefined) await this.#recount(next);
     } catch (error) {
-      this.log.warn(
-        'queue.unsearched',
-        'A store does not answer what became of missing jobs; a worker asks again within two minutes',
-        { reason: reasonOf(error) },
-      );
+      this.#unsearched(error);
     } finally {
       this.#looking = false;
     }
@@ -57,7 +53,8 @@ export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy
     for (;;) {
       const { relisted, missing } = await this.waiting.recount(webhookId);
       let restored = relisted;
-      for (const id of missing) if (await this.#takeBack(id)) restored += 1;
+      for (const id of missing)
+        if (await this.#takeBack(id).catch((error: unknown) => this.#unsearched(error, id))) restored += 1;
       if (restored > 0)
         this.log.warn(
           'queue.restored',
@@ -87,5 +84,14 @@ export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy
       default:
         return lost satisfies never;
     }
+  }
+
+  #unsearched(error: unknown, jobId?: string): false {
+    this.log.warn(
+      'queue.unsearched',
+      'A store does not answer what became of missing jobs; a worker asks again within two minutes',
+      { ...(jobId === undefined ? {} : { jobId }), reason: reasonOf(error) },
+    );
+    return false;
   }
 }
