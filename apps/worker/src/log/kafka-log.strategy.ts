@@ -179,7 +179,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   async #handOutAll(payload: EachBatchPayload, all: readonly BatchPart[], wait: HeartbeatWait): Promise<void> {
     const { batch } = payload;
     let parts = all;
-    const gaps = gapsIn(batch, Math.min(...all.map(({ reader }) => reader.emptyTo)));
+    const gaps = gapsIn(batch, Math.min(...all.map(({ reader, next }) => reader.catchUpPartition()?.emptyTo ?? next)));
     for (let from = 0; from < batch.messages.length; from += CHUNK) {
       const messages = batch.messages.slice(from, from + CHUNK);
       const last = messages.at(-1) as KafkaMessage;

@@ -56,11 +56,6 @@ export class PartitionReader {
     return this.#tracker?.next;
   }
 
-  /** The first offset that may hold a record that was not handed out. */
-  get emptyTo(): number {
-    return this.#tracker?.emptyTo ?? 0;
-  }
-
   /** Whether the partition has no other reader: this one takes up every record, and may begin at the first that it meets. */
   get isAlone(): boolean {
     return this.at.shard === undefined;

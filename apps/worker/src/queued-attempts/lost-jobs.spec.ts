@@ -44,7 +44,7 @@ describe('a delivery that is counted as queued and has no job', () => {
     kind: 'envelope',
     topic: 'task.created',
     partition: 0,
-    record: { key: null, value: null, headers: {}, offset: 3, timestamp: acceptedAt } as never,
+    record: { key: null, value: null, headers: {}, offset: 3, timestamp: acceptedAt },
     envelope: {
       id: envelopeId,
       type: 'task.created',
