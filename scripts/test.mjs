@@ -74,8 +74,8 @@ async function jest(env, given, signal) {
     '--reporters=default',
     `--reporters=${join(root, 'scripts', 'counts-reporter.mjs')}`,
     // Most suites wait most of the time; jest's own choice on two cores is one worker. On two, two more than cores took
-    // 495 s, one more 632 s. In CI nobody waits, and bounds of time hold more often.
-    `--maxWorkers=${availableParallelism() + (process.env.CI === undefined ? 2 : 1)}`,
+    // 495 s, one more 632 s.
+    `--maxWorkers=${availableParallelism() + 2}`,
     ...given,
   ];
   const child = spawn(node24, [...flags, ...args], {
