@@ -10,7 +10,7 @@ type Truthy<T> = Exclude<T, false | '' | 0 | null | undefined>;
 export async function until<T>(
   what: string,
   condition: () => T | Promise<T>,
-  { withinMs = 60_000, seen }: { withinMs?: number; seen?: () => unknown } = {},
+  { withinMs = 180_000, seen }: { withinMs?: number; seen?: () => unknown } = {},
 ): Promise<Truthy<T>> {
   const deadline = performance.now() + withinMs;
   for (;;) {

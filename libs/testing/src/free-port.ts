@@ -1,22 +1,20 @@
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /** Below the range of outgoing connections and `listen(0)`, and below the ports of scripts/lib/ports.mjs. */
 const FIRST = 10_000;
-const SHARES = 5;
-const SHARE = 2_000;
+const COUNT = 10_000;
 
-/** Each of Jest's workers has a range of its own, so that none takes a port that another has chosen and not bound yet. */
-const share = Number(process.env['JEST_WORKER_ID'] ?? process.pid) % SHARES;
-let next = Math.floor(Math.random() * SHARE);
+let next = Math.floor(Math.random() * COUNT);
 
-/** A free port that no other call returns. */
+/** A free port that no other call returns, in no process of this machine, until this process ends. */
 export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < SHARE; tries += 1) {
-    const port = FIRST + share * SHARE + (next++ % SHARE);
-    if (await isFree(port)) return port;
+  for (let tries = 0; tries < COUNT; tries += 1) {
+    const port = FIRST + (next++ % COUNT);
+    if ((await isFree(port)) && (await claim(port))) return port;
   }
-  throw new Error(`none of ${SHARE} ports from ${FIRST + share * SHARE} is free`);
+  throw new Error(`none of ${COUNT} ports from ${FIRST} is free`);
 }
 
 async function isFree(port: number): Promise<boolean> {
@@ -29,4 +27,16 @@ async function isFree(port: number): Promise<boolean> {
   server.close();
   await once(server, 'close');
   return true;
+}
+
+/** Holds the UDP port of this number: the caller binds the TCP port later, and other runs ask for ports meanwhile. */
+async function claim(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref();
+  try {
+    await once(socket.bind({ port, address: '127.0.0.1', exclusive: true }), 'listening');
+    return true;
+  } catch {
+    socket.close();
+    return false;
+  }
 }
