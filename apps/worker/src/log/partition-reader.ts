@@ -135,10 +135,7 @@ export class PartitionReader {
     await Promise.all(this.#pending.repeats.map((repeat) => repeat()));
   }
 
-  /**
-   * Reads again from the store's position: deliveries that were settled here but are not marked there are attempted
-   * again.
-   */
+  /** Reads again from the store's position: deliveries that are not marked there are attempted again. */
   async #restart(position: OwnedPosition, readTo: number): Promise<void> {
     const { highWater, read } = position;
     if (this.#tracker !== undefined) {
