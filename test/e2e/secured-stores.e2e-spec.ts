@@ -46,7 +46,7 @@ const onGroups = (user: string, resourceName: string, ...rights: Right[]): AclEn
 
 /** The table of docs/security.md, and nothing beyond it. */
 const GRANTED: AclEntry[] = [
-  ...onTopics('ingress', ALL, DESCRIBE),
+  ...onTopics('ingress', ALL, DESCRIBE, DESCRIBE_CONFIGS),
   ...onTopics('ingress', [...EVENTS, REGISTRY, OPERATIONS, LETTERS], WRITE),
   ...onTopics('ingress', [...EVENTS, REGISTRY], READ),
   ...onGroups('ingress', 'partner-relay', READ, DELETE),

@@ -139,6 +139,13 @@ export const ALERT_RULES: readonly AlertRule[] = [
     means: 'Envelopes or deliveries can be lost until it is mended. The doctor names the setting and its fix.',
   },
   {
+    name: 'RelayKeysMissing',
+    severity: 'critical',
+    forS: 2 * MINUTE_S,
+    means:
+      'Deliveries whose credential only this key opens wait, for 96 hours at most. Clients of the key are answered 503.',
+  },
+  {
     name: 'RelayShardAway',
     severity: 'critical',
     forS: 2 * MINUTE_S,
