@@ -45,7 +45,8 @@ async function start(signal) {
     owner.tell(url);
 
     console.log('starting Kafka and Redis');
-    const stack = await up(home, { signal, publicUrl: url });
+    const operationsUrl = `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}`;
+    const stack = await up(home, { signal, publicUrl: url, operationsUrl });
     ends.push(() => down(home, { only: stack.started }));
     // The index stays with the other data, so that a start finds it.
     const env = { SEARCH_INDEX: join(home, 'search.sqlite'), PORTAL_LINK_TTL: '1h', ...stack.values, ...process.env };

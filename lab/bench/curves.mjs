@@ -102,7 +102,7 @@ export async function curves(own, { scale, drain: records, write, json }, signal
   async function webhooks(relay) {
     const partners = [];
     for (let index = 0; index < MANY.partners; index += 1)
-      partners.push(await stack.relay('partners', 'create', `many ${index}`));
+      partners.push(await stack.relay('admin', 'clients', 'create', 'partner', `many ${index}`));
     const ofOthers = [];
     const ofOneType = [];
     let registered = 0;

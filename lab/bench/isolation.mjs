@@ -96,7 +96,7 @@ async function flooded(system, isOne) {
   const partners = [];
   const ends = [];
   for (const url of isOne ? urls.slice(1, 2) : urls.slice(1)) {
-    const partner = await stack.relay('partners', 'create', 'flooded');
+    const partner = await stack.relay('admin', 'clients', 'create', 'partner', 'flooded');
     partners.push(partner.clientId);
     ends.push(await register({ ...stack, partner }, [url], FLOOD.type));
   }

@@ -30,7 +30,7 @@ export async function pages(own, { runs, scale }, signal, ends) {
     ...started,
     env,
     ports,
-    operator: await started.relay('operators', 'create', 'bench', '--role', 'viewer'),
+    operator: await started.relay('admin', 'clients', 'create', 'operator', 'bench', '--role', 'viewer'),
   };
   const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
   for (const tool of Object.values(tools)) ends.push(() => tool.stop());

@@ -45,8 +45,8 @@ const steps = {
   },
   'up, every service healthy': () => up(),
   async 'the lines of the README'() {
-    kept.partner = await relay('partners', 'create', 'demo');
-    kept.source = await relay('sources', 'create', 'demo');
+    kept.partner = await relay('admin', 'clients', 'create', 'partner', 'demo');
+    kept.source = await relay('admin', 'clients', 'create', 'source', 'demo');
     const endpoint = (await compose('exec', '-T', 'demo-endpoint', 'hostname', '-i')).trim().split(' ')[0];
     kept.lines = tryIt({ relay: RELAY, endpoint: `http://${endpoint}:3300`, ...kept });
     const [registered, sent] = await kept.lines.all(env);
@@ -97,7 +97,10 @@ const steps = {
     return up(NODES);
   },
   async 'its shards are on three nodes, and an envelope arrives'() {
-    const [partner, source] = [await relay('partners', 'create', 'demo'), await relay('sources', 'create', 'demo')];
+    const [partner, source] = [
+      await relay('admin', 'clients', 'create', 'partner', 'demo'),
+      await relay('admin', 'clients', 'create', 'source', 'demo'),
+    ];
     const endpoint = (await compose('exec', '-T', 'demo-endpoint', 'hostname', '-i')).trim().split(' ')[0];
     const lines = tryIt({ relay: RELAY, endpoint: `http://${endpoint}:3300`, partner, source });
     const [, sent] = await lines.all(env);

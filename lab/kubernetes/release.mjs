@@ -74,8 +74,11 @@ export function release(cluster, { namespace, values, partner, rate }) {
     /** Posts envelopes to the Service until `stop` resolves with what became of them. @param kept share of those on kept connections */
     async load({ rate: wanted = rate, kept = 0.5 } = {}) {
       if (!clients) {
-        const made = await relay('partners', 'create', 'load');
-        clients = { made, source: await relay('sources', 'create', 'load', '--api-key', '--partner', made.clientId) };
+        const made = await relay('admin', 'clients', 'create', 'partner', 'load');
+        clients = {
+          made,
+          source: await relay('admin', 'clients', 'create', 'source', 'load', '--api-key', '--partner', made.clientId),
+        };
       }
       const { spec } = await json('get', 'service', `${FULL_NAME}-ingress`);
       const settings = {

@@ -36,8 +36,8 @@ export async function picturesOfDocs(home, signal, ends) {
     ...started,
     ports: { ...started.ports, ...(await portsOf({ operations: 1 })) },
     env: { ...started.env, SEARCH_INDEX: join(home, 'search.sqlite'), RETRY_SCHEDULE: '1s,2s' },
-    operator: await started.relay('operators', 'create', 'night shift', '--role', 'admin'),
-    partner: await started.relay('partners', 'create', 'Acme Advisers'),
+    operator: await started.relay('admin', 'clients', 'create', 'operator', 'night shift', '--role', 'admin'),
+    partner: await started.relay('admin', 'clients', 'create', 'partner', 'Acme Advisers'),
   };
   const roles = await startRoles(stack, signal);
   ends.push(() => roles.stop());

@@ -41,8 +41,8 @@ export async function withClients(tree, env, signal) {
   await cli('topics', 'create');
   return {
     relay,
-    partner: await relay('partners', 'create', 'bench'),
-    source: await relay('sources', 'create', 'bench'),
+    partner: await relay('admin', 'clients', 'create', 'partner', 'bench'),
+    source: await relay('admin', 'clients', 'create', 'source', 'bench'),
   };
 }
 

@@ -51,10 +51,19 @@ async function eventually(task) {
 
 const ends = [];
 try {
-  const partner = await relay('partners', 'create', 'smoke-test');
-  ends.push(() => relay('partners', 'disable', partner.clientId));
-  const source = await relay('sources', 'create', 'smoke-test', '--api-key', '--partner', partner.clientId);
-  ends.push(() => relay('sources', 'disable', source.clientId));
+  const partner = await relay('admin', 'clients', 'create', 'partner', 'smoke-test');
+  ends.push(() => relay('admin', 'clients', 'disable', partner.clientId));
+  const source = await relay(
+    'admin',
+    'clients',
+    'create',
+    'source',
+    'smoke-test',
+    '--api-key',
+    '--partner',
+    partner.clientId,
+  );
+  ends.push(() => relay('admin', 'clients', 'disable', source.clientId));
 
   const basic = Buffer.from(`${partner.clientId}:${partner.clientSecret}`).toString('base64');
   const { access_token } = await eventually(() => call('POST', '/auth/token', { authorization: `Basic ${basic}` }));
@@ -69,7 +78,7 @@ try {
   await eventually(() => call('POST', '/deliveries', { 'x-api-key': source.apiKey }, envelope));
   console.log(`accepted: ${envelope.id}, on its way to ${endpoint}`);
   await eventually(async () => {
-    const story = JSON.stringify(await relay('deliveries', 'get', envelope.id));
+    const story = JSON.stringify(await call('GET', `/deliveries/${envelope.id}`, { authorization }));
     if (!story.includes('"delivered"')) throw new Error(`not delivered in time: ${story}`);
   });
   console.log('delivered');

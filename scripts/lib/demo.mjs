@@ -1,23 +1,25 @@
-// The demonstration of npm start: a partner, a source and an operator made once, and lines to paste that send one envelope through.
+// The clients of development, each made once: a partner, a source and an operator, as whom the commands of `npm run relay` ask too.
+// And the demonstration of npm start: lines to paste that send one envelope through.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const OPTIONS = { partner: [], source: [], operator: ['--role', 'admin'] };
 
-/** The clients of demo.json, or new ones where there are none or the relay's data no longer knows them. */
 export async function demoClients(home, url, relay) {
+  const clients = {};
+  for (const kind of ['partner', 'source', 'operator']) clients[kind] = await demoClient(home, url, kind, relay);
+  return clients;
+}
+
+/** A client of demo.json, or a new one where there is none or the relay's data no longer knows it. */
+export async function demoClient(home, url, kind, relay) {
   const file = join(home, 'demo.json');
   const kept = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  const clients = {};
-  for (const kind of ['partner', 'source', 'operator']) {
-    const isKept = kept[kind] && (await isKnown(url, kept[kind]));
-    clients[kind] = isKept
-      ? kept[kind]
-      : JSON.parse(await relay(`${kind}s`, 'create', 'demo', ...OPTIONS[kind], '--json'));
-  }
-  writeFileSync(file, `${JSON.stringify(clients, null, 2)}\n`, { mode: 0o600 });
-  return clients;
+  if (kept[kind] && (await isKnown(url, kept[kind]))) return kept[kind];
+  const made = JSON.parse(await relay('admin', 'clients', 'create', kind, 'demo', ...OPTIONS[kind], '--json'));
+  writeFileSync(file, `${JSON.stringify({ ...kept, [kind]: made }, null, 2)}\n`, { mode: 0o600 });
+  return made;
 }
 
 /** A link to the portal as the partner, which can be opened once. @param body what whoever opens it may do, and where it leads */
@@ -33,10 +35,11 @@ export async function portalLink(url, { clientId, clientSecret }, body = { acces
   return (await answer.json()).url;
 }
 
+/** While no ingress answers, a client that is kept counts as known. */
 async function isKnown(url, { clientId, clientSecret }) {
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
-  const answer = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
-  return answer.ok;
+  const asked = fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
+  return (await asked.catch(() => undefined))?.status !== 401;
 }
 
 /** Needs nothing but curl, node and a POSIX shell; kcat only for the look into the topic. */

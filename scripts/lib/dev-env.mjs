@@ -24,7 +24,7 @@ export function writeDevEnv(home, addresses) {
     EGRESS_ALLOW_CIDRS: '127.0.0.0/8',
     ENCRYPTION_KEYS: kept.ENCRYPTION_KEYS ?? `${keyId()}:${randomBytes(32).toString('base64')}`,
     JWT_PRIVATE_KEYS: kept.JWT_PRIVATE_KEYS ?? `${keyId()}:${privateKey()}`,
-    ...(kept.PUBLIC_URL && { PUBLIC_URL: kept.PUBLIC_URL }),
+    ...(kept.PUBLIC_URL && { PUBLIC_URL: kept.PUBLIC_URL, OPERATIONS_URL: kept.OPERATIONS_URL }),
     ...addresses,
   };
   const text = Object.entries(values)

@@ -17,7 +17,7 @@ const START_MS = 90_000;
 const STOP_MS = 20_000;
 
 /** Starts the services that do not run; returns the values of dev.env and the names of the started services. */
-export async function up(folder, { env = process.env, signal, publicUrl } = {}) {
+export async function up(folder, { env = process.env, signal, publicUrl, operationsUrl } = {}) {
   const home = realHome(folder);
   return withLock(join(home, 'up.lock'), signal, async () => {
     const started = [];
@@ -38,7 +38,10 @@ export async function up(folder, { env = process.env, signal, publicUrl } = {}) 
       }
       const values = {};
       for (const service of services) values[service.given] = env[service.given] || read(home)[service.name].address;
-      return { values: writeDevEnv(home, { ...values, ...address(home, env, publicUrl) }), started };
+      return {
+        values: writeDevEnv(home, { ...values, ...addresses(home, env, { publicUrl, operationsUrl }) }),
+        started,
+      };
     } catch (error) {
       await stop(home, started);
       throw error;
@@ -134,10 +137,15 @@ async function stop(home, only, deleteData = false) {
 const isOurs = async (home, service, { pid }) =>
   isAlive(pid) && (await commandLine(pid)).includes(join(home, service.name));
 
-function address(home, env, publicUrl) {
-  const url =
-    env.PUBLIC_URL || publicUrl || (env.PORT && `http://127.0.0.1:${env.PORT}`) || readDevEnv(home).PUBLIC_URL;
-  return { PUBLIC_URL: url || 'http://127.0.0.1:3000' };
+/** Where the ingress and the operations app are. */
+function addresses(home, env, { publicUrl, operationsUrl }) {
+  const kept = readDevEnv(home);
+  const local = (port) => port && `http://127.0.0.1:${port}`;
+  return {
+    PUBLIC_URL: env.PUBLIC_URL || publicUrl || local(env.PORT) || kept.PUBLIC_URL || local(3000),
+    OPERATIONS_URL:
+      env.OPERATIONS_URL || operationsUrl || local(env.OPERATIONS_PORT) || kept.OPERATIONS_URL || local(3100),
+  };
 }
 
 async function allSettled(tasks) {

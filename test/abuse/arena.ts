@@ -74,7 +74,7 @@ export class Arena {
       Receiver.open(),
     ]);
     const [source, partner] = await Promise.all(
-      (['sources', 'partners'] as const).map((kind) => clientOf(stack, ingress, kind, 'bystander')),
+      (['source', 'partner'] as const).map((kind) => clientOf(stack, ingress, kind, 'bystander')),
     );
     const endPointUrl = receiver.url('/bystander');
     const webhookId = (await partner?.register({ eventType: 'task.created', endPointUrl, apiKey: 'k' })) ?? '';
@@ -96,7 +96,7 @@ export class Arena {
     await this.servers.end();
   }
 
-  client(kind: 'partners' | 'sources', name: string, ...args: string[]): Promise<Client> {
+  client(kind: 'partner' | 'source', name: string, ...args: string[]): Promise<Client> {
     return clientOf(this.stack, this.ingress, kind, name, ...args);
   }
 
@@ -227,8 +227,17 @@ export class Arena {
   readonly #rss = (): number[] => this.#pids().map(rssOf);
 }
 
-async function clientOf(stack: Stack, ingress: App, kind: string, name: string, ...args: string[]): Promise<Client> {
-  const made = (await stack.relay(kind, 'create', name, ...args)) as { clientId: string; clientSecret: string };
+async function clientOf(
+  stack: Stack,
+  ingress: App,
+  kind: 'partner' | 'source',
+  name: string,
+  ...args: string[]
+): Promise<Client> {
+  const made = (await stack.client(kind, name, ...args)) as {
+    clientId: string;
+    clientSecret: string;
+  };
   return new Client(ingress.url, made.clientId, made.clientSecret);
 }
 

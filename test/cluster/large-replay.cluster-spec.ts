@@ -1,8 +1,9 @@
 import { jest } from '@jest/globals';
-import { App, mainOf } from '../support/app.js';
+import { mainOf } from '../support/app.js';
 import type { Json } from '../support/client.js';
 import { postMany } from '../support/post-many.js';
 import { Relay } from '../support/relay.js';
+import type { Settings } from '../support/stack.js';
 import { print, tally } from '../support/tally.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
@@ -13,24 +14,17 @@ const TYPE = 'plan.updated';
 const COUNT = 20_000;
 
 let relay: Relay;
-let operations: App<'operations'>;
+let env: Settings;
 beforeAll(async () => {
   relay = await Relay.start();
-  operations = await App.start('operations', relay.stack.env);
+  env = await relay.stack.commandEnv();
 });
-afterAll(async () => {
-  await operations?.stop();
-  await relay?.close();
-});
+afterAll(() => relay?.close());
 
 /** All replays that there are, as operators are told of them. */
 async function replays(): Promise<Json[]> {
-  const operator = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Record<
-    string,
-    string
-  >;
-  const basic = Buffer.from(`${operator['clientId']}:${operator['clientSecret']}`).toString('base64');
-  const answer = await fetch(`${operations.url}/replays`, { headers: { authorization: `Basic ${basic}` } });
+  const basic = Buffer.from(`${env['OPERATOR_CLIENT_ID']}:${env['OPERATOR_CLIENT_SECRET']}`).toString('base64');
+  const answer = await fetch(`${env['OPERATIONS_URL']}/replays`, { headers: { authorization: `Basic ${basic}` } });
   return ((await answer.json()) as { replays: Json[] }).replays;
 }
 
@@ -52,7 +46,7 @@ it(`of ${COUNT} envelopes, with the worker killed halfway, is counted alike by c
   // 64 at once: the replay takes some 12 s. Killed between two passes of 5,000, it would have nothing in flight to send twice.
   relay.receiver.plan('/hook', { status: 204, delayMs: 40 });
   const args = ['replay', '--type', TYPE, '--json'];
-  const command = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
+  const command = new Program(process.execPath, [mainOf('cli'), ...args], env);
   await until('half of it is delivered again', () => received() >= 1.55 * COUNT, { withinMs: 120_000, seen: received });
   await relay.worker.kill();
   expect(received()).toBeLessThan(1.9 * COUNT);

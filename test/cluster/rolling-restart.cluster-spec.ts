@@ -39,8 +39,8 @@ afterAll(async () => {
   await servers?.end();
 });
 
-async function client(kind: 'partners' | 'sources', name: string): Promise<Client> {
-  const { clientId, clientSecret } = (await stack.relay(kind, 'create', name)) as Record<string, string>;
+async function client(kind: 'partner' | 'source', name: string): Promise<Client> {
+  const { clientId, clientSecret } = (await stack.client(kind, name)) as Record<string, string>;
   return new Client(balancer.url, clientId ?? '', clientSecret ?? '');
 }
 
@@ -89,7 +89,7 @@ function load(source: Client): () => Promise<Asked> {
 
 /** Looks at the dead letters as an operator does, until it is told to end. */
 async function operator(): Promise<() => Promise<string[]>> {
-  const { clientId, clientSecret } = (await stack.relay('operators', 'create', 'night', '--role', 'admin')) as Record<
+  const { clientId, clientSecret } = (await stack.client('operator', 'night', '--role', 'admin')) as Record<
     string,
     string
   >;
@@ -102,7 +102,7 @@ async function operator(): Promise<() => Promise<string[]>> {
 }
 
 it('of every role under load fails no request after the readiness delay, and loses nothing', async () => {
-  const [partner, source] = await Promise.all([client('partners', 'acme'), client('sources', 'billing')]);
+  const [partner, source] = await Promise.all([client('partner', 'acme'), client('source', 'billing')]);
   receiver.decide('/hook', () => ({ status: 204, delayMs: 5 }));
   await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/hook'), apiKey: 'key' });
   const [end, endLooks] = [load(source), await operator()];

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
@@ -29,15 +30,13 @@ const { at, plan } = {
 const register = (type: string, path: string): Promise<string> =>
   partner.register({ eventType: type, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
 const lettersOf = async ({ id }: Envelope): Promise<Letter[]> =>
-  ((await relay.stack.relay('dead-letters', 'list', '--limit', '1000')) as Letter[]).filter(
-    ({ envelopeId }) => envelopeId === id,
-  );
+  (await deadLettersIn(relay.stack.shards)).filter(({ envelopeId }) => envelopeId === id);
 
 /** What the expiry of the marks does, a day, five hours and the window after the envelope was settled. */
 async function forgetIds(envelope: Envelope): Promise<void> {
   await until('it is settled', async () => {
-    const { seen } = (await relay.stack.relay('deliveries', 'get', envelope.id)) as { seen: { state: string } | null };
-    return seen?.state === 'settled';
+    const { mark } = (await relay.stack.relay('envelopes', 'get', envelope.id)) as { mark: string | null };
+    return mark === 'settled';
   });
   const shard = relay.stack.shards.of(envelope.id);
   // The ingress marks an id after its 202, on a busy machine also after the worker has settled it.

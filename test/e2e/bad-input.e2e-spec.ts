@@ -20,9 +20,9 @@ beforeAll(async () => {
     return new Client(ingress.url, clientId, clientSecret);
   };
   [source, partner, stranger] = await Promise.all([
-    client('sources', 'create', 'billing'),
-    client('partners', 'create', 'acme'),
-    client('partners', 'create', 'stranger'),
+    client('admin', 'clients', 'create', 'source', 'billing'),
+    client('admin', 'clients', 'create', 'partner', 'acme'),
+    client('admin', 'clients', 'create', 'partner', 'stranger'),
   ]);
   webhook = await partner.register(OWNED);
 });

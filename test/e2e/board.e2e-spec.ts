@@ -28,7 +28,7 @@ else
     beforeAll(async () => {
       relay = await Relay.start({ RETRY_SCHEDULE: '1s,1h,1h' });
       operations = await App.start('operations', relay.stack.env);
-      operator = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as typeof operator;
+      operator = await relay.stack.client('operator', 'night', '--role', 'admin');
       partner = await relay.partner();
       const source = await relay.source();
       relay.receiver.plan('/down', { status: 500 });

@@ -6,6 +6,7 @@ import { App } from '../support/app.js';
 import { anEcho, Canaries, dumpOf, filesOf, recordsOf, stands } from '../support/canaries.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { KeptAnswers, type Asked } from '../support/kept-answers.js';
 import { rawRequest } from '../support/raw-request.js';
 import { Relay } from '../support/relay.js';
@@ -94,10 +95,10 @@ const registrations: object[] = [];
 async function plantAll(): Promise<void> {
   [partner, source] = [await relay.partner(), await relay.source()];
   const made = (...args: string[]): Promise<unknown> => relay.stack.relay(...args);
-  operator = (await made('operators', 'create', 'night', '--role', 'admin')) as typeof operator;
-  fixed = (await made('sources', 'create', 'keyed', '--api-key')) as typeof fixed;
-  fixedBasic = (await made('sources', 'create', 'named', '--basic', 'bob')) as typeof fixedBasic;
-  await made('sources', 'create', 'brought', '--jwt-file', secretFile(sourceJwt));
+  operator = (await made('admin', 'clients', 'create', 'operator', 'night', '--role', 'admin')) as typeof operator;
+  fixed = (await made('admin', 'clients', 'create', 'source', 'keyed', '--api-key')) as typeof fixed;
+  fixedBasic = (await made('admin', 'clients', 'create', 'source', 'named', '--basic', 'bob')) as typeof fixedBasic;
+  await made('admin', 'clients', 'create', 'source', 'brought', '--jwt-file', secretFile(sourceJwt));
   const endpoints = [
     ['/ok', { apiKey }, [{ status: 200, ...anEcho(apiKey) }]],
     // An endpoint may say back whatever it was shown.
@@ -158,7 +159,7 @@ async function useAll(): Promise<void> {
   const dead = await until(
     'two are dead letters',
     async () => {
-      const found = await cli.json<{ id: string }[]>(['dead-letters', 'list']);
+      const found = await deadLettersIn(relay.stack.shards);
       return found.length === 2 && found;
     },
     { seen: () => relay.worker.log.slice(-10) },
@@ -233,15 +234,18 @@ async function useAll(): Promise<void> {
   for (const group of ['partners', 'sources', 'operators']) await run(group, 'list');
   for (const json of [[], ['--json']]) {
     await run('dead-letters', 'list', ...json);
-    await run('deliveries', 'get', envelope.id, ...json);
     await run('envelopes', 'get', envelope.id, ...json);
+    await run('webhooks', 'list', ...json);
+    await run('audit', ...json);
     await run('keys', 'rotate', ...json);
     await run('doctor', ...json);
   }
   await run('send', 'plan.created');
   await run('send', 'plan.created', '--client-id', partner.clientId, '--client-secret-file', secretFile(wrong));
   await run('send', 'plan.created', '--api-key-file', secretFile(wrong));
-  const away = await cli.run(['partners', 'list'], { REDIS_URL: `redis://bob:${wrong}@127.0.0.1:1` });
+  const away = await cli.run(['admin', 'clients', 'create', 'partner', 'x'], {
+    REDIS_URL: `redis://bob:${wrong}@127.0.0.1:1`,
+  });
   printed.push(away.out, away.err);
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Client, Registration } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { Relay } from '../support/relay.js';
 import { aJwt, secretFile } from '../support/secret-file.js';
 import { until } from '../support/until.js';
@@ -26,7 +27,7 @@ describe('two relays in a chain', () => {
   ] as const)('hand an envelope on with %s, byte for byte, to the far endpoint', async (kind, option, credentialOf) => {
     if (near === undefined || far === undefined) throw new Error('the relays did not start');
     const eventType = TYPES[kind];
-    const issued = (await far.stack.relay('sources', 'create', `near-${kind}`, ...option)) as Credential;
+    const issued = (await far.stack.client('source', `near-${kind}`, ...option)) as Credential;
     const [nearPartner, farPartner] = await Promise.all([near.partner(`far-${kind}`), far.partner('acme')]);
     const endPointUrl = `${far.ingress.url}/deliveries`;
     await nearPartner.register({ eventType, endPointUrl, ...credentialOf(issued) });
@@ -40,6 +41,6 @@ describe('two relays in a chain', () => {
     expect([body.toString(), headers['webhook-id']]).toEqual([text, id]);
     const logs = await Promise.all([near, far].map((relay) => relay.stack.topic(eventType).read()));
     expect(logs.map((log) => log.map(({ value }) => value.toString()))).toEqual([[text], [text]]);
-    expect(await near.stack.relay('dead-letters', 'list')).toEqual([]);
+    expect(await deadLettersIn(near.stack.shards)).toEqual([]);
   });
 });

@@ -4,13 +4,16 @@ import { mainOf } from '../support/app.js';
 import { anEnvelope } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
+import type { Settings } from '../support/stack.js';
 import { until } from '../support/until.js';
 
 let relay: Relay;
+let env: Settings;
 let cli: CommandLine;
 beforeAll(async () => {
   relay = await Relay.start();
-  cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
+  env = { ...(await relay.stack.commandEnv()), PUBLIC_URL: relay.ingress.url };
+  cli = new CommandLine(env);
 });
 afterAll(() => relay.close());
 
@@ -20,7 +23,7 @@ describe('relay', () => {
       'sh',
       ['-c', '"$@" > /dev/full', 'sh', process.execPath, mainOf('cli'), 'partners', 'create', 'x'],
       {
-        env: relay.stack.env,
+        env,
         stdio: 'pipe',
       },
     );
@@ -39,7 +42,7 @@ describe('relay', () => {
     const credentials = { RELAY_CLIENT_ID: clientId, RELAY_CLIENT_SECRET: clientSecret };
     const args = ['send', 'task.created', '--count', '200000', '--url', relay.ingress.url, '--json'];
     const child = spawn(process.execPath, [mainOf('cli'), ...args], {
-      env: { ...relay.stack.env, ...credentials },
+      env: { ...env, ...credentials },
       stdio: 'pipe',
     });
     let [out, err] = ['', ''];

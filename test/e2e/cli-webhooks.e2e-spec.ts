@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -9,9 +8,13 @@ import { until } from '../support/until.js';
 let relay: Relay;
 let cli: CommandLine;
 let source: Client;
+/** Who changed something, as `relay.operations` has it. */
+let asked: object;
 beforeAll(async () => {
   relay = await Relay.start({ RETRY_SCHEDULE: '3s,3s,3s,3s' });
-  cli = new CommandLine(relay.stack.env);
+  const env = await relay.stack.commandEnv();
+  cli = new CommandLine(env);
+  asked = { operator: env['OPERATOR_CLIENT_ID'], requestId: expect.any(String) };
   source = await relay.source();
 });
 afterAll(() => relay.close());
@@ -80,7 +83,7 @@ describe('relay webhooks', () => {
       disabledReason: 'operator',
     });
     const facts = { webhookId: one, partnerId: acme.clientId, eventType };
-    const disabled = { event: 'webhook.disabled', operator: 'relay webhooks', ...facts, reason: 'operator' };
+    const disabled = { event: 'webhook.disabled', ...asked, ...facts, reason: 'operator' };
     expect(await told(one)).toEqual([disabled]);
     expect(await cli.json(['webhooks', 'disable', one])).toMatchObject({ disabled: [], alreadyDisabled: [one] });
     expect(await told(one)).toEqual([disabled]);
@@ -91,22 +94,13 @@ describe('relay webhooks', () => {
     await until('it waits in the log', () => relay.stack.isParked(one));
     expect([...idsAt('/disable/one'), ...idsAt('/disable/two')]).toEqual([first, first]);
     expect((await acme.request('POST', `/webhooks/${one}/enable`)).status).toBe(409);
-    const operations = await App.start('operations', relay.stack.env);
-    const night = await cli.json<Record<string, string>>(['operators', 'create', 'night', '--role', 'operator']);
-    const authorization = `Basic ${btoa(`${night['clientId']}:${night['clientSecret']}`)}`;
-    const enabled = await fetch(`${operations.url}/webhooks/${one}/enable`, {
-      method: 'POST',
-      headers: { authorization },
-    });
-    await operations.stop();
-    expect(enabled.status).toBe(200);
+    expect(await cli.json(['webhooks', 'enable', one])).toEqual({ enabled: [one], alreadyEnabled: [], missing: [] });
     await arrives('/disable/one', second);
     expect((await told(one)).at(-1)).toEqual({
       event: 'webhook.enabled',
+      ...asked,
       ...facts,
-      operator: night['clientId'],
       disabledReason: 'operator',
-      requestId: expect.any(String),
     });
     expect(idsAt('/disable/two')).toEqual([first]);
   });
@@ -124,7 +118,7 @@ describe('relay webhooks', () => {
     });
     expect((await partner.request('GET', `/webhooks/${id}`)).status).toBe(404);
     const facts = { webhookId: id, partnerId: partner.clientId, eventType };
-    expect(await told(id)).toEqual([{ event: 'webhook.deleted', operator: 'relay webhooks', ...facts }]);
+    expect(await told(id)).toEqual([{ event: 'webhook.deleted', ...asked, ...facts }]);
     interface Story {
       readonly deliveries: readonly { readonly webhookId: string; readonly state: string }[];
     }

@@ -1,8 +1,10 @@
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -15,8 +17,9 @@ let operator: Secret;
 let folder: string;
 beforeAll(async () => {
   relay = await Relay.start();
-  cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
-  operator = await cli.json<Secret>(['operators', 'create', 'asks', '--role', 'admin']);
+  const env = await relay.stack.commandEnv();
+  cli = new CommandLine({ ...env, PUBLIC_URL: relay.ingress.url });
+  operator = { clientId: env['OPERATOR_CLIENT_ID'] ?? '', clientSecret: env['OPERATOR_CLIENT_SECRET'] ?? '' };
   folder = mkdtempSync(join(tmpdir(), 'relay-cli-'));
 });
 afterAll(async () => {
@@ -202,6 +205,18 @@ describe('relay sources create and relay send', () => {
   });
 });
 
+it('asks in development as clients that npm run relay makes once', async () => {
+  const { OPERATOR_CLIENT_ID: _id, OPERATOR_CLIENT_SECRET: _secret, ...known } = await relay.stack.commandEnv();
+  const env = { ...known, RELAY_ENV: 'development', RELAY_HOME: folder, PUBLIC_URL: relay.ingress.url };
+  const script = join(import.meta.dirname, '..', '..', 'scripts', 'role.mjs');
+  const run = async (...args: string[]): Promise<unknown> =>
+    JSON.parse((await promisify(execFile)(process.execPath, [script, 'cli', ...args, '--json'], { env })).stdout);
+  expect(await run('partners', 'create', 'typed by nobody')).toMatchObject({ clientSecret: expect.any(String) });
+  expect(await run('send', 'task.created')).toMatchObject({ ids: [expect.any(String)], refused: [] });
+  const operators = (await run('operators', 'list')) as { name: string }[];
+  expect(operators.filter(({ name }) => name === 'demo')).toHaveLength(1);
+});
+
 describe('relay topics', () => {
   it('names a topic that is missing, makes it, and is content', async () => {
     const topic = relay.stack.topic('tax_return.filed.dlq').name;
@@ -214,7 +229,7 @@ describe('relay topics', () => {
   });
 });
 
-describe('relay while a store', () => {
+describe('relay while a store, or the operations app,', () => {
   let silent: Server;
   let address: string;
   beforeAll(async () => {
@@ -228,7 +243,9 @@ describe('relay while a store', () => {
     ['refuses connections', () => '127.0.0.1:1'],
     ['takes connections and says nothing', () => address],
   ])('%s ends within seconds with one sentence', async (_, where) => {
-    const redis = await cli.run(['partners', 'list'], { REDIS_URL: `redis://user:secret@${where()}` });
+    const redis = await cli.run(['admin', 'clients', 'create', 'partner', 'x'], {
+      REDIS_URL: `redis://user:secret@${where()}`,
+    });
     expect(redis).toMatchObject({ code: 1, out: '' });
     expect(redis.err).toMatch(
       /^error: Redis does not answer at 127\.0\.0\.1:\d+ \(.+\): start it, or correct REDIS_URL\.\n$/,
@@ -237,7 +254,12 @@ describe('relay while a store', () => {
     const kafka = await cli.run(['topics', 'check'], { KAFKA_BROKERS: where() });
     expect(kafka).toMatchObject({ code: 1, out: '' });
     expect(kafka.err).toMatch(/^error: Kafka does not answer at 127\.0\.0\.1:\d+ \(.+\): start it, .+\.\n$/);
+    const app = await cli.run(['partners', 'list'], { OPERATIONS_URL: `http://${where()}` });
+    expect(app).toMatchObject({ code: 1, out: '' });
+    expect(app.err).toMatch(
+      /^error: The operations app does not answer at .+: start it, or correct OPERATIONS_URL\.\n$/,
+    );
     // Each has a bound of its own of some seconds; without one it would wait for ever.
-    for (const { tookMs } of [redis, kafka]) expect(tookMs).toBeLessThan(25_000);
+    for (const { tookMs } of [redis, kafka, app]) expect(tookMs).toBeLessThan(25_000);
   });
 });

@@ -38,7 +38,7 @@ else
       relay = await Relay.start();
       folder = mkdtempSync(join(tmpdir(), 'console-'));
       operations = await App.start('operations', { ...relay.stack.env, SEARCH_INDEX: join(folder, 'index.sqlite') });
-      admin = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
+      admin = await relay.stack.client('operator', 'night', '--role', 'admin');
       partner = await relay.partner();
       const source = await relay.source();
       const hook = { apiKey: 'key-of-an-endpoint' };
@@ -220,7 +220,7 @@ else
     });
 
     it('changes the role of another operator, whose open page loses what it may no longer do', async () => {
-      const issued = (await relay.stack.relay('operators', 'create', 'falls', '--role', 'admin')) as Login;
+      const issued = await relay.stack.client('operator', 'falls', '--role', 'admin');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
       await enter(other, issued);
       await visitor.open(`#/clients/${issued.clientId}`);
@@ -263,7 +263,7 @@ else
     });
 
     it('offers a viewer nothing that only others may do', async () => {
-      const viewer = (await relay.stack.relay('operators', 'create', 'looks', '--role', 'viewer')) as Login;
+      const viewer = await relay.stack.client('operator', 'looks', '--role', 'viewer');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
       await enter(other, viewer);
       const places = ['', 'dead-letters', 'replays', 'webhooks', `webhooks/${webhook}`, 'clients', 'clients/new'];

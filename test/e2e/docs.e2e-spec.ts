@@ -23,7 +23,7 @@ describe('the relay as the documents show it', () => {
   beforeAll(async () => {
     relay = await Relay.start();
     [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-    terminal = new Terminal({ ...relay.stack.env });
+    terminal = new Terminal(await relay.stack.commandEnv());
     port = await freePort();
   });
   afterAll(async () => {

@@ -44,7 +44,10 @@ async function keptMiB(): Promise<number> {
 }
 
 it(`the ingress answers ${REQUESTS} mutated requests without a fault of its own, and the next good one as ever`, async () => {
-  const [partner, source] = [await issued('partners', 'create', 'acme'), await issued('sources', 'create', 'billing')];
+  const [partner, source] = [
+    await issued('admin', 'clients', 'create', 'partner', 'acme'),
+    await issued('admin', 'clients', 'create', 'source', 'billing'),
+  ];
   const next = mutations(
     {
       basic: Buffer.from(`${partner.clientId}:${partner.clientSecret}`).toString('base64'),

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { SpanCollector } from '@relay/testing';
 import { App } from '../support/app.js';
 import { anEnvelope } from '../support/client.js';
-import { CommandLine } from '../support/command-line.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { imageFolder } from '../support/image-folder.js';
 import { Operator } from '../support/operator.js';
 import { Relay } from '../support/relay.js';
@@ -68,8 +68,7 @@ it('the roles load what they need late: the queue, dead letters, the search’s 
     for (const envelope of [again, never]) expect((await source.post(envelope)).status).toBe(202);
     await until('it is retried', () => relay.receiver.delivered('/again').includes(again.id));
 
-    const cli = new CommandLine({ ...relay.stack.env, PUBLIC_URL: relay.ingress.url });
-    const dead = () => cli.json<{ envelopeId: string }[]>(['dead-letters', 'list']);
+    const dead = () => deadLettersIn(relay.stack.shards);
     const [letter] = await until('one is given up', async () => (await dead()).length === 1 && dead());
     expect(JSON.stringify(letter)).toContain(never.id);
 

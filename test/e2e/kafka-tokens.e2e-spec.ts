@@ -46,10 +46,16 @@ it('ingress and worker log in by tokens, and by new ones before these end', asyn
   try {
     const url = apps[0]?.url ?? '';
     const clientOf = async (kind: string): Promise<Client> => {
-      const { clientId = '', clientSecret = '' } = await line.json<Record<string, string>>([kind, 'create', 'acme']);
+      const { clientId = '', clientSecret = '' } = await line.json<Record<string, string>>([
+        'admin',
+        'clients',
+        'create',
+        kind,
+        'acme',
+      ]);
       return new Client(url, clientId, clientSecret);
     };
-    const [partner, source] = [await clientOf('partners'), await clientOf('sources')];
+    const [partner, source] = [await clientOf('partner'), await clientOf('source')];
     await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/hook'), apiKey: 'key' });
     // Two processes, each with a token of 24 s that it renews 14 s later: the first ones have ended when each had two more.
     const enough = servers.tokens.given + 4;

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { Webhook } from 'standardwebhooks';
-import { mainOf } from '../support/app.js';
+import { App, mainOf } from '../support/app.js';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Relay } from '../support/relay.js';
@@ -35,6 +35,8 @@ interface Report {
   readonly olderKeys: readonly { key: string; webhooks: string[]; clients: string[]; isNeeded: boolean }[];
 }
 
+type Issued = Readonly<Record<'clientId' | 'clientSecret' | 'apiKey', string>>;
+
 let relay: Relay;
 let partner: Client;
 let source: Client;
@@ -49,10 +51,8 @@ beforeAll(async () => {
   cli = new CommandLine(relay.stack.env);
   [partner, source] = [await relay.partner(), await relay.source()];
   await source.token();
-  const keyed = (await relay.stack.relay('sources', 'create', 'keyed', '--api-key')) as { apiKey: string };
-  apiKey = keyed.apiKey;
-  const listed = (await relay.stack.relay('sources', 'list')) as { clientId: string; name: string }[];
-  keyedId = listed.find(({ name }) => name === 'keyed')?.clientId ?? '';
+  const keyed = await cli.json<Issued>(['admin', 'clients', 'create', 'source', 'keyed', '--api-key']);
+  [keyedId, apiKey] = [keyed.clientId, keyed.apiKey];
   for (const { eventType, credential } of kinds) {
     const endPointUrl = relay.receiver.url(`/${eventType}`);
     const id = await partner.register({ eventType, endPointUrl, ...credential });
@@ -188,13 +188,18 @@ it('leaves nothing for the old key to do: an emptied Redis is recovered with the
 it('is repaired after the loss of its only key, as docs/security.md says: clients, then secrets, then credentials', async () => {
   const lost = { ENCRYPTION_KEYS: aKey('k3') };
   const renewed = async (group: string, { clientId }: Client): Promise<Client> => {
-    const { clientSecret } = await cli.json<{ clientSecret: string }>([group, 'rotate', clientId], lost);
+    const { clientSecret } = await cli.json<Issued>([group, 'rotate', clientId], asks);
     return new Client(relay.ingress.url, clientId, clientSecret);
   };
   const refused = await cli.run(['keys', 'forget', 'k2'], lost);
   expect([refused.code, refused.err]).toEqual([1, expect.stringContaining('k2 is still needed for 303 webhooks')]);
   await cli.json(['keys', 'forget', 'k2', '--lost'], lost);
+  const first = ['admin', 'clients', 'create', 'operator', 'repairs', '--role', 'admin'];
+  const { clientId, clientSecret } = await cli.json<Issued>(first, lost);
+  const operations = await App.start('operations', { ...relay.stack.env, ...lost });
+  const asks = { OPERATIONS_URL: operations.url, OPERATOR_CLIENT_ID: clientId, OPERATOR_CLIENT_SECRET: clientSecret };
   [partner, source] = [await renewed('partners', partner), await renewed('sources', source)];
+  await operations.stop();
   await restart(lost);
   const listed = (await partner.request('GET', '/webhooks')).json;
   for (const { eventType, credential } of kinds) {

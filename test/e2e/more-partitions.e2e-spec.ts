@@ -45,6 +45,9 @@ describe('the attempts of an envelope, when its topic was given more partitions'
     await admin.disconnect();
   });
 
+  /** When the attempts of an envelope ended. */
+  const ended = new Map<string, number[]>();
+
   function idThat(is: (id: string) => boolean): string {
     for (;;) {
       const id = randomUUID();
@@ -54,7 +57,10 @@ describe('the attempts of an envelope, when its topic was given more partitions'
   async function write(envelopeId: string, attempt: number, partitions: number): Promise<void> {
     const webhookId = randomUUID();
     const deliveryId = `${webhookId}_${envelopeId}_0123456789abcdef_0_1`;
-    const of = { deliveryId, envelopeId, webhookId, eventType: 'task.created', at: new Date().toISOString() };
+    const now = Date.now();
+    ended.set(envelopeId, [...(ended.get(envelopeId) ?? []), now]);
+    const at = new Date(now).toISOString();
+    const of = { deliveryId, envelopeId, webhookId, eventType: 'task.created', at, durationMs: 0 };
     const record: AttemptRecord = { ...of, attempt, outcome: 'retry', final: false, status: 500 };
     const partition = partitionOf(envelopeId, partitions);
     // One of its own: it knows as many partitions as there are now.
@@ -75,7 +81,7 @@ describe('the attempts of an envelope, when its topic was given more partitions'
       close: () => fetcher.close(),
     };
     const finder = new AttemptFinder(watched, kept, prefix);
-    const records = await finder.find({ envelopeId, moments: [], since: Date.now() - 600_000 });
+    const records = await finder.find({ envelopeId, moments: ended.get(envelopeId) ?? [] });
     await Promise.all([finder.close(), kept.close()]);
     return { attempts: records.map(({ attempt }) => attempt), partitions: [...partitions] };
   }

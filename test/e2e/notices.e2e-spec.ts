@@ -1,6 +1,7 @@
 import { NOTICE_TYPES, type NoticeType } from '@relay/events';
 import { Webhook } from 'standardwebhooks';
 import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { NoticeAddresses, payloadOf } from '../support/notice-addresses.js';
 import { Receiver, type Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
@@ -73,7 +74,8 @@ describe('a notice', () => {
     await change(`/webhooks/${id}/secret/rotate`);
     expect(await arrived('secret.rotated', id)).toMatchObject({ oldSecretUntil: expect.stringMatching(/Z$/) });
     expect((await told()).filter(({ notice: { type } }) => type === 'webhook.disabled')).toHaveLength(1);
-    expect(await relay.stack.relay('dead-letters', 'list', '--type', 'webhook.disabled')).toEqual([]);
+    const letters = await deadLettersIn(relay.stack.shards);
+    expect(letters.filter(({ eventType }) => eventType === 'webhook.disabled')).toEqual([]);
     expect(new Set((await told()).map(({ partner: name }) => name))).toEqual(
       new Set([`operators,${partner.clientId}`]),
     );

@@ -22,7 +22,7 @@ beforeAll(async () => {
     ...relay.stack.env,
     SEARCH_INDEX: join(folder, 'index.sqlite'),
   });
-  admin = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
+  admin = await relay.stack.client('operator', 'night', '--role', 'admin');
 });
 afterAll(async () => {
   await operations?.stop();

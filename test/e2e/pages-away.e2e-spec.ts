@@ -49,7 +49,7 @@ else
       await portal.open(await linkTo('/'));
       await portal.sees('All is well.');
       desk = await Visitor.at(browser, operations.url, REFUSALS);
-      operator = (await relay.stack.relay('operators', 'create', 'night', '--role', 'admin')) as Login;
+      operator = await relay.stack.client('operator', 'night', '--role', 'admin');
       await desk.open();
       await desk.sees('Sign in');
       await desk.type('Client id', operator.clientId);

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { anEnvelope, type Client } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { tally } from '../support/tally.js';
@@ -83,7 +84,7 @@ describe('a Redis that fills', () => {
     await until('everything is delivered', () => counts().lost === 0, { seen: counts });
     expect(counts().duplicates).toBe(0);
     await until('the other one as well', () => relay.receiver.ids('/failing').includes(failing.id));
-    expect(await relay.stack.relay('dead-letters', 'list')).toEqual([]);
+    expect(await deadLettersIn(relay.stack.shards)).toEqual([]);
   });
 
   it('with more queued deliveries than QUEUE_LIMIT pauses reading too, which one dead endpoint alone cannot bring about', async () => {

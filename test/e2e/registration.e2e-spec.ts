@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '@relay/events';
 import { globalKey } from '@relay/redis';
 import { anEnvelope, type Client } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
@@ -113,6 +114,6 @@ describe('a delete', () => {
     const seen = async () => (await relay.stack.relay('deliveries', 'get', id)) as { deliveries: { state: string }[] };
     await until('it is shown as cancelled', async () => (await seen()).deliveries[0]?.state === 'cancelled', { seen });
     expect(relay.receiver.at('/deleted')).toHaveLength(1);
-    expect(await relay.stack.relay('dead-letters', 'list')).toEqual([]);
+    expect(await deadLettersIn(relay.stack.shards)).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { App } from '../support/app.js';
 import { anEnvelope, Client } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
@@ -45,7 +46,7 @@ async function passed(...ids: readonly string[]): Promise<void> {
 }
 
 const conflicts = async (): Promise<string[]> => {
-  const letters = await relay.stack.relay('dead-letters', 'list', '--reason', 'id_conflict', '--limit', '1000');
+  const letters = (await deadLettersIn(relay.stack.shards)).filter(({ reason }) => reason === 'id_conflict');
   return (letters as { envelopeId: string }[]).map(({ envelopeId }) => envelopeId);
 };
 
@@ -138,7 +139,7 @@ describe('an envelope that comes again', () => {
     await topic().write({ value: first }, { value: JSON.stringify(aPlan({ n: 2 }, id)) }, { value: first });
     await passed(id);
     for (const path of PATHS) expect(bodies(path, id)).toEqual([first]);
-    const letters = await relay.stack.relay('dead-letters', 'list', '--reason', 'id_conflict');
+    const letters = (await deadLettersIn(relay.stack.shards)).filter(({ reason }) => reason === 'id_conflict');
     expect((letters as object[]).filter((letter) => JSON.stringify(letter).includes(id))).toEqual([
       expect.objectContaining({ envelopeId: id, eventType: 'plan.created', reason: 'id_conflict', attempts: 0 }),
     ]);

@@ -4,6 +4,7 @@ import { CommandLine } from '../support/command-line.js';
 import { postMany } from '../support/post-many.js';
 import { Receiver } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
+import type { Settings } from '../support/stack.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
@@ -13,11 +14,13 @@ const args = ['replay', '--type', type];
 let relay: Relay;
 let endpoint: Receiver;
 let partner: Client;
+let env: Settings;
 let cli: CommandLine;
 let webhookId: string;
 beforeAll(async () => {
   [relay, endpoint] = await Promise.all([Relay.start(), Receiver.open()]);
-  [partner, cli] = [await relay.partner(), new CommandLine(relay.stack.env)];
+  [partner, env] = [await relay.partner(), await relay.stack.commandEnv()];
+  cli = new CommandLine(env);
   webhookId = await partner.register({ eventType: type, endPointUrl: endpoint.url('/hook'), apiKey: 'key' });
   await postMany(await relay.source(), 1_000, type);
   await until('all of it is delivered', () => endpoint.at('/hook').length >= 1_000);
@@ -31,7 +34,7 @@ afterAll(async () => {
 async function begun(): Promise<Program> {
   // Slower than half of what may wait in the queue for it.
   endpoint.plan('/hook', { status: 204, delayMs: 1_000 });
-  const call = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
+  const call = new Program(process.execPath, [mainOf('cli'), ...args], env);
   await call.prints(/delivering again/);
   const from = endpoint.at('/hook').length;
   await until('some of it is delivered again', () => endpoint.at('/hook').length > from, { withinMs: 60_000 });
@@ -41,7 +44,7 @@ async function begun(): Promise<Program> {
 describe('a call of relay replay ends, and says why, when', () => {
   it('another call held its replay up', async () => {
     const first = await begun();
-    const second = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
+    const second = new Program(process.execPath, [mainOf('cli'), ...args], env);
     await second.prints(/continuing /);
     await second.prints(/delivering again/);
     expect(await second.end('SIGINT')).toBe(1);
@@ -49,7 +52,9 @@ describe('a call of relay replay ends, and says why, when', () => {
     expect(first.output).toMatch(/1 replay paused: the same command continues/);
     const records = await relay.stack.topic('relay.operations').read();
     const told = records.map(({ value }) => JSON.parse(String(value)) as { event: string; operator?: string });
-    const ours = told.filter(({ operator }) => operator === 'relay replay');
+    const ours = told.filter(
+      ({ operator, event }) => operator === env['OPERATOR_CLIENT_ID'] && event.startsWith('replay.'),
+    );
     expect(ours.map(({ event }) => event)).toEqual(['replay.ordered', 'replay.paused']);
     expect(await cli.json([...args, '--cancel'])).toEqual({ cancelled: 1 });
   });

@@ -5,6 +5,7 @@ import { CommandLine } from '../support/command-line.js';
 import { postMany } from '../support/post-many.js';
 import { Receiver } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
+import type { Settings } from '../support/stack.js';
 import { tally } from '../support/tally.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
@@ -208,11 +209,13 @@ describe('relay replay', () => {
   const type = 'plan.created';
   const args = ['replay', '--type', type];
   let endpoint: Receiver;
+  let env: Settings;
   let cli: CommandLine;
   /** The one at `/two`. */
   let webhookId: string;
   beforeAll(async () => {
-    [endpoint, cli] = [await Receiver.open(), new CommandLine(relay.stack.env)];
+    [endpoint, env] = [await Receiver.open(), await relay.stack.commandEnv()];
+    cli = new CommandLine(env);
   });
   afterAll(() => endpoint.close());
 
@@ -236,7 +239,7 @@ describe('relay replay', () => {
     expect(none.out).toMatch(/^2 webhooks: at most 0 deliveries .* from 2099-01-01T00:00:00\.000Z until now$/m);
 
     for (const path of paths) endpoint.plan(path, { status: 204, delayMs: 300 });
-    const first = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
+    const first = new Program(process.execPath, [mainOf('cli'), ...args], env);
     await first.prints(/delivering again: (?:\d+ of )?2000 records/);
     // Whichever comes first: a worker that sees the one order before the other begins with it alone, and soon ends it.
     await until('some of it is delivered', () => paths.some((path) => endpoint.at(path).length > 1_050));
@@ -284,7 +287,7 @@ describe('relay replay', () => {
   it('ends with --cancel', async () => {
     // Slower than half of what may wait in the queue for it, so that it cannot end before it is cancelled.
     for (const path of ['/one', '/two']) endpoint.plan(path, { status: 204, delayMs: 1_000 });
-    const running = new Program(process.execPath, [mainOf('cli'), ...args], relay.stack.env);
+    const running = new Program(process.execPath, [mainOf('cli'), ...args], env);
     await running.prints(/delivering again/);
     const other = await cli.run([...args, '--since', '2020-01-01']);
     expect([other.code, other.err.match(/left out: webhook \S+ has another/g)?.length]).toEqual([1, 2]);

@@ -5,9 +5,10 @@ import { connectShards } from '@relay/redis';
 import { mainOf } from '../support/app.js';
 import { anEnvelope, type Client, type Json, type Registration } from '../support/client.js';
 import { CommandLine, type Ended } from '../support/command-line.js';
-import { relayInProcess } from '../support/in-process-relay.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { postMany } from '../support/post-many.js';
 import { Relay } from '../support/relay.js';
+import { shardsOf } from '../support/shards-of.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
@@ -54,8 +55,9 @@ const registration = async (path: string, eventType: string): Promise<Registrati
 const reshard = (count: number): Promise<Ended> => cli.run(['reshard', '--shards', String(count)]);
 /** Ids of dead letters, from a relay of so many shards. */
 const letters = async (shards: number): Promise<string[]> => {
-  const env = { ...relay.stack.env, REDIS_SHARDS: String(shards) };
-  const found = (await relayInProcess(['dead-letters', 'list', '--limit', '5000'], env)) as { id: string }[];
+  const layout = shardsOf({ ...relay.stack.env, REDIS_SHARDS: String(shards) });
+  const found = await deadLettersIn(layout);
+  for (const connection of layout.connections) connection.disconnect();
   return found.map(({ id }) => id).toSorted();
 };
 const told = async (webhookId: string): Promise<string[]> => {

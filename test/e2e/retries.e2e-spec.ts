@@ -1,4 +1,5 @@
 import { anEnvelope, type Client } from '../support/client.js';
+import { deadLettersIn } from '../support/dead-letters.js';
 import { Receiver, type Answer, type Received } from '../support/receiver.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
@@ -20,7 +21,7 @@ interface Letter {
   readonly envelopeId: string;
 }
 const letters = async (webhook: string): Promise<Letter[]> =>
-  (await relay.stack.relay('dead-letters', 'list', '--webhook', webhook)) as Letter[];
+  (await deadLettersIn(relay.stack.shards)).filter(({ webhookId }) => webhookId === webhook);
 
 const dead = (webhook: string): Promise<Letter[]> =>
   until('it is a dead letter', async () => {

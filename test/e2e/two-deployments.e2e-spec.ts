@@ -75,7 +75,7 @@ async function standsBeside(other: Settings, why: readonly string[]): Promise<vo
   for (const args of [
     ['recover'],
     ['registry', 'compact'],
-    ['replay', '--type', TYPE, '--webhook', webhook, '--since', '2026-01-01', '--until', '2026-01-02'],
+    ['admin', 'clients', 'create', 'partner', 'x'],
     ['reshard', '--shards', '3'],
   ]) {
     const { code, err } = await cli.run(args);

@@ -37,12 +37,12 @@ const INGRESS: Readonly<Record<string, string>> = {
 };
 const OPERATIONS: Readonly<Record<string, string>> = {
   everybody: 'readHome readPageFile enterConsole leaveConsole',
-  viewers: `searchAttempts readAudit listClients listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
+  viewers: `searchAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
     readOpenApi readQueues listReplays readReplay readReplayGroup readSession listWebhooks readWebhook boardPage boardQueues`,
   operators: `readEnvelope readDeadLetter purgeDeadLetter replayDeadLetter purgeDeadLetters replayDeadLetters createPortalLink
     orderReplay cancelReplay pauseReplay resumeReplay orderReplays cancelReplayGroup pauseReplayGroup resumeReplayGroup
     disableWebhook enableWebhook boardResume`,
-  admins: 'createClient changeClient disableClient enableClient rotateClient',
+  admins: 'createClient changeClient disableClient enableClient rotateClient deleteWebhook addNotices',
 };
 const BOARD: readonly Operation[] = [
   { id: 'boardPage', method: 'GET', path: '/board/', type: undefined },

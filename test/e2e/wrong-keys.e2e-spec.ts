@@ -57,14 +57,14 @@ it('accepts nothing in an ingress that lacks it', async () => {
 });
 
 it.each([
-  [['partners', 'create', 'acme']],
-  [['sources', 'create', 'billing']],
-  [['operators', 'create', 'night-shift', '--role', 'admin']],
-])('issues no secret without it: relay %j', async (command) => {
-  const cli = new CommandLine(relay.stack.env);
-  const list = async (): Promise<string> => JSON.stringify(await cli.json([command[0] ?? '', 'list']));
+  ['partner', ['acme']],
+  ['source', ['billing']],
+  ['operator', ['night-shift', '--role', 'admin']],
+])('issues no secret without it: relay admin clients create %s', async (kind, args) => {
+  const cli = new CommandLine(await relay.stack.commandEnv());
+  const list = async (): Promise<string> => JSON.stringify(await cli.json([`${kind}s`, 'list']));
   const before = await list();
-  const { code, err } = await cli.run(command, { ENCRYPTION_KEYS: aKey('k9') });
+  const { code, err } = await cli.run(['admin', 'clients', 'create', kind, ...args], { ENCRYPTION_KEYS: aKey('k9') });
   expect(err).toContain('lacks k1');
   expect(code).toBe(1);
   expect(await list()).toBe(before);

@@ -76,6 +76,7 @@ it.each([
   ['doctor'],
   ['topics', 'check'],
   ['partners', 'list'],
+  ['admin', 'clients', 'create', 'partner', 'x'],
   ['dead-letters', 'list'],
   ['keys', 'rotate'],
   ['recover'],

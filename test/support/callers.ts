@@ -26,10 +26,9 @@ export class Callers {
   ) {}
 
   static async of(relay: Relay, operations: App<'operations'>): Promise<Callers> {
-    const partner = (await relay.stack.relay('partners', 'create', 'acme')) as Login;
+    const partner = (await relay.stack.client('partner', 'acme')) as Login;
     const made: Partial<Record<Role, Login>> = {};
-    for (const role of ROLES)
-      made[role] = (await relay.stack.relay('operators', 'create', `a ${role}`, '--role', role)) as Login;
+    for (const role of ROLES) made[role] = await relay.stack.client('operator', `a ${role}`, '--role', role);
     return new Callers(relay, operations, partner, made as Record<Role, Login>);
   }
 
@@ -68,8 +67,10 @@ export class Callers {
 
   /** Every caller by name. */
   async all(): Promise<Map<string, As>> {
-    const source = (await this.relay.stack.relay('sources', 'create', 'billing')) as Login;
-    const { apiKey } = (await this.relay.stack.relay('sources', 'create', 'plans', '--api-key')) as { apiKey: string };
+    const source = (await this.relay.stack.client('source', 'billing')) as Login;
+    const { apiKey } = (await this.relay.stack.client('source', 'plans', '--api-key')) as {
+      apiKey: string;
+    };
     const found = new Map<string, As>([
       ['nobody', {}],
       ['source key', { 'x-api-key': apiKey }],

@@ -32,8 +32,8 @@ export class CommandLine {
   /** The output of a command with `--json`. @throws Error unless it ends well and prints nothing else */
   async json<T>(args: readonly string[], settings: Settings = {}): Promise<T> {
     const { code, out, err } = await this.run([...args, '--json'], settings);
-    // A long command reports its progress.
-    const said = err.replaceAll(/^reading .* records$\n?/gm, '');
+    // A long command reports its progress, and an index of attempts that is not built yet is named.
+    const said = err.replaceAll(/^(?:reading .* records|Without what is away: index\.)$\n?/gm, '');
     if (code !== 0 || said !== '') throw new Error(`relay ${args.join(' ')} ended with ${code}: ${err}${out}`);
     return JSON.parse(out) as T;
   }

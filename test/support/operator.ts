@@ -16,7 +16,7 @@ export class Operator {
   ) {}
 
   static async of(stack: Stack, operations: App<'operations'>): Promise<Operator> {
-    const issued = await stack.relay('operators', 'create', 'night', '--role', 'operator');
+    const issued = await stack.client('operator', 'night', '--role', 'operator');
     const { clientId, clientSecret } = issued as Record<'clientId' | 'clientSecret', string>;
     return new Operator(operations.url, clientId, clientSecret);
   }

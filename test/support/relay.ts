@@ -31,18 +31,18 @@ export class Relay {
     }
   }
 
-  async partner(name = 'acme'): Promise<Client> {
-    return this.#client('partners', 'create', name);
+  partner(name = 'acme'): Promise<Client> {
+    return this.#client('partner', name);
   }
 
-  /** @param args further arguments of `sources create`, such as `--partner` and an id */
-  async source(name = 'billing', ...args: string[]): Promise<Client> {
-    return this.#client('sources', 'create', name, ...args);
+  /** @param args further arguments, such as `--partner` and an id */
+  source(name = 'billing', ...args: string[]): Promise<Client> {
+    return this.#client('source', name, ...args);
   }
 
-  async #client(...args: string[]): Promise<Client> {
-    const issued = (await this.stack.relay(...args)) as { clientId: string; clientSecret: string };
-    return new Client(this.ingress.url, issued.clientId, issued.clientSecret);
+  async #client(kind: 'partner' | 'source', ...args: string[]): Promise<Client> {
+    const { clientId, clientSecret } = await this.stack.client(kind, ...args);
+    return new Client(this.ingress.url, clientId, clientSecret);
   }
 
   async close(): Promise<void> {

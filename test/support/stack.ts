@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { connectKafka } from '@relay/kafka';
 import { isParked } from '@relay/progress';
 import type { Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
+import { App } from './app.js';
 import { relayInProcess } from './in-process-relay.js';
 import { RedisCorner } from './redis-corner.js';
 import { Topic } from './topic.js';
@@ -12,8 +15,17 @@ import { until } from './until.js';
 
 export type Settings = Readonly<Record<string, string>>;
 
+type Issued = Readonly<Record<'clientId' | 'clientSecret' | 'apiKey' | 'userName' | 'password', string>>;
+
+/** Commands that open the stores themselves, or ask the ingress; the others ask an operations app. */
+const WITHOUT_OPERATIONS = /^(?:admin|doctor|keys|listen|recover|registry|reshard|send|topics)$/;
+
 /** A corner of the Kafka and Redis that scripts/test.mjs started, for one spec file: its own topics, group and database. */
 export class Stack {
+  #door: Promise<{ readonly app: App<'operations'>; readonly env: Settings }> | undefined;
+  /** For its index of attempts. */
+  #folder: string | undefined;
+
   private constructor(
     /** Settings of every process of this relay; a spec may put its own over them. */
     readonly env: Settings,
@@ -73,8 +85,29 @@ export class Stack {
   }
 
   /** Runs `relay … --json` and returns what it prints. @throws Error with what it said when it fails */
-  relay(...args: string[]): Promise<unknown> {
-    return relayInProcess(args, this.env);
+  async relay(...args: string[]): Promise<unknown> {
+    return relayInProcess(args, WITHOUT_OPERATIONS.test(args[0] ?? '') ? this.env : await this.commandEnv());
+  }
+
+  /** A new client with its credential. @param args name and options of `relay admin clients create` */
+  async client(kind: 'partner' | 'source' | 'operator', ...args: string[]): Promise<Issued> {
+    return (await this.relay('admin', 'clients', 'create', kind, ...args)) as Issued;
+  }
+
+  /** Settings of the command line, which asks an operations app of this stack as an admin. The first call starts it. */
+  async commandEnv(): Promise<Settings> {
+    return (await (this.#door ??= this.#openDoor())).env;
+  }
+
+  async #openDoor(): Promise<{ readonly app: App<'operations'>; readonly env: Settings }> {
+    this.#folder = mkdtempSync(join(tmpdir(), 'relay-operations-'));
+    const [app, operator] = await Promise.all([
+      App.start('operations', { ...this.env, SEARCH_INDEX: join(this.#folder, 'index.sqlite') }),
+      this.client('operator', 'commands', '--role', 'admin'),
+    ]);
+    const { clientId, clientSecret } = operator;
+    const asks = { OPERATIONS_URL: app.url, OPERATOR_CLIENT_ID: clientId, OPERATOR_CLIENT_SECRET: clientSecret };
+    return { app, env: { ...this.env, ...asks } };
   }
 
   /** Whether deliveries to this webhook wait in the log. */
@@ -110,11 +143,14 @@ export class Stack {
 
   /** Lets go of servers that are about to end. */
   abandon(): void {
+    void this.#door?.then(({ app }) => app.kill());
     this.admin.disconnect().catch(() => undefined);
     this.corner.abandon();
   }
 
   async close(): Promise<void> {
+    await (await this.#door)?.app.stop();
+    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true });
     const prefix = this.env['KAFKA_TOPIC_PREFIX'] ?? '';
     const topics = (await this.admin.listTopics()).filter((topic) => topic.startsWith(prefix));
     await this.admin.deleteTopics({ topics });

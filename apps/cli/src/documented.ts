@@ -9,5 +9,9 @@ export function documented(command: Command, example: string): Command {
 
 /** Adds an example and the exit codes to the help of a group. */
 export function documentedGroup(command: Command, example: string): Command {
-  return command.addHelpText('after', `\nExample:\n  $ relay ${example}\n\n${EXIT_CODES}`);
+  const called = !isRescue(command) || example.startsWith('admin ') ? example : `admin ${example}`;
+  return command.addHelpText('after', `\nExample:\n  $ relay ${called}\n\n${EXIT_CODES}`);
 }
+
+const isRescue = (command: Command): boolean =>
+  command.parent !== null && (command.parent.name() === 'admin' || isRescue(command.parent));

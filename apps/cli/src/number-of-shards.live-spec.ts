@@ -31,7 +31,7 @@ describe('a command with another number of shards than the state has', () => {
     await redis.set('{relay:0}:shards', 3);
   });
 
-  it.each([['dead-letters', 'list'], ['recover'], ['doctor']])('says which it is: relay %s %s', async (...args) => {
+  it.each([['registry', 'compact'], ['recover'], ['doctor']])('says which it is: relay %s %s', async (...args) => {
     const said = await run(
       args.filter((arg) => arg !== undefined),
       {},

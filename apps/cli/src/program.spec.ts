@@ -37,7 +37,9 @@ describe('relay', () => {
 
   it('shows an example and the exit codes in the help of every command and group', async () => {
     const leaves = leavesOf(await everything());
-    const paths = [...leaves.map(pathOf), ...COMMANDS.map(({ name }) => [name]), []];
+    const [under, alone] = [COMMANDS.filter(({ admin }) => admin), COMMANDS.filter(({ admin }) => admin !== 'only')];
+    const groups = [...alone.map(({ name }) => [name]), ...under.map(({ name }) => ['admin', name])];
+    const paths = [...leaves.map(pathOf), ...groups, ['admin'], []];
     expect(leaves.length).toBeGreaterThan(18);
     for (const path of paths) {
       const { code, out } = await run(...path, '--help');
@@ -56,6 +58,8 @@ describe('relay', () => {
     ['no command', []],
     ['an unknown command', ['bogus']],
     ['a group alone', ['partners']],
+    ['rescue of nothing', ['admin']],
+    ['an operator without a role', ['admin', 'clients', 'create', 'operator', 'x']],
     ['an unknown option', ['doctor', '--bogus']],
     ['a missing argument', ['partners', 'create']],
     ['an argument too many', ['partners', 'list', 'x']],
@@ -94,17 +98,20 @@ describe('relay', () => {
   });
 
   it('fails with one sentence when its settings are missing', async () => {
-    const { code, out, err } = await run('partners', 'list');
+    const { code, out, err } = await run('registry', 'compact');
     expect([code, out, err]).toEqual([
       1,
       '',
       'error: REDIS_URL is not set: set it, or REDIS_SENTINELS or REDIS_CLUSTER_NODES.\n',
     ]);
+    const asking = await run('partners', 'list');
+    expect([asking.code, asking.out]).toEqual([1, '']);
+    expect(asking.err).toMatch(/^error: OPERATOR_CLIENT_ID .* `relay admin clients create operator NAME --role admin`/);
   });
 
   it('refuses two addresses of Redis, one of which it would not use', async () => {
     const { shell, said } = shellOf({ REDIS_URL: 'redis://a:1', REDIS_CLUSTER_NODES: 'b:2' });
-    expect(await runProgram(['partners', 'list'], shell)).toBe(1);
+    expect(await runProgram(['registry', 'compact'], shell)).toBe(1);
     expect(said.err).toBe('error: REDIS_URL and REDIS_CLUSTER_NODES are given together: leave one of them.\n');
   });
 

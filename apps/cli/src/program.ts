@@ -9,6 +9,8 @@ export type Define = (command: Command, shell: Shell) => void;
 interface Entry {
   readonly name: string;
   readonly description: string;
+  /** For a command that opens Redis or Kafka: it stands under `relay admin`, with `both` under `relay` too. */
+  readonly admin?: 'only' | 'both';
   readonly load: () => Promise<Define>;
 }
 
@@ -31,7 +33,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'webhooks',
-    description: "list, disable and delete partners' webhooks",
+    description: "list, disable, enable and delete partners' webhooks",
     load: async () => (await import('./webhooks/webhooks.group.js')).defineWebhooks,
   },
   {
@@ -41,6 +43,7 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'topics',
+    admin: 'both',
     description: "create and check the relay's Kafka topics",
     load: async () => (await import('./topics/topics.group.js')).defineTopics,
   },
@@ -56,13 +59,13 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'envelopes',
-    description: 'tell what became of an envelope, from the operations app',
+    description: 'show what became of an envelope',
     load: async () => (await import('./envelopes/envelopes.group.js')).defineEnvelopes,
   },
   {
     name: 'deliveries',
-    description: 'show what became of an envelope, from Kafka and Redis themselves',
-    load: async () => (await import('./deliveries/deliveries.group.js')).defineDeliveries,
+    description: 'the same as `envelopes`',
+    load: async () => (await import('./envelopes/envelopes.group.js')).defineEnvelopes,
   },
   {
     name: 'dead-letters',
@@ -76,31 +79,42 @@ export const COMMANDS: readonly Entry[] = [
   },
   {
     name: 'audit',
-    description: 'ask the operations app who changed what, and what the relay did by itself',
+    description: 'show who changed what, and what the relay did by itself',
     load: async () => (await import('./audit/audit.command.js')).defineAudit,
   },
   {
+    name: 'clients',
+    admin: 'only',
+    description: 'create a client without the operations app: the first operator',
+    load: async () => (await import('./clients/admin-clients.group.js')).defineAdminClients,
+  },
+  {
     name: 'recover',
+    admin: 'both',
     description: 'after Redis was lost: rebuild it from Kafka and make every delivery without a final outcome',
     load: async () => (await import('./recover/recover.command.js')).defineRecover,
   },
   {
     name: 'reshard',
+    admin: 'both',
     description: 'change the number of shards of the state in Redis while the relay is stopped',
     load: async () => (await import('./reshard/reshard.command.js')).defineReshard,
   },
   {
     name: 'keys',
+    admin: 'both',
     description: 're-encrypt stored values under the first of ENCRYPTION_KEYS, forget older keys',
     load: async () => (await import('./keys/keys.group.js')).defineKeys,
   },
   {
     name: 'registry',
+    admin: 'both',
     description: 'delete records of relay.registry that a snapshot replaces',
     load: async () => (await import('./registry/registry.group.js')).defineRegistry,
   },
   {
     name: 'doctor',
+    admin: 'both',
     description: 'check Redis, Kafka and the keys, and name each fault with its fix',
     load: async () => (await import('./doctor/doctor.command.js')).defineDoctor,
   },
@@ -131,9 +145,16 @@ export async function programOf(args: readonly string[], shell: Shell): Promise<
       writeErr: (text) => shell.note(text.trimEnd()),
     });
   documentedGroup(program, 'partners create acme');
-  for (const { name, description, load } of COMMANDS) {
-    const command = program.command(name).description(description);
-    if (args.includes(name)) (await load())(command, shell);
+  const rescue = program
+    .command('admin')
+    .description('work on Redis and Kafka themselves, with the settings of the relay');
+  documentedGroup(rescue, 'admin clients create operator first --role admin');
+  for (const { name, admin, description, load } of COMMANDS) {
+    const parents = [...(admin === 'only' ? [] : [program]), ...(admin === undefined ? [] : [rescue])];
+    for (const parent of parents) {
+      const command = parent.command(name).description(description);
+      if (args.includes(name)) (await load())(command, shell);
+    }
   }
   return program;
 }

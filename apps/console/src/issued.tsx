@@ -3,7 +3,8 @@ import type { Answer } from './session.js';
 
 /** A credential, shown this once: nothing of the page keeps it. */
 export function Issued({ of, close }: { readonly of: Answer<'createClient'>; readonly close: () => void }) {
-  const [name, secret] = 'apiKey' in of ? ['API key', of.apiKey] : ['Client secret', of.clientSecret];
+  const [name, secret] =
+    'apiKey' in of ? ['API key', of.apiKey] : ['Client secret', 'clientSecret' in of ? of.clientSecret : ''];
   return (
     <Notice kind="warn" title={`${name}: shown this once`}>
       <p>Hand it over now. The relay keeps only its hash, so that nobody can show it again.</p>

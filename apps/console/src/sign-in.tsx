@@ -34,7 +34,8 @@ export function SignIn() {
             </button>
           </div>
           <p class="hint">
-            Somebody with the command line makes an operator: <code>relay operators create NAME --role viewer</code>
+            Somebody with the command line makes an operator:{' '}
+            <code>relay admin clients create operator NAME --role admin</code>
           </p>
         </form>
       </Screen>

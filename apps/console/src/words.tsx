@@ -91,7 +91,7 @@ export const shareText = (share: number | null): string =>
 /** A client by its name, which leads to its page. */
 export function ClientLink({ id }: { readonly id: string }) {
   if (id === '') return <span class="quiet">–</span>;
-  // The command line tells changes in its own name.
+  // `relay admin clients` tells changes in its own name.
   if (!/^(?:partner|source|operator)_/.test(id)) return <>{id}</>;
   return <Link to={['clients', id]}>{names.value.get(id) ?? id}</Link>;
 }

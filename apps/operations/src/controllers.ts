@@ -6,6 +6,7 @@ import { DocumentController } from './document/document.controller.js';
 import { DoctorController } from './doctor/doctor.controller.js';
 import { AttemptsController } from './envelopes/attempts.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
+import { NoticesController } from './notices/notices.controller.js';
 import { PageController } from './page/page.controller.js';
 import { PortalLinksController } from './portal/portal-links.controller.js';
 import { NowController } from './now/now.controller.js';
@@ -25,6 +26,7 @@ export const CONTROLLERS: readonly Type[] = [
   DoctorController,
   DocumentController,
   EnvelopesController,
+  NoticesController,
   PageController,
   PortalLinksController,
   NowController,

@@ -29,6 +29,7 @@ const BODIES: Readonly<Record<string, object>> = {
   '/portal/links': { partnerId: 'partner_none' },
   '/dead-letters/replay': { all: true },
   '/dead-letters/purge': { all: true },
+  '/notices': { url: 'https://ops.example.com/relay' },
 };
 const bodyOf = (method: string, path: string): string =>
   JSON.stringify(method === 'PATCH' ? { role: 'viewer' } : (BODIES[path] ?? {}));

@@ -15,7 +15,7 @@ export interface AskingPartner {
   readonly requestId?: string;
 }
 
-/** A partner, an operator, or a command of the command line. */
+/** A partner, an operator, or `relay admin`. */
 export type AskedBy = AskingPartner | { readonly operator: string; readonly requestId?: string };
 
 /** Reports every change on `relay.operations`, for other teams and auditors. */

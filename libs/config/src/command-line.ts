@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { secret } from './env.js';
 import { urlOf } from './forms.js';
-import { egressEnv, tokenEnv } from './settings.js';
-
-const { EGRESS_PORTS, EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS, EGRESS_DENY_CIDRS, EGRESS_NAT64_PREFIX } = egressEnv;
+import { tokenEnv } from './settings.js';
 
 /** What `relay send` and `relay listen` read. */
 export const sendEnv = {
@@ -22,13 +20,4 @@ export const operationsEnv = {
     .describe('Address of the operations app, for the commands that ask it.'),
   OPERATOR_CLIENT_ID: z.string().optional().describe('Client id of the operator that these commands ask as.'),
   OPERATOR_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
-};
-
-/** What a command reads to know whether the worker delivers to an address. */
-export const destinationEnv = {
-  EGRESS_PORTS,
-  EGRESS_ALLOW_HTTP,
-  EGRESS_ALLOW_CIDRS,
-  EGRESS_DENY_CIDRS,
-  EGRESS_NAT64_PREFIX,
 };

@@ -1,7 +1,7 @@
 // Owns how a process reads its environment: schemas of the variables, parsed once at start by
 // main.ts (the only reader of process.env). Guarantees that all faults are reported at once, by name, without a value.
 // Leaves to others what the values mean: each app picks the groups it needs.
-export { destinationEnv, operationsEnv, sendEnv } from './command-line.js';
+export { operationsEnv, sendEnv } from './command-line.js';
 export { parseDuration } from './duration.js';
 export {
   ConfigurationFault,

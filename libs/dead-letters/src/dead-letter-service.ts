@@ -60,7 +60,7 @@ interface Slice {
   readonly selected: readonly FoundDeadLetter[];
 }
 
-/** Lists, replays and purges dead letters, for operators on the command line and over HTTP. */
+/** Lists, replays and purges dead letters, for operators and partners. */
 export class DeadLetterService {
   constructor(
     private readonly reader: DeadLetterReader,
@@ -132,11 +132,10 @@ export class DeadLetterService {
   /**
    * Reports each slice, stores its jobs, then removes its dead letters: a crash in between leaves both, never neither.
    * @param until epoch milliseconds after which no further slice is begun
-   * @param stop after which none is begun either
    */
-  async replay(selection: DeadLetterSelection, until = Infinity, stop?: AbortSignal): Promise<ReplayReport> {
+  async replay(selection: DeadLetterSelection, until = Infinity): Promise<ReplayReport> {
     const missing: string[] = [];
-    return { ...(await this.#replay(this.#selected(selection, missing), until, stop)), missing };
+    return { ...(await this.#replay(this.#selected(selection, missing), until)), missing };
   }
 
   /** Replays the dead letters with exactly these ids; ids of removed ones are left out. */
@@ -144,14 +143,10 @@ export class DeadLetterService {
     return this.#replay(this.#read(ids));
   }
 
-  async #replay(
-    slices: AsyncIterable<Slice>,
-    until = Infinity,
-    stop?: AbortSignal,
-  ): Promise<Omit<ReplayReport, 'missing'>> {
+  async #replay(slices: AsyncIterable<Slice>, until = Infinity): Promise<Omit<ReplayReport, 'missing'>> {
     const refused: { id: string; why: string }[] = [];
     const report = { replayed: 0, deliveries: 0, refused, refusedCount: 0 };
-    const progress = new Progress(until, stop);
+    const progress = new Progress(until);
     for await (const { slice, selected } of slices) {
       const now = this.now();
       if (progress.isOver(now)) return { ...report, ...progress.rest };
@@ -183,10 +178,10 @@ export class DeadLetterService {
     return { ...report, complete: true };
   }
 
-  /** @param until and stop as for `replay` */
-  async purge(selection: DeadLetterSelection, until = Infinity, stop?: AbortSignal): Promise<PurgeReport> {
+  /** @param until as for `replay` */
+  async purge(selection: DeadLetterSelection, until = Infinity): Promise<PurgeReport> {
     const report = { purged: 0, missing: [] as string[] };
-    const progress = new Progress(until, stop);
+    const progress = new Progress(until);
     for await (const { slice, selected } of this.#selected(selection, report.missing)) {
       const now = this.now();
       if (progress.isOver(now)) return { ...report, ...progress.rest };

@@ -16,7 +16,6 @@ export {
   DeadLetterService,
   type DeadLetterCount,
   type DeadLetterSelection,
-  type DeadLetterList,
   type PurgeReport,
   type ReplayReport,
 } from './dead-letter-service.js';

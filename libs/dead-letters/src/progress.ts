@@ -3,14 +3,11 @@ export class Progress {
   #hasBegun = false;
   #after: string | undefined;
 
-  /** @param until epoch milliseconds @param stop ends the walk too */
-  constructor(
-    private readonly until: number,
-    private readonly stop?: AbortSignal,
-  ) {}
+  /** @param until epoch milliseconds */
+  constructor(private readonly until: number) {}
 
   isOver(now: number): boolean {
-    return this.stop?.aborted === true || (this.#hasBegun && now >= this.until);
+    return this.#hasBegun && now >= this.until;
   }
 
   /** @param removed the dead letters of the slice that do not stay */

@@ -49,7 +49,7 @@ export const OperationsRecord = z
     event: z.enum(OPERATIONS_EVENTS),
     partnerId: member('The partner whose webhook or delivery it is, or who asked for it.'),
     operator: member(
-      'Client id of the operator who asked for it, or made the link to the portal by which it was asked for; or the command, such as `relay replay`.',
+      'Client id of the operator who asked for it, or made the link to the portal by which it was asked for; or `relay admin clients`.',
     ),
     requestId: member('Of the request by which it was asked for.'),
     clientId: member('The client that is made or changed.'),

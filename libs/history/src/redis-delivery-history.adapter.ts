@@ -33,11 +33,6 @@ export class RedisDeliveryHistory {
   ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     return this.#parts.of(envelopeId).ofEnvelope(envelopeId, webhookIds);
   }
-
-  /** When deliveries of this envelope to any webhook were stored, and now and then of another one, epoch milliseconds. */
-  timesOf(envelopeId: string): Promise<number[]> {
-    return this.#parts.of(envelopeId).timesOf(envelopeId);
-  }
 }
 
 /** The history of one shard with places among all. */
@@ -56,9 +51,5 @@ class PlacedHistory {
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const lines = await this.history.ofEnvelope(envelopeId, webhookIds);
     return lines.map((line) => this.places.amongAll(line));
-  }
-
-  timesOf(envelopeId: string): Promise<number[]> {
-    return this.history.timesOf(envelopeId);
   }
 }

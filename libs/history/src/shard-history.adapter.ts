@@ -71,11 +71,6 @@ export class ShardHistory {
       .slice(0, DELIVERIES_OF_ENVELOPE);
   }
 
-  /** When deliveries of this envelope to any webhook were stored, and now and then of another one, epoch milliseconds. */
-  async timesOf(envelopeId: string): Promise<number[]> {
-    return (await this.#momentsOf(envelopeId)).map(({ at }) => at);
-  }
-
   /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
     const [now, salt] = await Promise.all([this.#now(), this.shard.redis.get(this.#key('salt'))]);

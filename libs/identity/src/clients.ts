@@ -5,6 +5,7 @@ import { ClientRefused } from './client-refused.js';
 import { jwsFault } from './compact-jws.js';
 import { withNewSecret, withoutTokens } from './generation.js';
 import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
+import type { IssuedClient, NewClient } from './new-client.js';
 import { hasRole, roleOf, scopeOfRole, scopesOfRole, type OperatorRole } from './operator-role.js';
 import { SCOPES_OF, type ClientKind } from './scope.js';
 
@@ -33,6 +34,18 @@ export type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated'
  */
 export type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
 
+/** Tells of changes by somebody. @param report stores one record, without a secret */
+export const clientAudit =
+  (report: (facts: { readonly event: ClientEvent; readonly [fact: string]: unknown }) => Promise<void>): ClientAudit =>
+  (event, { clientId, kind, name, scopes }, formerRole) =>
+    report({
+      event,
+      clientId,
+      kind,
+      name,
+      ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}),
+    });
+
 /** A client's secret is not rotated again within this time, in milliseconds, unless forced: a repeat ends a secret in use. */
 const REPEAT_MS = 60_000;
 
@@ -45,6 +58,15 @@ export class Clients {
     private readonly now: () => number,
     private readonly tell: ClientAudit = () => Promise.resolve(),
   ) {}
+
+  /** @throws ClientRefused as `createSource` */
+  async create(wanted: NewClient): Promise<IssuedClient> {
+    if (wanted.kind === 'partner') return this.createPartner(wanted.name);
+    if (wanted.kind === 'operator') return this.createOperator(wanted.name, wanted.role);
+    const { name, partners: audience, credential } = wanted;
+    const issued = await this.createSource(name, { audience, credential });
+    return 'jwt' in issued ? { clientId: issued.clientId } : issued;
+  }
 
   createPartner(name: string): Promise<IssuedSecret> {
     return this.#createWithSecret('partner', name, []);
@@ -65,7 +87,7 @@ export class Clients {
     const { audience = [], credential = 'client' } = options;
     for (const partner of audience)
       if ((await this.store.find(partner))?.kind !== 'partner')
-        throw new ClientRefused(`There is no partner ${partner}`);
+        throw new ClientRefused(`There is no partner ${partner}`, 'partners');
     if (credential === 'client') return this.#createWithSecret('source', name, audience);
     if (credential === 'apiKey') {
       const apiKey = formatSecret('ak', this.random(32));

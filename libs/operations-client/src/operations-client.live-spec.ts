@@ -13,6 +13,9 @@ describe('the client of the operations app', () => {
       request.on('end', () => {
         asked.push(`${String(request.method)} ${String(request.url)} ${String(request.headers.authorization)}`);
         if (request.url === '/relay/queues') response.end('{"queues":[]}');
+        else if (request.url === '/relay/clients')
+          response.setHeader('link', '</clients?cursor=7>; rel="next"').end('{"clients":[1]}');
+        else if (request.url === '/relay/clients?cursor=7') response.end('{"clients":[2]}');
         else if (request.url === '/relay/lag') response.writeHead(502).end('no such host');
         else if (request.method === 'DELETE') response.writeHead(204).end();
         else response.writeHead(404).end('{"detail":"There is no such webhook."}');
@@ -43,10 +46,14 @@ describe('the client of the operations app', () => {
     ]);
   });
 
+  it('follows a list from page to page', async () => {
+    expect(await client.all('listClients', {}, ({ clients }) => clients)).toEqual([1, 2]);
+  });
+
   it('says what the app says, what answers in its place, and that nothing does', async () => {
     await expect(client.call('readWebhook', { path: { id: 'w' } })).rejects.toMatchObject({
       status: 404,
-      message: 'The operations app answers 404: There is no such webhook.',
+      message: 'There is no such webhook.',
     });
     await expect(client.call('readLag', {})).rejects.toThrow('The operations app answers 502: no such host');
     const nowhere = new OperationsClient({ url: 'http://127.0.0.1:1', clientId: 'o', clientSecret: 's' });

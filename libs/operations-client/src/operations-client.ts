@@ -6,7 +6,11 @@ const TIMEOUT_MS = 15_000;
 
 type OperationName = keyof Operations;
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
-type Input<Name extends OperationName> = Given<Omit<Operations[Name]['data'], 'url'>>;
+/** An optional member may be there as undefined, which is not sent. */
+type Loose<T> = { [Member in keyof T]: object extends Pick<T, Member> ? T[Member] | undefined : T[Member] };
+type Input<Name extends OperationName> = {
+  [Part in keyof Given<Omit<Operations[Name]['data'], 'url'>>]: Loose<Operations[Name]['data'][Part]>;
+};
 type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
 
 /** The input at run time. */
@@ -29,10 +33,41 @@ export class OperationsClient {
 
   /** @throws OperationsRefused, or Error when nothing answers: a change may have been made all the same */
   async call<Name extends OperationName>(name: Name, input: Input<Name>): Promise<Success<Name>> {
-    const response = await this.#send(name, input);
+    return (await this.page(name, input)).answer;
+  }
+
+  /**
+   * A page of a list, with the cursor of the next one if there is one.
+   * @param cursor that of this page
+   */
+  async page<Name extends OperationName>(
+    name: Name,
+    input: Input<Name>,
+    cursor?: string,
+  ): Promise<{ readonly answer: Success<Name>; readonly next: string | undefined }> {
+    const { query, ...others }: Parts = input;
+    const response = await this.#send(name, { ...others, query: { ...query, cursor } });
     const text = await response.text();
-    if (!response.ok) throw new OperationsRefused(response.status, detailOf(text));
-    return (text === '' ? undefined : JSON.parse(text)) as Success<Name>;
+    if (!response.ok) throw new OperationsRefused(response.status, sentenceOf(response.status, text));
+    const [, link] = /<([^>]*)>; *rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
+    const next = link === undefined ? undefined : new URL(link, this.login.url).searchParams.get('cursor');
+    return { answer: (text === '' ? undefined : JSON.parse(text)) as Success<Name>, next: next ?? undefined };
+  }
+
+  /** The items of every page of a list. */
+  async all<Name extends OperationName, Item>(
+    name: Name,
+    input: Input<Name>,
+    itemsOf: (answer: Success<Name>) => readonly Item[],
+  ): Promise<Item[]> {
+    const items: Item[] = [];
+    let cursor: string | undefined;
+    do {
+      const { answer, next } = await this.page(name, input, cursor);
+      items.push(...itemsOf(answer));
+      cursor = next;
+    } while (cursor !== undefined);
+    return items;
   }
 
   async #send(name: OperationName, { path = {}, query = {}, body }: Parts): Promise<Response> {
@@ -60,13 +95,21 @@ export class OperationsClient {
   }
 }
 
-/** The detail of a problem; the begin of the text that something else answered. */
-function detailOf(text: string): string {
+interface Problem {
+  readonly detail?: unknown;
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+}
+
+/** What a problem says; the begin of the text that something else answered. */
+function sentenceOf(status: number, text: string): string {
   try {
-    const { detail } = JSON.parse(text) as { detail?: unknown };
-    if (typeof detail === 'string') return detail;
+    const { detail, errors = [] } = JSON.parse(text) as Problem;
+    if (typeof detail === 'string') {
+      const further = errors.filter((error) => !detail.includes(error.detail));
+      return [detail, ...further.map((error) => `${error.pointer} ${error.detail}`.trim())].join(' ');
+    }
   } catch {
-    // Said above.
+    // Said below.
   }
-  return text.slice(0, 200);
+  return `The operations app answers ${status}: ${text.slice(0, 200)}`;
 }

@@ -2,11 +2,11 @@
 export class OperationsRefused extends Error {
   override readonly name = 'OperationsRefused';
 
-  /** @param detail what the app, or what answered in its place, said */
+  /** @param message what the app, or what answered in its place, said */
   constructor(
     readonly status: number,
-    detail: string,
+    message: string,
   ) {
-    super(`The operations app answers ${status}: ${detail}`);
+    super(message);
   }
 }

@@ -5,7 +5,7 @@
 export { LeftOut, type ReplayGroupStatus } from './replay-group.js';
 export { ReplayGroups, type GroupActor, type ReplayGroupPlan } from './replay-groups.js';
 export { openReplayGroups, openReplayService } from './replay-service.adapter.js';
-export { ReplayService, type ReplayScope, type ReplayTarget } from './replay-service.js';
+export { ReplayService, type ReplayTarget } from './replay-service.js';
 export { progressFacts, replayFacts, rounded, textOf } from './replay-facts.js';
 export { REPLAY_EXAMPLE, ReplayAnswer, ReplayCursor, ReplayId, ReplayRequest } from './replay-schemas.js';
 export type { ReplayPart } from './replay-parts.adapter.js';

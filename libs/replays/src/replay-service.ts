@@ -41,16 +41,7 @@ export interface ReplayServiceParts {
   readonly now: () => number;
 }
 
-/** What an order needs from Kafka and Redis; orders of one event type and window share it. */
-export interface ReplayScope {
-  readonly ranges: readonly ReplayRange[];
-  /** Number of records in the ranges. */
-  readonly records: number;
-  /** Running and paused replays of all webhooks. */
-  readonly underWay: readonly ReplayStatus[];
-}
-
-/** Orders, pauses, resumes and cancels replays, for partners over HTTP and operators on the command line. */
+/** Orders, pauses, resumes and cancels replays, for partners and operators. */
 export class ReplayService {
   constructor(private readonly parts: ReplayServiceParts) {}
 
@@ -62,29 +53,13 @@ export class ReplayService {
     return target.status === 'all' ? records : Math.min(records, await letters(target.webhookId, window.since));
   }
 
-  /** Rejects while Kafka or Redis is away. */
-  async look(eventType: string, window: TimeWindow): Promise<ReplayScope> {
-    const { replays, now } = this.parts;
-    const ranges = await this.parts.ranges(eventType, window);
-    return { ranges, records: recordsIn(ranges), underWay: (await replays.underWay(now())).filter(isUnderWay) };
-  }
-
-  /**
-   * Reports the replay, then orders it. Rejects, without an order, while Kafka or Redis is away.
-   * @param known the scope of this event type and window, instead of a request to Kafka
-   */
-  async order(
-    target: ReplayTarget,
-    window: TimeWindow,
-    actor: AskedBy,
-    known?: Pick<ReplayScope, 'ranges'>,
-  ): Promise<Ordered> {
+  /** Reports the replay, then orders it. Rejects, without an order, while Kafka or Redis is away. */
+  async order(target: ReplayTarget, window: TimeWindow, actor: AskedBy): Promise<Ordered> {
     const { replays, audit, newId, now } = this.parts;
     // A refused order is not reported and costs Kafka nothing, unless two orders arrive at once: both are reported then.
     const other = await replays.runningOf(target.webhookId);
     if (other !== undefined) return { kind: 'running', id: other };
-    const all = known?.ranges ?? (await this.parts.ranges(target.eventType, window));
-    const ranges = await replays.unwaited(target, all);
+    const ranges = await replays.unwaited(target, await this.parts.ranges(target.eventType, window));
     const id = newId();
     await audit.report({
       event: 'replay.ordered',

@@ -19,8 +19,9 @@ export const checkedTokenEnv = {
   PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
 };
 
-export const checkedEgressEnv = {
-  ...egressEnv,
+/** What decides whether the worker delivers to an address. */
+export const checkedDestinationEnv = {
+  EGRESS_ALLOW_HTTP: egressEnv.EGRESS_ALLOW_HTTP,
   EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
   EGRESS_ALLOW_CIDRS: egressEnv.EGRESS_ALLOW_CIDRS.superRefine(readableBy(cidrs)),
   EGRESS_DENY_CIDRS: egressEnv.EGRESS_DENY_CIDRS.superRefine(readableBy(cidrs)),
@@ -28,3 +29,5 @@ export const checkedEgressEnv = {
     readableBy((nat64Prefix: string) => egressPolicy({ ...NO_EGRESS, nat64Prefix })),
   ),
 };
+
+export const checkedEgressEnv = { ...egressEnv, ...checkedDestinationEnv };

@@ -1,14 +1,4 @@
-import {
-  dedupeEnv,
-  destinationEnv,
-  kafkaEnv,
-  keyringEnv,
-  operationsEnv,
-  processEnv,
-  redisEnv,
-  sendEnv,
-  tokenEnv,
-} from '@relay/config';
+import { dedupeEnv, kafkaEnv, keyringEnv, operationsEnv, processEnv, redisEnv, sendEnv, tokenEnv } from '@relay/config';
 
 /** Every variable that the command line reads; each command reads only those that it needs. */
 export const commandLineEnv = {
@@ -20,5 +10,4 @@ export const commandLineEnv = {
   ...dedupeEnv,
   ...sendEnv,
   ...operationsEnv,
-  ...destinationEnv,
 };

@@ -12,7 +12,7 @@ import {
   searchEnv,
 } from '@relay/config';
 import { z } from 'zod';
-import { checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
+import { checkedDestinationEnv, checkedKeyringEnv, checkedTokenEnv } from './checked-groups.js';
 
 /** Environment of the operations app. */
 export const OperationsEnv = z
@@ -22,6 +22,7 @@ export const OperationsEnv = z
     ...redisEnv,
     ...checkedKeyringEnv,
     ...checkedTokenEnv,
+    ...checkedDestinationEnv,
     OPERATIONS_PORT: integer(3100, 0, 65_535).describe('Port of the queue board and of the operator’s API.'),
     OPERATIONS_WRITE: optionalFlag().describe(
       'Not set: operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',

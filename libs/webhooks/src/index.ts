@@ -4,7 +4,7 @@
 // and that credentials and signing secrets are sealed at rest and appear in no record or result.
 // Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), the
 // identity of the caller (access), and the requests (delivery).
-export { credentialOf, type Credential } from './credential.js';
+export { credentialMembers, credentialOf, type Credential } from './credential.js';
 export { FAILING } from './failing.js';
 export { RedisSealedWebhooks } from './redis-sealed-webhooks.adapter.js';
 export { RedisWebhookStore } from './redis-webhook-store.adapter.js';

@@ -143,7 +143,7 @@ export const connections: readonly Attack[] = [
   {
     name: 'a source holds back the last byte of 200 bodies of 4 MiB',
     run: async (arena, verdict) => {
-      const source = await arena.client('sources', 'holder');
+      const source = await arena.client('source', 'holder');
       const lines = await halfSent(arena, verdict, `Bearer ${await source.token()}`, { status: 503, count: HELD / 2 });
       const refused = lines.filter(({ status }) => status === 503);
       const told = refused.filter(({ answer }) => /^retry-after: \d+/im.test(answer));
@@ -166,7 +166,7 @@ export const connections: readonly Attack[] = [
   {
     name: `a partner lists its ${LISTED} webhooks on ${UNREAD_LISTS} connections, eight times each, and reads no answer`,
     run: async (arena, verdict) => {
-      const partner = await arena.client('partners', 'deaf');
+      const partner = await arena.client('partner', 'deaf');
       const caller = await arena.callerAs(partner);
       const path = 'p'.repeat(2_000);
       await flood(LISTED, 16, (n) =>

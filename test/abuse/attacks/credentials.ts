@@ -23,7 +23,9 @@ const guessing: Attack = {
   name: 'nobody guesses keys of sources and secrets of partners',
   run: async (arena, verdict) => {
     const count = size(5_000, 1_000);
-    const made = (await arena.stack.relay('sources', 'create', 'keyed', '--api-key')) as { apiKey: string };
+    const made = (await arena.stack.client('source', 'keyed', '--api-key')) as {
+      apiKey: string;
+    };
     const stranger = arena.caller();
     const task = { id: randomUUID(), userId: randomUUID(), financialPlanId: randomUUID() };
     const post = (key: string): Promise<Reply> =>
@@ -54,7 +56,7 @@ const guessing: Attack = {
 const sessions: Attack = {
   name: 'a partner opens sessions without end',
   run: async (arena, verdict) => {
-    const partner = await arena.client('partners', 'sociable');
+    const partner = await arena.client('partner', 'sociable');
     const caller = await arena.callerAs(partner);
     const open = (userId: string): Promise<Reply> => caller.send('POST', `/auth/${userId}/session`);
     const user = randomUUID();
@@ -76,7 +78,7 @@ const tokens: Attack = {
   name: 'a client fetches and revokes tokens without end',
   run: async (arena, verdict) => {
     const count = size(5_000, 300);
-    const source = await arena.client('sources', 'forgetful');
+    const source = await arena.client('source', 'forgetful');
     const caller = arena.caller({ authorization: basicOf(source) });
     const entries = (): Promise<number> => arena.stack.redis.xlen('{relay:0}:tokens:revoked');
     const before = await entries();
@@ -100,7 +102,7 @@ const thief: Attack = {
   name: 'a thief keeps a token of a secret that was rotated away',
   run: async (arena, verdict) => {
     const run = (...args: string[]): Promise<unknown> => arena.stack.relay(...args);
-    const [once, twice] = [await arena.client('partners', 'robbed'), await arena.client('partners', 'robbed twice')];
+    const [once, twice] = [await arena.client('partner', 'robbed'), await arena.client('partner', 'robbed twice')];
     const [held, kept] = [await once.token(), await twice.token()];
     await run('partners', 'rotate', twice.clientId);
     verdict.isTrue('one rotation alone ends nothing', (await answerTo(arena, kept)) === 200);

@@ -37,8 +37,8 @@ const aimed: Attack = {
   name: 'two partners aim their webhooks at somebody who never asked',
   run: async (arena, verdict) => {
     const { url, arrivals } = await victim(arena);
-    const source = await arena.client('sources', 'aiming');
-    const partners = await Promise.all(['aiming', 'aiming too'].map((name) => arena.client('partners', name)));
+    const source = await arena.client('source', 'aiming');
+    const partners = await Promise.all(['aiming', 'aiming too'].map((name) => arena.client('partner', name)));
     for (const [p, partner] of partners.entries()) {
       for (let n = 0; n < PER_PARTNER; n += 1)
         await partner.register({ eventType: TYPE, endPointUrl: url(100 * p + n), apiKey: 'k' });
@@ -58,7 +58,7 @@ const tests: Attack = {
   name: 'a partner tests all of its webhooks at somebody who never asked',
   run: async (arena, verdict) => {
     const { url, arrivals } = await victim(arena);
-    const partner = await arena.client('partners', 'testing');
+    const partner = await arena.client('partner', 'testing');
     const caller = await arena.callerAs(partner);
     const ids: string[] = [];
     for (let n = 0; n < 2 * PER_PARTNER; n += 1)
@@ -81,7 +81,7 @@ const drafts: Attack = {
   name: 'a partner tests addresses without a webhook at somebody who never asked',
   run: async (arena, verdict) => {
     const { url, arrivals } = await victim(arena);
-    const partner = await arena.client('partners', 'drafting');
+    const partner = await arena.client('partner', 'drafting');
     const caller = await arena.callerAs(partner);
     const replies = await flood(size(600, 120), 16, (n) =>
       caller.send('POST', '/webhooks/test', { eventType: TYPE, endPointUrl: url(n % PER_PARTNER), apiKey: 'k' }),
@@ -97,7 +97,7 @@ const drafts: Attack = {
 const replays: Attack = {
   name: 'a partner asks again and again what a replay would deliver, orders one and cancels it',
   run: async (arena, verdict) => {
-    const partner = await arena.client('partners', 'curious');
+    const partner = await arena.client('partner', 'curious');
     const caller = await arena.callerAs(partner);
     const endPointUrl = arena.receiver.url('/curious');
     const id = await partner.register({ eventType: TYPE, endPointUrl, apiKey: 'k' });
@@ -135,7 +135,7 @@ const floods: Attack = {
   name: 'a source sends as many envelopes as the log takes',
   maxWaitMs: STORES_BUSY_MS,
   run: async (arena, verdict) => {
-    const source = await arena.client('sources', 'talkative');
+    const source = await arena.client('source', 'talkative');
     const count = size(50_000, 5_000);
     // One after another in batches, and single ones beside them.
     const caller = await arena.callerAs(source);

@@ -55,7 +55,7 @@ export const registrations: readonly Attack[] = [
     name: `a partner registers ${WEBHOOKS} webhooks as fat as it may, and lists them ${LISTS} times at once`,
     maxWaitMs: STORES_BUSY_MS,
     run: async (arena, verdict) => {
-      const partner = await arena.client('partners', 'fat');
+      const partner = await arena.client('partner', 'fat');
       const caller = await arena.callerAs(partner);
       const { usedBytes } = await arena.redis();
       const fat = await fattest(caller);
@@ -95,7 +95,7 @@ export const registrations: readonly Attack[] = [
     name: 'a partner has 10,000 deletions refused',
     maxWaitMs: STORES_BUSY_MS,
     run: async (arena, verdict) => {
-      const partner = await arena.client('partners', 'ambiguous');
+      const partner = await arena.client('partner', 'ambiguous');
       const caller = await arena.callerAs(partner);
       await register(caller, size(400, 50), { apiKey: 'k' });
       const before = await arena.registryEnd();
@@ -111,7 +111,7 @@ export const registrations: readonly Attack[] = [
     name: 'a partner changes a webhook without end',
     maxWaitMs: STORES_BUSY_MS,
     run: async (arena, verdict) => {
-      const partner = await arena.client('partners', 'restless');
+      const partner = await arena.client('partner', 'restless');
       const caller = await arena.callerAs(partner);
       const given = { eventType: TYPE, endPointUrl: endPointUrl(1), apiKey: 'k', endPointName: 'n' };
       const made = await caller.send('POST', '/webhooks', given);

@@ -21,7 +21,7 @@ const MISSED = size(9_000, 1_000);
 const FORGED = size(500, 100);
 
 const partnersOf = (arena: Arena, count: number, name: string): Promise<Client[]> =>
-  Promise.all(Array.from({ length: count }, (_, n) => arena.client('partners', `${name} ${n}`)));
+  Promise.all(Array.from({ length: count }, (_, n) => arena.client('partner', `${name} ${n}`)));
 
 /** An earlier attack's streams may still be ending. */
 const noneIsOpen = (arena: Arena): Promise<unknown> =>
@@ -41,7 +41,7 @@ const refusedWithTime = (streams: readonly Listening[], status: number): number 
 const atOnce: Attack = {
   name: `a partner opens ${AT_ONCE} streams at once`,
   run: async (arena, verdict) => {
-    const partner = await arena.client('partners', 'everywhere');
+    const partner = await arena.client('partner', 'everywhere');
     const token = await partner.token();
     const streams = await Promise.all(
       Array.from({ length: AT_ONCE }, () => Listening.by(arena.ingress.url, token, {})),
@@ -64,7 +64,7 @@ const unread: Attack = {
   name: `as many streams as a process takes read nothing of ${UNREAD_ENVELOPES} envelopes of ${UNREAD_BYTES} bytes`,
   run: async (arena, verdict) => {
     await noneIsOpen(arena);
-    const source = await arena.client('sources', 'large');
+    const source = await arena.client('source', 'large');
     const [late, reading, ...partners] = await partnersOf(arena, STREAMS / OF_PARTNER + 1, 'deaf');
     const before = rssOf(arena.ingress.pid);
     const ear = await Listening.open(arena, reading as Client, { type: LARGE });
@@ -151,7 +151,7 @@ const returning: Attack = {
   name: `${RETURNING} partners come back with places of ${MISSED} envelopes ago on all their streams, and with forged ones`,
   run: async (arena, verdict) => {
     await noneIsOpen(arena);
-    const source = await arena.client('sources', 'many');
+    const source = await arena.client('source', 'many');
     const partners = await partnersOf(arena, RETURNING, 'returning');
     const places = await Promise.all(partners.map((partner) => Listening.open(arena, partner, { type: MANY })));
     await until('each was told a place', () => places.every(({ place }) => place !== ''));

@@ -43,7 +43,7 @@ else
     });
 
     const byBasic = async (): Promise<string> => {
-      const made = await relay.stack.relay('operators', 'create', 'fuzz', '--role', 'admin');
+      const made = await relay.stack.client('operator', 'fuzz', '--role', 'admin');
       const { clientId, clientSecret } = made as { clientId: string; clientSecret: string };
       return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
     };

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Shard } from '@relay/redis';
+import { deadLettersIn } from '../../support/dead-letters.js';
 import { attemptOf, envelopeIdOf, MIX } from './endpoints.js';
 import { ENVELOPES, type Fault, type Outcome } from './fault.js';
 import { allowedDuplicates, calmAfter, count, mostWithinASecond, type Counts, type Letter } from './oracle.js';
@@ -74,15 +75,14 @@ async function settled(trial: Trial): Promise<{ counts: Counts; left: readonly s
     // Where nothing is left to do, what is missing by then will not come any more.
     if (performance.now() - idleSince > (counted().lost.length === 0 ? 0 : HOPELESS_AFTER_MS)) break;
     await delay(1_000);
-    if (left.length === 0) letters = await lettersOf(trial, letters); // a process for each look would be a load of its own
+    if (left.length === 0) letters = await lettersOf(trial, letters);
   }
   if (left.length > 0) letters = await lettersOf(trial, letters);
   await delay(500); // what a duplicate needs to arrive
   return { counts: counted(), left, ended };
 }
 
-const lettersOf = ({ commandLine }: Trial, known: Letter[]): Promise<Letter[]> =>
-  commandLine.json<Letter[]>(['dead-letters', 'list', '--limit', '1000000']).catch(() => known);
+const lettersOf = ({ shards }: Trial, known: Letter[]): Promise<Letter[]> => deadLettersIn(shards).catch(() => known);
 
 /** What waits in the queue or unread in the log. */
 async function leftToDo({ stack, shards }: Trial): Promise<string[]> {

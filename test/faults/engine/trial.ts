@@ -7,7 +7,6 @@ import { pathToFileURL } from 'node:url';
 import type { Shards } from '@relay/redis';
 import { App, type Start } from '../../support/app.js';
 import { Client } from '../../support/client.js';
-import { CommandLine } from '../../support/command-line.js';
 import { Receiver } from '../../support/receiver.js';
 import type { FailoverRedis } from '../../support/failover-redis.js';
 import { RedisCluster } from '../../support/redis-cluster.js';
@@ -21,7 +20,7 @@ import { killedAt } from './kill-at.js';
 import { Load, type Answered } from './load.js';
 import { Random } from './random.js';
 import { goesOn, isDelivering } from './recovery.js';
-import { shardsOf } from './trial-shards.js';
+import { shardsOf } from '../../support/shards-of.js';
 import { StruckShard } from './struck-shard.js';
 import { there } from './there.js';
 import { Turns } from './turns.js';
@@ -100,10 +99,10 @@ export class Trial {
     const [all, readers] = await Promise.all([start('ingress', ingresses), start('worker', workers)]);
     this.ingresses.push(...all);
     this.workers.push(...readers);
-    this.#partner = await this.client('partners', 'acme');
+    this.#partner = await this.client('partner', 'acme');
     this.endpoints = await registerEndpoints(this.#partner, this.receiver, this.seed, this.fault.longShare);
     void keepEnabled(this.#partner, this.endpoints, () => this.#hasEnded);
-    const { clientId, clientSecret } = await this.client('sources', 'billing');
+    const { clientId, clientSecret } = await this.client('source', 'billing');
     this.#turns = new Turns(all.map((app) => ({ app, client: new Client(app.url, clientId, clientSecret) })));
     this.#load = new Load(this.#turns.next, new Random(`${this.seed}:load`), rate, envelopes);
     this.#delay.enable();
@@ -145,12 +144,11 @@ export class Trial {
     return this.#apps;
   }
 
-  get commandLine(): CommandLine {
-    return new CommandLine(this.stack.env);
-  }
-
-  async client(kind: 'partners' | 'sources', name: string): Promise<Client> {
-    const issued = (await this.stack.relay(kind, 'create', name)) as { clientId: string; clientSecret: string };
+  async client(kind: 'partner' | 'source', name: string): Promise<Client> {
+    const issued = (await this.stack.client(kind, name)) as {
+      clientId: string;
+      clientSecret: string;
+    };
     return new Client(this.ingress.url, issued.clientId, issued.clientSecret);
   }
 

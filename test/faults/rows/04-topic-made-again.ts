@@ -13,7 +13,7 @@ const sent = new WeakMap<Trial, ReadonlySet<string>>();
 
 /** Posts so many until they are accepted. */
 async function post(trial: Trial, count: number): Promise<Set<string>> {
-  const source = await trial.client('sources', 'made-again');
+  const source = await trial.client('source', 'made-again');
   const ids = new Set<string>();
   while (ids.size < count) {
     const envelope = anEnvelope({ id: trial.random.uuid(), type: TYPE });

@@ -13,7 +13,7 @@ export const faults: readonly Fault[] = [
     does: `the same envelope is posted ${POSTS} times at once beside the load, with ${IDS} ids one after the other`,
     duplicates: 'none',
     run: async (trial) => {
-      const source = await trial.client('sources', 'repeating');
+      const source = await trial.client('source', 'repeating');
       const [steady] = trial.endpoints;
       for (let n = 0; n < IDS; n += 1) {
         const envelope = anEnvelope({ id: trial.random.uuid() });

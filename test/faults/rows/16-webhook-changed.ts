@@ -13,7 +13,7 @@ async function waiting(trial: Trial, path: string): Promise<{ id: string; ids: s
   // An origin that has never answered 2xx would get one attempt a second.
   trial.receiver.plan(path, { status: 204 }, { status: 500 });
   const id = await trial.partner.register({ eventType: TYPE, endPointUrl: trial.receiver.url(path), apiKey: 'key' });
-  const source = await trial.client('sources', 'changing');
+  const source = await trial.client('source', 'changing');
   const post = async (): Promise<string> => {
     const envelope = anEnvelope({ id: trial.random.uuid(), type: TYPE });
     const { status } = await source.post(envelope);
@@ -67,8 +67,10 @@ export const faults: readonly Fault[] = [
       const late = trial.receiver.at('/doomed').length - before;
       if (late > 0) throw new Error(`${late} attempts were made after the deletion`);
       for (const envelopeId of ids.slice(0, 3)) {
-        const text = JSON.stringify(await trial.commandLine.json(['deliveries', 'get', envelopeId]));
-        if (!text.includes('cancelled')) throw new Error(`${envelopeId} is not told as cancelled: ${text}`);
+        const told = async () => JSON.stringify(await trial.stack.relay('envelopes', 'get', envelopeId));
+        await until(`${envelopeId} is told as cancelled`, async () => (await told()).includes('"cancelled"'), {
+          seen: told,
+        });
       }
     },
   },

@@ -18,7 +18,7 @@ interface Options {
 export function defineAudit(command: Command, shell: Shell): void {
   command
     .addOption(new Option('--event <event>', 'only this event').choices(OPERATIONS_EVENTS))
-    .option('--operator <id>', 'only of this operator or command, such as "relay replay"')
+    .option('--operator <id>', 'only of this operator')
     .option('--partner <id>', 'only of this partner')
     .option('--webhook <id>', 'only of this webhook')
     .option('--before <place>', 'only records older than an earlier answer has looked at, as it named them')

@@ -1,8 +1,9 @@
 import type { OperatorRole } from '@relay/identity';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
+import { operationsOf } from '../operations.js';
 import { answer, type Shell } from '../shell.js';
-import { assertKind, withClients } from './clients.adapter.js';
+import { assertKind } from './known-client.js';
 import { roleOption } from './role-option.js';
 
 export function defineChangeOperator(group: Command, shell: Shell): void {
@@ -15,10 +16,9 @@ export function defineChangeOperator(group: Command, shell: Shell): void {
     .addOption(roleOption())
     .action(async (clientId: string, options: { json?: boolean; role: OperatorRole }) => {
       const { role } = options;
-      await withClients(shell, async (clients, store) => {
-        await assertKind(store, 'operator', clientId);
-        await clients.changeRole(clientId, role);
-      });
+      const api = operationsOf(shell);
+      await assertKind(api, 'operator', clientId);
+      await api.call('changeClient', { path: { id: clientId }, body: { role } });
       answer(shell, options, { clientId, role }, `${clientId} has the role ${role}.`);
     });
   documented(command, 'operators change operator_0Zt1… --role viewer');

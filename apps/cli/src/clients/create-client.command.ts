@@ -1,30 +1,73 @@
-import type { OperatorRole } from '@relay/identity';
-import type { Command } from 'commander';
+import type { ClientKind, IssuedClient, NewClient, OperatorRole } from '@relay/identity';
+import { Option, type Command } from 'commander';
 import { documented } from '../documented.js';
+import { readSecret } from '../secret-input.js';
 import type { Shell } from '../shell.js';
 import { clientName } from './client-name.js';
-import { withIssuing } from './clients.adapter.js';
 import { roleOption } from './role-option.js';
 import { printSecret } from './secret.js';
 
-export function defineCreatePartner(group: Command, shell: Shell): void {
-  const command = createCommand(group, 'partner').action(async (name: string, options: { json?: boolean }) => {
-    printSecret(shell, options, await withIssuing(shell, (clients) => clients.createPartner(name)));
-  });
-  documented(command, 'partners create acme');
+interface Options {
+  json?: boolean;
+  role?: OperatorRole;
+  apiKey?: true;
+  jwtFile?: string;
+  basic?: string;
+  partner?: string[];
 }
 
-export function defineCreateOperator(group: Command, shell: Shell): void {
-  const command = createCommand(group, 'operator')
-    .addOption(roleOption())
-    .action(async (name: string, options: { json?: boolean; role: OperatorRole }) => {
-      printSecret(shell, options, await withIssuing(shell, (clients) => clients.createOperator(name, options.role)));
+/**
+ * @param called the command up to its arguments
+ * @param issue makes the client: by the operations app, or for `relay admin` in the stores
+ */
+export function defineCreateClient(
+  command: Command,
+  shell: Shell,
+  kind: ClientKind,
+  called: string,
+  issue: (wanted: NewClient) => Promise<IssuedClient>,
+): void {
+  command.argument('<name>', 'a name to recognise it by', clientName);
+  if (kind === 'operator') command.addOption(roleOption());
+  if (kind === 'source') withCredential(command);
+  command
+    .description(`create a ${kind} and print ${PRINTED[kind]}, once`)
+    .action(async (name: string, options: Options) => {
+      printSecret(shell, options, await issue(await wantedOf(shell, kind, name, options)));
     });
-  documented(command, 'operators create night-shift --role operator');
+  documented(command, `${called} ${EXAMPLES[kind]}`);
 }
 
-const createCommand = (group: Command, kind: 'partner' | 'operator'): Command =>
-  group
-    .command('create')
-    .description(`create a ${kind} and print its client id and secret, once`)
-    .argument('<name>', 'a name to recognise it by', clientName);
+export const EXAMPLES = {
+  partner: 'acme',
+  source: 'billing --partner partner_0Zt1…',
+  operator: 'night-shift --role operator',
+} as const;
+
+const PRINTED = {
+  partner: 'its client id and secret',
+  source: 'its client id and secret, or the credential asked for',
+  operator: 'its client id and secret',
+} as const;
+
+const withCredential = (command: Command): Command =>
+  command
+    .addOption(new Option('--api-key', 'issue an API key instead').conflicts(['jwtFile', 'basic']))
+    .addOption(
+      new Option('--jwt-file <file>', 'accept the fixed JWT in this file instead; - for standard input').conflicts([
+        'apiKey',
+        'basic',
+      ]),
+    )
+    .addOption(new Option('--basic <user>', 'issue a password for this user instead').conflicts(['apiKey', 'jwtFile']))
+    .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], []);
+
+async function wantedOf(shell: Shell, kind: ClientKind, name: string, options: Options): Promise<NewClient> {
+  const { role = 'viewer', partner: partners = [], apiKey, jwtFile, basic } = options;
+  if (kind === 'partner') return { kind, name };
+  if (kind === 'operator') return { kind, name, role };
+  if (apiKey === true) return { kind, name, partners, credential: 'apiKey' };
+  if (jwtFile !== undefined)
+    return { kind, name, partners, credential: { jwt: await readSecret(shell, '--jwt-file', jwtFile) } };
+  return { kind, name, partners, credential: basic === undefined ? 'client' : { userName: basic } };
+}

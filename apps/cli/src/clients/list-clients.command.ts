@@ -1,7 +1,7 @@
-import { clientFacts, type ClientFacts, RedisClientStore, type ClientCommand, type ClientKind } from '@relay/identity';
+import type { ClientFacts, ClientKind } from '@relay/identity';
 import type { Command } from 'commander';
 import { documented } from '../documented.js';
-import { withRegistry } from '../registry.adapter.js';
+import { operationsOf } from '../operations.js';
 import { answer, type Shell } from '../shell.js';
 import { table } from '../table.js';
 
@@ -10,10 +10,8 @@ export function defineListClients(group: Command, shell: Shell, kind: ClientKind
     .command('list')
     .description(`list the ${kind}s, oldest first`)
     .action(async (options: { json?: boolean }) => {
-      const all = await withRegistry(shell, ({ redis, registry }) =>
-        new RedisClientStore(redis, registry.of<ClientCommand>('client')).list(),
-      );
-      const clients = all.filter((client) => client.kind === kind).map(clientFacts);
+      const query = { kind, limit: 10_000 };
+      const clients = await operationsOf(shell).all('listClients', { query }, (page) => page.clients);
       const empty = `There are no ${kind}s: \`relay ${kind}s create NAME\` makes one.`;
       answer(shell, options, clients, clients.length === 0 ? empty : table(clients.map(rowOf)));
     });

@@ -1,11 +1,17 @@
-import { DeadLetter, isEmpty, type DeadLetterFilter } from '@relay/dead-letters';
-import { ENVELOPE_TYPES } from '@relay/events';
+import { DeadLetter, isEmpty, type DeadLetterReason } from '@relay/dead-letters';
+import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import { Option, type Command } from 'commander';
 
-/** Options that select dead letters. */
-export interface Selection extends DeadLetterFilter {
+export interface Filters {
   json?: boolean;
+  type?: EnvelopeType;
+  reason?: DeadLetterReason;
+  webhook?: string;
+}
+
+/** Options that select dead letters. */
+export interface Selection extends Filters {
   all?: true;
 }
 

@@ -19,7 +19,7 @@ interface Options {
 export function defineGetEnvelope(group: Command, shell: Shell): void {
   const command = group
     .command('get')
-    .description('tell what became of an envelope, asked of the operations app at OPERATIONS_URL')
+    .description('show what became of an envelope: its mark, its deliveries, every attempt')
     .argument('<id>', 'id of the envelope', envelopeIdOf)
     .addOption(new Option('--type <type>', 'its event type, where it was never attempted').choices(ENVELOPE_TYPES))
     .option('--around <time>', 'with --type: about when it was accepted, to within a minute')
@@ -27,9 +27,8 @@ export function defineGetEnvelope(group: Command, shell: Shell): void {
     .action(async (id: string, options: Options) => {
       const api = operationsOf(shell);
       const { type, around } = options;
-      const query = { ...(type === undefined ? {} : { type }), ...(around === undefined ? {} : { around }) };
       const read = (): Promise<EnvelopeStory | undefined> =>
-        api.call('readEnvelopeStory', { path: { id }, query }).catch((error: unknown) => {
+        api.call('readEnvelopeStory', { path: { id }, query: { type, around } }).catch((error: unknown) => {
           if (error instanceof OperationsRefused && error.status === 404) return undefined;
           throw error;
         });
@@ -43,7 +42,7 @@ export function defineGetEnvelope(group: Command, shell: Shell): void {
       answer(shell, options, story, storyText(story));
       if (options.follow === true) await followStory(story, read, shell, options);
     });
-  documented(command, 'envelopes get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11 --follow');
+  documented(command, `${group.name()} get 3c2a5a9e-6d0f-4b3c-9c57-1c7c1c0a7f11 --follow`);
 }
 
 function envelopeIdOf(text: string): string {

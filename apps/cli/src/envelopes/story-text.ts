@@ -1,5 +1,5 @@
 import type { EnvelopeStory } from '@relay/story';
-import { timingText } from '../deliveries/timing-text.js';
+import { timingText } from './timing-text.js';
 import { counted } from '../table.js';
 
 type Delivery = EnvelopeStory['deliveries'][number];

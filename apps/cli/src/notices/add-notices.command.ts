@@ -3,8 +3,8 @@ import { Argument, Option, type Command } from 'commander';
 import { printSecret } from '../clients/secret.js';
 import { documented } from '../documented.js';
 import { readSecret } from '../secret-input.js';
+import { operationsOf } from '../operations.js';
 import type { Shell } from '../shell.js';
-import { addOperatorWebhooks } from './operator-webhooks.adapter.js';
 
 interface Options {
   json?: boolean;
@@ -20,9 +20,11 @@ export function defineAddNotices(group: Command, shell: Shell): void {
     .addOption(new Option('--type <type...>', 'only these types').choices(NOTICE_TYPES))
     .option('--api-key-file <file>', 'what is sent as X-API-Key, in this file; - for standard input; else it is made')
     .action(async (url: string, options: Options) => {
-      const { apiKeyFile: file, type = [...NOTICE_TYPES] } = options;
+      const { apiKeyFile: file, type: types } = options;
       const apiKey = file === undefined ? undefined : await readSecret(shell, '--api-key-file', file);
-      printSecret(shell, options, await addOperatorWebhooks(shell, url, type, apiKey));
+      const { webhooks, existing } = await operationsOf(shell).call('addNotices', { body: { url, types, apiKey } });
+      for (const eventType of existing) shell.note(`${eventType} is sent there already`);
+      printSecret(shell, options, webhooks);
     });
   documented(command, 'notices add https://ops.example/relay --type webhook.disabled');
 }

@@ -99,7 +99,14 @@ describe('follow', () => {
 
 describe('totalOf', () => {
   it('names the replays that are not there any more', () => {
-    const kept = { id: 'kept', createdAt: 1_000, endedAt: 3_000, matched: 5, done: 5, failed: 0 } as FollowedReplay;
+    const kept = {
+      id: 'kept',
+      createdAt: '1970-01-01T00:00:01Z',
+      endedAt: '1970-01-01T00:00:03Z',
+      matched: 5,
+      done: 5,
+      failed: 0,
+    } as FollowedReplay;
     expect(totalOf(['gone', 'kept'], [kept])).toMatchObject({ lost: ['gone'], matched: 5, done: 5, seconds: 2 });
   });
 });

@@ -1,8 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ReplayStatus } from '@relay/replays';
+import type { Operations } from '@relay/operations-client';
 import type { Progress } from '../shown-progress.js';
 
 const LOOK_MS = 500;
+
+/** A replay as the operations app shows it. */
+export type Replay = Operations['readReplay']['responses'][200];
 
 /** The results of replays, as the command prints them. */
 export interface ReplayReport {
@@ -19,7 +22,8 @@ export interface ReplayReport {
   readonly seconds: number;
 }
 
-export interface FollowedReplay extends ReplayStatus {
+export interface FollowedReplay extends Replay {
+  readonly id: string;
   /** Waits for its webhook to be enabled. */
   readonly isDisabled: boolean;
 }
@@ -46,8 +50,8 @@ export async function follow(ids: readonly string[], read: Read, shown: Progress
 
 /** @param now epoch milliseconds */
 export function totalOf(ids: readonly string[], found: readonly FollowedReplay[], now = Date.now()): ReplayReport {
-  const begun = Math.min(now, ...found.map(({ createdAt }) => createdAt));
-  const ended = Math.max(begun, ...found.map(({ endedAt }) => endedAt ?? now));
+  const begun = Math.min(now, ...found.map(({ createdAt }) => Date.parse(createdAt)));
+  const ended = Math.max(begun, ...found.map(({ endedAt }) => (endedAt === null ? now : Date.parse(endedAt))));
   return {
     replays: found.map(({ id, webhookId, isDisabled, state, matched, done, failed }) => ({
       id,
@@ -68,8 +72,7 @@ export function totalOf(ids: readonly string[], found: readonly FollowedReplay[]
 
 const goesOn = ({ state, isDisabled }: FollowedReplay): boolean => state === 'running' && !isDisabled;
 
-const leftOf = (found: readonly ReplayStatus[]): number =>
-  sum(found, ({ matched, done, failed }) => matched - done - failed);
+const leftOf = (found: readonly Replay[]): number => sum(found, ({ matched, done, failed }) => matched - done - failed);
 
-const sum = (found: readonly ReplayStatus[], of: (replay: ReplayStatus) => number): number =>
+const sum = (found: readonly Replay[], of: (replay: Replay) => number): number =>
   found.reduce((total, replay) => total + of(replay), 0);

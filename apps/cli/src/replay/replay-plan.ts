@@ -1,25 +1,21 @@
-import type { TimeWindow } from '@relay/kafka';
-import type { ReplayStatus } from '@relay/replays';
-import type { Webhook } from '@relay/webhooks';
+import type { Listed } from '../webhooks/listed.js';
+import type { Replay } from './follow.js';
+import type { Window } from './replay-window.js';
 
 /** The step of a call for one webhook. */
-export type Step = { readonly webhookId: string; readonly partnerId: string } & (
+export type Step = { readonly webhookId: string } & (
   | { readonly kind: 'order' }
-  | { readonly kind: 'go-on'; readonly replay: ReplayStatus }
+  | { readonly kind: 'go-on'; readonly replay: Replay }
   | { readonly kind: 'leave-out'; readonly why: string }
 );
 
-type PlannedWebhook = Pick<Webhook, 'id' | 'partnerId' | 'status'>;
+type PlannedWebhook = Pick<Listed, 'id' | 'status'>;
 
 /** @param underWay replays that have not ended, including those of other webhooks */
-export function planOf(
-  webhooks: readonly PlannedWebhook[],
-  underWay: readonly ReplayStatus[],
-  window: TimeWindow,
-): Step[] {
+export function planOf(webhooks: readonly PlannedWebhook[], underWay: readonly Replay[], window: Window): Step[] {
   const found = new Map(underWay.map((replay) => [replay.webhookId, replay]));
-  return webhooks.map(({ id: webhookId, partnerId, status }): Step => {
-    const of = { webhookId, partnerId };
+  return webhooks.map(({ id: webhookId, status }): Step => {
+    const of = { webhookId };
     if (status === 'disabled')
       return {
         ...of,
@@ -35,8 +31,8 @@ export function planOf(
 }
 
 /** Why a webhook with this running replay is left out. */
-export const otherOf = (replay: ReplayStatus): string =>
-  `has another replay under way, ${replay.id}, ${orderedBy(replay)}; wait for it, or end it with --cancel --webhook ${replay.webhookId}`;
+export const otherOf = (replay: Replay): string =>
+  `has another replay under way, ${String(replay.id)}, ${orderedBy(replay)}; wait for it, or end it with --cancel --webhook ${replay.webhookId}`;
 
 export const leftOut = (steps: readonly Step[]): { webhookId: string; why: string }[] =>
   steps.flatMap((step) => (step.kind === 'leave-out' ? [{ webhookId: step.webhookId, why: step.why }] : []));
@@ -44,20 +40,20 @@ export const leftOut = (steps: readonly Step[]): { webhookId: string; why: strin
 export const leftOutText = ({ webhookId, why }: { webhookId: string; why: string }): string =>
   `left out: webhook ${webhookId} ${why}`;
 
-/** Upper bound of the deliveries. @param records records of the time window in the log */
-export const deliveriesOf = (steps: readonly Step[], records: number): number =>
+/** Deliveries that are left to the replays that go on. */
+export const leftToGoOn = (steps: readonly Step[]): number =>
   steps.reduce((sum, step) => {
-    if (step.kind === 'go-on') return sum + step.replay.matched - step.replay.done - step.replay.failed;
-    return step.kind === 'order' ? sum + records : sum;
+    if (step.kind !== 'go-on') return sum;
+    return sum + step.replay.matched - step.replay.done - step.replay.failed;
   }, 0);
 
 /**
  * Whether a call with this window continues the replay. An operator’s call never pauses a replay that a partner
  * ordered.
  */
-const isSame = ({ orderedBy: by, status, since, until }: ReplayStatus, window: TimeWindow): boolean =>
+const isSame = ({ orderedBy: by, status, since, until }: Replay, window: Window): boolean =>
   by === 'operator' && status === 'all' && since === window.since && until === window.until;
 
 const ORDERED_BY = { partner: 'ordered by its partner', operator: 'ordered by an operator' };
 
-export const orderedBy = (replay: ReplayStatus): string => ORDERED_BY[replay.orderedBy];
+export const orderedBy = (replay: Replay): string => ORDERED_BY[replay.orderedBy];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readMoment, windowFacts, windowText } from './replay-window.js';
+import { readMoment, windowOf, windowText } from './replay-window.js';
 
 describe('a moment of the command line', () => {
   it.each([
@@ -30,14 +30,14 @@ describe('the time of a replay', () => {
 
   it.each([
     [{ since, until }, 'from 2030-01-01T00:00:00.000Z before 2030-01-02T00:00:00.000Z'],
-    [{ since, until: undefined }, 'from 2030-01-01T00:00:00.000Z until now'],
-    [{ since: undefined, until }, 'before 2030-01-02T00:00:00.000Z'],
-    [{ since: undefined, until: undefined }, 'until now'],
+    [{ since }, 'from 2030-01-01T00:00:00.000Z until now'],
+    [{ until }, 'before 2030-01-02T00:00:00.000Z'],
+    [{}, 'until now'],
   ])('is told as it was understood', (window, text) => {
-    expect(windowText(window)).toBe(text);
+    expect(windowText(windowOf(window))).toBe(text);
   });
 
   it('has null where it is open', () => {
-    expect(windowFacts({ since, until: undefined })).toEqual({ since: '2030-01-01T00:00:00.000Z', until: null });
+    expect(windowOf({ since })).toEqual({ since: '2030-01-01T00:00:00.000Z', until: null });
   });
 });

@@ -1,4 +1,3 @@
-import type { TimeWindow } from '@relay/kafka';
 import { z } from 'zod';
 import { timeOf } from '../table.js';
 
@@ -14,14 +13,19 @@ export function readMoment(text: string): number | undefined {
   return read.success ? Date.parse(read.data) : undefined;
 }
 
-export const windowFacts = ({ since, until }: TimeWindow) => ({
+/** The time of the envelopes that are delivered again, as the operations app shows it; `null` where it is open. */
+export interface Window {
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+export const windowOf = ({ since, until }: { since?: number; until?: number }): Window => ({
   since: since === undefined ? null : timeOf(since),
   until: until === undefined ? null : timeOf(until),
 });
 
 /** `from 2030-01-01T00:00:00.000Z until now`: the window as the command understood it. */
-export function windowText(window: TimeWindow): string {
-  const { since, until } = windowFacts(window);
+export function windowText({ since, until }: Window): string {
   const end = until === null ? 'until now' : `before ${until}`;
   return since === null ? end : `from ${since} ${end}`;
 }

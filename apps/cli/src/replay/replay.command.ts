@@ -1,13 +1,14 @@
 import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
 import { documented } from '../documented.js';
+import { operationsOf } from '../operations.js';
 import { answer, type Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
 import { counted } from '../table.js';
 import { follow, totalOf, type ReplayReport } from './follow.js';
-import { deliveriesOf, leftOut, leftOutText } from './replay-plan.js';
-import { withReplays, type ReplayPlan, type ReplayRun } from './replay-run.adapter.js';
-import { readMoment, windowFacts, windowText } from './replay-window.js';
+import { leftOut, leftOutText } from './replay-plan.js';
+import { ReplayRun, type ReplayPlan } from './replay-run.js';
+import { readMoment, windowOf, windowText } from './replay-window.js';
 
 interface Options {
   json?: boolean;
@@ -40,11 +41,10 @@ export function defineReplay(command: Command, shell: Shell): void {
     .action(async (options: Options) => {
       if (options.since !== undefined && options.until !== undefined && options.since >= options.until)
         command.error('error: --until must be later than --since');
-      await withReplays(shell, options, async (run) => {
-        if (options.cancel === true) return cancel(shell, options, run);
-        const plan = await run.plan({ since: options.since, until: options.until });
-        return options.dryRun === true ? countOnly(shell, options, plan) : replay(shell, options, run, plan);
-      });
+      const run = await ReplayRun.of(operationsOf(shell), options);
+      if (options.cancel === true) return cancel(shell, options, run);
+      const plan = await run.plan(windowOf(options));
+      return options.dryRun === true ? countOnly(shell, options, run, plan) : replay(shell, options, run, plan);
     });
   documented(command, 'replay --type task.created --since 2030-01-01T00:00:00Z --dry-run');
 }
@@ -54,15 +54,16 @@ async function cancel(shell: Shell, options: Options, run: ReplayRun): Promise<v
   answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
 }
 
-function countOnly(shell: Shell, options: Options, { steps, records, window }: ReplayPlan): void {
+async function countOnly(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
+  const { steps, window } = plan;
   const without = leftOut(steps);
   const webhooks = steps.length - without.length;
-  const matched = deliveriesOf(steps, records);
+  const matched = await run.count(plan);
   const lines = [
     `${counted(webhooks, 'webhook')}: at most ${counted(matched, 'delivery', 'deliveries')} of envelopes accepted ${windowText(window)}`,
     ...without.map(leftOutText),
   ];
-  answer(shell, options, { ...windowFacts(window), webhooks, matched, leftOut: without }, lines.join('\n'));
+  answer(shell, options, { ...window, webhooks, matched, leftOut: without }, lines.join('\n'));
 }
 
 async function replay(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
@@ -76,11 +77,11 @@ async function replay(shell: Shell, options: Options, run: ReplayRun, plan: Repl
   try {
     await Promise.race([follow(ids, (each) => run.read(each), shown), interrupted]);
     shown.end();
-    if (stop.signal.aborted) await run.pause(ids, note);
+    if (stop.signal.aborted) await run.pause(ids);
     const report = totalOf(ids, await run.read(ids));
     const isDone = ids.length === plan.steps.length && ids.length === report.replays.filter(hasEnded).length;
     if (!isDone) shell.exitCode = 1;
-    answer(shell, options, { ...windowFacts(plan.window), ...report }, textOf(report));
+    answer(shell, options, { ...plan.window, ...report }, textOf(report));
   } finally {
     shown.end();
   }

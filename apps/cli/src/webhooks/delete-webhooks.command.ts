@@ -3,7 +3,7 @@ import { documented } from '../documented.js';
 import { answer, type Shell } from '../shell.js';
 import { counted } from '../table.js';
 import { assertChoice, notFound, withChoice, type Choice } from './choice.js';
-import { changeWebhooks } from './registrations.adapter.js';
+import { changeWebhooks } from './change-webhooks.js';
 
 interface Options extends Choice {
   yes?: true;
@@ -21,7 +21,7 @@ export function defineDeleteWebhooks(group: Command, shell: Shell): void {
     .action(async (ids: string[], options: Options) => {
       assertChoice(command, ids, options);
       if (options.yes !== true) command.error('error: deleted webhooks are gone for good: confirm with --yes');
-      const report = await changeWebhooks(shell, 'delete', { ids, partner: options.partner });
+      const report = await changeWebhooks(shell, 'delete', ids, options.partner);
       const { changed: deleted, missing } = report;
       if (missing.length > 0) shell.exitCode = 1;
       const lines = [

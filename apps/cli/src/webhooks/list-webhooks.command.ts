@@ -1,10 +1,10 @@
 import type { ShownStatus } from '@relay/progress';
-import type { Webhook } from '@relay/webhooks';
 import { Option, type Command } from 'commander';
 import { documented } from '../documented.js';
+import { operationsOf } from '../operations.js';
 import { answer, type Shell } from '../shell.js';
-import { counted, table, timeOf } from '../table.js';
-import { withWebhooks } from './registrations.adapter.js';
+import { counted, table } from '../table.js';
+import { listed, type Listed } from './listed.js';
 
 interface Options {
   json?: boolean;
@@ -21,20 +21,23 @@ export function defineListWebhooks(group: Command, shell: Shell): void {
     .option('--partner <id>', 'only of this partner')
     .addOption(new Option('--status <status>', 'only of this status').choices(['active', 'parked', 'disabled']))
     .action(async (options: Options) => {
-      const webhooks = await withWebhooks(shell, options.partner, ({ all }) =>
-        all.filter(({ status }) => options.status === undefined || status === options.status).map(shownOf),
-      );
+      const { partner, status } = options;
+      const webhooks = (await listed(operationsOf(shell), { partner, status })).map(shownOf);
       const count = counted(webhooks.length, 'webhook');
       answer(shell, options, webhooks, webhooks.length === 0 ? count : `${table(webhooks.map(rowOf))}\n${count}`);
     });
   documented(command, 'webhooks list --partner partner_0Zt1… --status active');
 }
 
-/** Omits path and query of the URL: partners put keys there. */
-const shownOf = ({ webhook, status }: { webhook: Webhook; status: ShownStatus }) => {
-  const { id, partnerId, eventType, origin, disabledReason = null } = webhook;
-  return { id, partnerId, eventType, origin, status, disabledReason, createdAt: timeOf(webhook.createdAt) };
-};
+const shownOf = ({ id, partnerId, eventType, origin, status, disabledReason, createdAt }: Listed) => ({
+  id,
+  partnerId,
+  eventType,
+  origin,
+  status,
+  disabledReason,
+  createdAt,
+});
 
 const rowOf = ({ id, partnerId, eventType, origin, status, disabledReason, createdAt }: Shown): string[] => [
   id,

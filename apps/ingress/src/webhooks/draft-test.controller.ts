@@ -13,11 +13,10 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
 import { credentialOf, newSigningSecret, WebhookInput } from '@relay/webhooks';
 import { PartnerAudit } from '../access/partner-audit.js';
 import { draftOf } from './draft.js';
-import { policyOf } from './egress-policy.js';
 import { TestDeliveries, type DraftTestResult } from './test-deliveries.js';
 import { testDraft } from './webhooks.openapi.js';
 

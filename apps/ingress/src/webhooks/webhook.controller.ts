@@ -12,7 +12,7 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
 import {
   patchFaults,
   WebhookId,
@@ -40,7 +40,6 @@ import {
 import { Operation } from '@relay/openapi';
 import { PartnerAudit } from '../access/partner-audit.js';
 import { isShown } from '../portal/shown.js';
-import { policyOf } from './egress-policy.js';
 import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import {

@@ -1,7 +1,7 @@
 import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { ProblemError } from '@relay/problem';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
 import {
   credentialOf,
   DeleteInput,
@@ -30,7 +30,6 @@ import {
 import { Operation } from '@relay/openapi';
 import { CredentialPartners } from './credential-partners.js';
 import { draftOf } from './draft.js';
-import { policyOf } from './egress-policy.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { crowdedOrigin, notFound, several, staleVersion, taken } from './webhook-problems.js';
 import { ListQuery } from './list-query.js';

@@ -14,10 +14,9 @@ import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookComma
 import { Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
 import { ChangeBudget } from './change-budget.js';
 import { CredentialPartners } from './credential-partners.js';
-import { policyOf } from './egress-policy.js';
 import { DraftTestController } from './draft-test.controller.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { Listings } from './listings.js';

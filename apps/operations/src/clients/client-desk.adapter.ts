@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import type { Audit } from '@relay/audit';
 import {
-  type ClientAudit,
+  clientAudit,
   type ClientRecord,
   ClientRefused,
   Clients,
   type ClientStore,
+  type IssuedClient,
+  type IssuedSecret,
+  type NewClient,
   type OperatorRole,
-  roleOf,
 } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { keyKeys, sealingFault } from '@relay/registry';
 import type { Redis } from 'ioredis';
-import type { IssuedClient, NewClient, Rotation } from './client-request.js';
+import type { Rotation } from './client-request.js';
 
 /** Who asks, as `relay.operations` names them. */
 export interface AskedBy {
@@ -41,18 +43,15 @@ export class ClientDesk {
     return found;
   }
 
-  /** @throws ProblemError `invalid-body` when a partner of the source does not exist */
+  /** @throws ProblemError `invalid-body` for a partner that does not exist, and a credential that is malformed or another's */
   async create(wanted: NewClient, by: AskedBy): Promise<IssuedClient> {
-    const clients = await this.#issuing(by);
-    if (wanted.kind === 'partner') return clients.createPartner(wanted.name);
-    if (wanted.kind === 'operator') return clients.createOperator(wanted.name, wanted.role);
-    const { name, partners: audience, credential } = wanted;
+    await this.assertKeys();
     try {
-      return (await clients.createSource(name, { audience, credential })) as IssuedClient;
+      return await this.#clients(by).create(wanted);
     } catch (error) {
       if (!(error instanceof ClientRefused)) throw error;
-      throw new ProblemError('invalid-body', 'A source is bound to partners that exist.', {
-        errors: [{ pointer: '/partners', detail: error.message }],
+      throw new ProblemError('invalid-body', `${error.message}.`, {
+        errors: [{ pointer: `/${error.member ?? 'credential'}`, detail: error.message }],
       });
     }
   }
@@ -69,12 +68,13 @@ export class ClientDesk {
   }
 
   /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential, or one that was just rotated */
-  async rotate(clientId: string, rotation: Rotation, by: AskedBy): Promise<IssuedClient> {
+  async rotate(clientId: string, rotation: Rotation, by: AskedBy): Promise<IssuedSecret> {
     const { credential } = await this.find(clientId);
     if (credential !== undefined)
       throw new ProblemError('conflict', 'The client has a fixed credential: create another, and disable this one.');
+    await this.assertKeys();
     try {
-      return await (await this.#issuing(by)).rotateSecret(clientId, rotation);
+      return await this.#clients(by).rotateSecret(clientId, rotation);
     } catch (error) {
       throw conflictOf(error);
     }
@@ -97,23 +97,14 @@ export class ClientDesk {
   }
 
   #clients(by: AskedBy): Clients {
-    const tell: ClientAudit = (event, { clientId, kind, name, scopes }, formerRole) =>
-      this.audit.report({
-        event,
-        ...by,
-        clientId,
-        kind,
-        name,
-        ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}),
-      });
+    const tell = clientAudit((facts) => this.audit.report({ ...facts, ...by }));
     return new Clients(this.store, this.keyring, randomBytes, Date.now, tell);
   }
 
-  /** The same for secrets. @throws ProblemError when no ingress could tell the secret */
-  async #issuing(by: AskedBy): Promise<Clients> {
+  /** @throws ProblemError when other processes could not read what is sealed or hashed here */
+  async assertKeys(): Promise<void> {
     const fault = sealingFault(await this.redis.hgetall(keyKeys[0]), this.keyring.checks);
     if (fault !== undefined) throw new ProblemError('unavailable', fault);
-    return this.#clients(by);
   }
 }
 

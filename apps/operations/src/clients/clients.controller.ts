@@ -8,25 +8,19 @@ import {
   readQuery,
   StrictBody,
 } from '@relay/http';
-import { clientFacts, type ClientFacts } from '@relay/identity';
+import { clientFacts, type ClientFacts, type IssuedClient, NewClient } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import type { z } from 'zod';
 import { pageOf } from '../http/cursor.js';
 import { type AskedBy, ClientDesk } from './client-desk.adapter.js';
-import {
-  ClientChange,
-  type ClientList,
-  ClientQuery,
-  type IssuedClient,
-  NewClient,
-  Rotation,
-} from './client-request.js';
+import { ClientChange, type ClientList, ClientQuery, Rotation } from './client-request.js';
 import {
   changeClient,
   createClient,
   disableClient,
   enableClient,
   listClients,
+  readClient,
   rotateClient,
 } from './clients.openapi.js';
 
@@ -47,6 +41,13 @@ export class ClientsController {
     const asked = readQuery(ClientQuery, query);
     const found = (await this.desk.list()).filter(({ kind }) => asked.kind === undefined || kind === asked.kind);
     return { total: found.length, clients: pageOf(found, asked, request, reply).map(clientFacts) };
+  }
+
+  @Get(':id')
+  @Access({ kind: 'operator', role: 'viewer' })
+  @Operation(readClient)
+  async read(@Param('id') id: string): Promise<ClientFacts> {
+    return clientFacts(await this.desk.find(id));
   }
 
   @Post()

@@ -149,4 +149,16 @@ describe('clients by HTTP', () => {
     expect((await operations.call('POST', `/clients/${operations.operator.clientId}/disable`)).status).toBe(409);
     expect((await operations.call('GET', '/queues')).status).toBe(200);
   });
+
+  it('are read one by one, also sources whose credential is of another kind', async () => {
+    const named = await json('POST', '/clients', { kind: 'source', name: 'named', credential: { userName: 'bob' } });
+    expect(named).toEqual({ clientId: expect.any(String), userName: 'bob', password: expect.any(String) });
+    const path = `/clients/${String(named['clientId'])}`;
+    expect(await json('GET', path)).toMatchObject({ name: 'named', credentialType: 'basic' });
+    expect((await operations.call('GET', '/clients/nobody')).status).toBe(404);
+    const brought = { kind: 'source', name: 'brought', credential: { jwt: 'x.y.z' } };
+    const refused = await json('POST', '/clients', brought);
+    expect(refused).toMatchObject({ status: 400, errors: [{ pointer: '/credential' }] });
+    expect(refused['detail']).toMatch(/^That is no signed JWT: /);
+  });
 });

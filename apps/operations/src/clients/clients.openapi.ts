@@ -1,7 +1,7 @@
-import { ClientFacts } from '@relay/identity';
+import { ClientFacts, IssuedClient, NewClient } from '@relay/identity';
 import { LINK, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
-import { ClientChange, ClientList, ClientQuery, IssuedClient, NewClient, Rotation } from './client-request.js';
+import { ClientChange, ClientList, ClientQuery, Rotation } from './client-request.js';
 
 const tag = 'Clients';
 const path = { id: { schema: z.string().max(100).describe('Client id.'), example: 'partner_0Zt1' } };
@@ -13,6 +13,15 @@ export const listClients: OperationText = {
   summary: 'List partners, sources and operators',
   query: ClientQuery,
   answer: { description: 'The clients.', headers: LINK, content: { schema: ClientList } },
+};
+
+export const readClient: OperationText = {
+  id: 'readClient',
+  tag,
+  summary: 'Read one client',
+  path,
+  answer: { description: 'The client.', content: { schema: ClientFacts } },
+  problems: ['not-found'],
 };
 
 export const createClient: OperationText = {

@@ -36,6 +36,7 @@ export const WebhookState = z
     origin: z.string().describe('Of its URL; partners put keys into path and query.'),
     status: z.enum(['active', 'parked', 'disabled']),
     disabledReason: z.string().nullable(),
+    createdAt: z.iso.datetime(),
     waiting: z.int().describe('Deliveries in the queue. A parked webhook has more in the log.'),
     oldestWaitingSince: moment.describe(
       'When the oldest of these was accepted. Where very many wait, the oldest of a part of them, at least ten of each webhook.',
@@ -58,4 +59,4 @@ export type WebhookQuery = z.infer<typeof WebhookQuery>;
 
 export const WebhookStates = z
   .object({ total: z.int().describe('Without `limit`.'), webhooks: z.array(WebhookState) })
-  .meta({ id: 'WebhookStates', description: 'Webhooks of all partners.' });
+  .meta({ id: 'WebhookStates', description: 'Webhooks of all partners, oldest first unless sorted.' });

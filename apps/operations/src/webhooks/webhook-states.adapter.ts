@@ -44,10 +44,11 @@ export class WebhookStates {
     return { total: found.length, webhooks: await this.#statesOf(sorted.slice(from, end)) };
   }
 
-  /** @param partner by default all partners */
+  /** Oldest first. @param partner by default all partners */
   async all(partner?: string): Promise<Webhook[]> {
     await this.view.refresh();
-    return ENVELOPE_TYPES.flatMap((type) => this.view.matching(type, partner === undefined ? [] : [partner]));
+    const found = ENVELOPE_TYPES.flatMap((type) => this.view.matching(type, partner === undefined ? [] : [partner]));
+    return found.toSorted((a, b) => a.createdAt - b.createdAt);
   }
 
   async find(id: string): Promise<Webhook | undefined> {

@@ -36,6 +36,7 @@ export function roughStateOf(
     origin,
     status,
     disabledReason: disabledReason ?? null,
+    createdAt: timeOf(webhook.createdAt),
     waiting: waiting.get(id)?.deliveries ?? 0,
     failingSince: since > 0 ? timeOf(since) : null,
     breaker: openUntil === 0 ? 'closed' : openUntil > now ? 'open' : 'half-open',

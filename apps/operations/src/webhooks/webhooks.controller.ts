@@ -1,5 +1,5 @@
 import { Audit } from '@relay/audit';
-import { Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { Access, callerIdOf, type FastifyRequest, readQuery, linkToNext, type FastifyReply } from '@relay/http';
 import { Notices } from '@relay/notices';
 import { Operation } from '@relay/openapi';
@@ -8,7 +8,7 @@ import { disableTold, enableTold, type Webhook, WebhookId, WebhookStore } from '
 import type { z } from 'zod';
 import { WebhookStates } from './webhook-states.adapter.js';
 import { WebhookQuery, type WebhookState, type WebhookStates as Listed } from './webhook-answers.js';
-import { disableWebhook, enableWebhook, listWebhooks, readWebhook } from './webhooks.openapi.js';
+import { deleteWebhook, disableWebhook, enableWebhook, listWebhooks, readWebhook } from './webhooks.openapi.js';
 
 /** Webhooks of all partners. Each change is reported on `relay.operations` first. */
 @Controller('webhooks')
@@ -73,6 +73,17 @@ export class WebhooksController {
     if (outcome === 'partner')
       throw new ProblemError('conflict', 'Its partner disabled this webhook, and has to enable it.');
     return this.read(given);
+  }
+
+  @Delete(':id')
+  @HttpCode(204)
+  @Access({ kind: 'operator', role: 'admin' })
+  @Operation(deleteWebhook)
+  async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
+    const webhook = await this.#find(given);
+    await this.audit.report({ event: 'webhook.deleted', ...factsOf(webhook, request) });
+    const { kind } = await this.store.remove(webhook.partnerId, webhook.id);
+    if (kind !== 'deleted') throw notFound();
   }
 
   async #find(given: string): Promise<Webhook> {

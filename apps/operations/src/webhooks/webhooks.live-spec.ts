@@ -7,7 +7,7 @@ import { oneShard, onlyShard } from '@relay/redis';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { FAILING, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { RunningOperations } from '../spec-operations.js';
+import { basicOf, RunningOperations } from '../spec-operations.js';
 
 const origin = (name: string): string => `https://${name}.example.com`;
 
@@ -64,6 +64,7 @@ describe('webhooks by HTTP', () => {
           origin: origin('stuck'),
           status: 'active',
           disabledReason: null,
+          createdAt: expect.any(String),
           waiting: 2,
           oldestWaitingSince: '1970-01-01T00:00:03.000Z',
           failureRate: null,
@@ -182,5 +183,45 @@ describe('webhooks by HTTP', () => {
         ['POST', '/enable'],
       ] as const)
         expect([path, (await operations.call(method, `/webhooks/${id}${path}`)).status]).toEqual([path, 404]);
+  });
+
+  it('are deleted by an admin, who is told before', async () => {
+    const id = await register('p', 'leaves');
+    const path = `/webhooks/${id}`;
+    const operator = await operations.clients.createOperator('day', 'operator');
+    const headers = { authorization: basicOf(operator) };
+    expect((await operations.call('DELETE', path, undefined, headers)).status).toBe(403);
+    operations.publisher.failure = new PublishFailed('unavailable', 'away');
+    expect((await operations.call('DELETE', path)).status).toBe(503);
+    operations.publisher.failure = undefined;
+    expect(await json('GET', path)).toMatchObject({ id });
+    expect((await operations.call('DELETE', path)).status).toBe(204);
+    expect((await operations.call('DELETE', path)).status).toBe(404);
+    const by = { operator: operations.operator.clientId, partnerId: 'p', webhookId: id };
+    expect(operations.told().at(-1)).toMatchObject({ event: 'webhook.deleted', ...by });
+  });
+
+  it('of operators get notices of the types asked for, once each', async () => {
+    const add = async (body: object) => {
+      const answer = await operations.call('POST', '/notices', body);
+      return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };
+    };
+    const [url, types] = ['https://ops.example.com/relay', ['webhook.disabled', 'webhook.enabled']];
+    const added = await add({ url, types });
+    const made = { id: expect.any(String), secret: expect.stringMatching(/^whsec_/), apiKey: expect.any(String) };
+    const [disabled, enabled] = types;
+    const webhooks = [
+      { ...made, eventType: disabled },
+      { ...made, eventType: enabled },
+    ];
+    expect(added).toEqual({ status: 201, json: { webhooks, existing: [] } });
+    expect((await add({ url, types: ['webhook.disabled'], apiKey: 'k' })).json).toEqual({
+      webhooks: [],
+      existing: ['webhook.disabled'],
+    });
+    expect(await json('GET', '/webhooks?partner=operators')).toMatchObject({ total: 2 });
+    const errors = [{ pointer: '/url', detail: expect.stringContaining('not public') }];
+    expect(await add({ url: 'https://10.1.2.3/' })).toMatchObject({ status: 400, json: { errors } });
+    expect(operations.told().at(-1)).toMatchObject({ event: 'webhook.registered', partnerId: 'operators' });
   });
 });

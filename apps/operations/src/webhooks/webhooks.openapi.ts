@@ -45,3 +45,13 @@ export const enableWebhook: OperationText = {
   answer: { description: 'The enabled webhook.', ...one },
   problems: ['not-found', 'conflict'],
 };
+
+export const deleteWebhook: OperationText = {
+  id: 'deleteWebhook',
+  tag,
+  summary: 'Delete a webhook for good',
+  description: 'Its waiting deliveries end as `cancelled`. Its dead letters stay until they are purged.',
+  path,
+  answer: { description: 'The webhook is deleted.' },
+  problems: ['not-found'],
+};

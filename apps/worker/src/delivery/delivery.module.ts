@@ -3,7 +3,7 @@ import { fairLimits } from '@relay/admission';
 import { RedisBreakerStore, RedisOriginProofs } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
-import { egressPolicy, guardedConnector } from '@relay/egress';
+import { guardedConnector } from '@relay/egress';
 import { DEFAULT_HORIZON_MS, parseSchedule } from '@relay/retry';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -13,7 +13,7 @@ import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import { WebhookHealthModule } from '../webhook-health/webhook-health.module.js';
-import type { WorkerConfig } from '@relay/settings';
+import { policyOf, type WorkerConfig } from '@relay/settings';
 import { AttemptLog } from './attempt-log.js';
 import { AttemptReports } from './attempt-reports.js';
 import { AttemptRule } from './attempt-rule.js';
@@ -92,14 +92,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
 export class DeliveryModule {}
 
 function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
-  const egress = egressPolicy({
-    ports: config.EGRESS_PORTS,
-    allowHttp: config.EGRESS_ALLOW_HTTP,
-    allowCidrs: config.EGRESS_ALLOW_CIDRS,
-    denyCidrs: config.EGRESS_DENY_CIDRS,
-    nat64Prefix: config.EGRESS_NAT64_PREFIX,
-  });
-  const sender = new HttpSender(guardedConnector(egress, { proxyUrl: config.EGRESS_PROXY_URL }), {
+  const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
     timeoutMs: config.DELIVERY_TIMEOUT,
     // No bound of its own: each endpoint has its slots.
     connectionsPerOrigin: config.DELIVERY_CONCURRENCY,

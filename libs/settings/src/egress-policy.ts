@@ -1,8 +1,9 @@
 import { egressPolicy, type EgressPolicy } from '@relay/egress';
-import type { IngressConfig } from '@relay/settings';
+import type { z } from 'zod';
+import type { checkedDestinationEnv } from './checked-groups.js';
 
-/** Which endpoints may be registered and tested. */
-export const policyOf = (config: IngressConfig): EgressPolicy =>
+/** Which endpoints may be registered, tested and delivered to. */
+export const policyOf = (config: z.infer<z.ZodObject<typeof checkedDestinationEnv>>): EgressPolicy =>
   egressPolicy({
     ports: config.EGRESS_PORTS,
     allowHttp: config.EGRESS_ALLOW_HTTP,

@@ -1,5 +1,5 @@
 import { connectRedis, connectShards, type Shards } from '@relay/redis';
-import type { Settings } from '../../support/stack.js';
+import type { Settings } from './stack.js';
 
 /** The shards of a relay with these settings, to look at. The caller ends their connections. */
 export function shardsOf(env: Settings): Shards {
