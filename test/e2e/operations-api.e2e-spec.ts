@@ -152,86 +152,56 @@ it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells 
   expect(await cli.json(['audit', '--webhook', id])).toEqual(told.json);
 });
 
-it('orders replays of several webhooks at once, tells so in one record, and sums how far they are', async () => {
+it('orders a replay of each of several webhooks, tells of each, and names those that are left out', async () => {
   const [partner, source] = [await relay.partner(), await relay.source()];
   const register = (eventType: string, path: string): Promise<string> =>
     partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
   const [first, second, off] = [
-    await register('plan.created', '/group/1'),
-    await register('message.created', '/group/2'),
-    await register('plan.completed', '/group/off'),
+    await register('plan.created', '/each/1'),
+    await register('message.created', '/each/2'),
+    await register('plan.completed', '/each/off'),
   ];
   await ask('POST', `/webhooks/${off}/disable`);
   for (const type of ['plan.created', 'plan.created', 'message.created']) await source.post(anEnvelope({ type }));
-  const received = (): number[] => ['/group/1', '/group/2'].map((path) => relay.receiver.at(path).length);
+  const received = (): number[] => ['/each/1', '/each/2'].map((path) => relay.receiver.at(path).length);
   await until('they are delivered', () => received().join() === '2,1');
   const unknown = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
-  const order = { webhooks: [first, second, off, unknown] };
+  const order = { webhooks: [second, off, first, unknown, second] };
 
-  interface Group {
-    readonly id: string;
-    readonly matched: number;
-    readonly replays: readonly { readonly id: string; readonly webhookId: string; readonly matched: number }[];
-  }
-  const counted = await ask('POST', '/replay-groups', { ...order, dryRun: true });
+  const replay = (webhookId: string, matched: number, state: string) =>
+    expect.objectContaining({ webhookId, matched, state, orderedBy: 'operator' });
   const leftOut = [
-    { webhookId: unknown, why: 'unknown', replayId: null },
     { webhookId: off, why: 'disabled', replayId: null },
+    { webhookId: unknown, why: 'unknown', replayId: null },
   ];
-  expect(counted.json).toMatchObject({ id: null, state: 'dry-run', matched: 3, leftOut });
-  const numbersOf = ({ json }: Answer): unknown[] =>
-    (json as unknown as Group).replays.map(({ webhookId, matched }) => [webhookId, matched]);
-  expect(new Map(numbersOf(counted) as [string, number][])).toEqual(new Map([[first, 2] as const, [second, 1]]));
-  expect((await ask('POST', '/replay-groups', { webhooks: [off, unknown] })).json).toMatchObject({
-    status: 409,
-    leftOut,
-  });
-  for (const wrong of [{}, { all: true, partner: 'x' }, { webhooks: [] }, { eventType: 'none' }])
-    expect([wrong, (await ask('POST', '/replay-groups', wrong)).status]).toEqual([wrong, 400]);
+  const counted = await ask('POST', '/replays', { ...order, dryRun: true });
+  const counts = [replay(second, 1, 'dry-run'), replay(first, 2, 'dry-run')];
+  expect([counted.status, counted.json]).toEqual([202, { replays: counts, leftOut }]);
+  const none = { webhooks: [off, unknown] };
+  expect((await ask('POST', '/replays', none)).json).toMatchObject({ status: 409, leftOut });
+  expect((await ask('POST', '/replays', { ...none, dryRun: true })).json).toEqual({ replays: [], leftOut });
+  for (const wrong of [{}, { webhook: first, webhooks: [first] }, { webhooks: [] }, { webhooks: ['x'] }])
+    expect([wrong, (await ask('POST', '/replays', wrong)).status]).toEqual([wrong, 400]);
 
-  const ordered = await ask('POST', '/replay-groups', order);
-  const { id } = ordered.json as unknown as Group;
-  expect([ordered.status, ordered.headers.get('location')]).toEqual([202, `/replay-groups/${id}`]);
+  await relay.worker.stop(); // a replay is under way for as long as no worker runs
+  const alone = await ask('POST', '/replays', { webhook: second });
+  const running = { webhookId: second, why: 'running', replayId: alone.json['id'] };
+  const ordered = await ask('POST', '/replays', order);
+  expect([ordered.status, ordered.json]).toEqual([
+    202,
+    { replays: [replay(first, 2, 'running')], leftOut: [...leftOut, running] },
+  ]);
+  expect((await ask('POST', '/replays', { ...order, dryRun: true })).json).toMatchObject({ replays: [] });
+  relay.worker.start();
+  await relay.worker.ready();
   await until('they are delivered again', () => received().join() === '4,2', { seen: received });
-  const group = await until('they are done', async () => {
-    const { json } = await ask('GET', `/replay-groups/${id}`);
-    return String(json['state']) === 'done' && json;
-  });
-  expect(group).toMatchObject({ matched: 3, done: 3, failed: 0, leftOut, missing: [], secondsLeft: 0 });
-  expect((await ask('POST', `/replay-groups/${id}/pause`)).status).toBe(409);
-  expect((await ask('DELETE', `/replay-groups/${id}`)).status).toBe(204);
-  expect((await ask('GET', `/replay-groups/${unknown}`)).status).toBe(404);
-  expect((await ask('GET', `/replays/${String((group as unknown as Group).replays[0]?.id)}`)).json).toMatchObject({
-    groupId: id,
-  });
 
-  for (const webhook of [first, second]) {
-    const { records } = (await ask('GET', `/audit?webhook=${webhook}`)).json as unknown as { records: object[] };
-    expect(records).toEqual([
-      expect.objectContaining({
-        event: 'replays.ordered',
-        operator: admin.clientId,
-        id,
-        requestId: expect.any(String),
-      }),
-      expect.objectContaining({ event: 'webhook.registered', webhookId: webhook }),
-    ]);
-  }
-});
-
-it('orders a replay of every webhook of a partner', async () => {
-  const [partner, source] = [await relay.partner('grouped'), await relay.source()];
-  const path = '/group/partner';
-  const webhook = await partner.register({
-    eventType: 'tax_return.filed',
-    endPointUrl: relay.receiver.url(path),
-    apiKey: 'key',
-  });
-  await source.post(anEnvelope({ type: 'tax_return.filed' }));
-  await until('it is delivered', () => relay.receiver.at(path).length === 1);
-  const ordered = await ask('POST', '/replay-groups', { partner: partner.clientId });
-  expect(ordered.json).toMatchObject({ replays: [{ webhookId: webhook, matched: 1, orderedBy: 'operator' }] });
-  await until('it is delivered again', () => relay.receiver.at(path).length === 2);
+  const toldOf = async (webhook: string): Promise<Readonly<Record<string, unknown>>[]> =>
+    (await ask('GET', `/audit?webhook=${webhook}&event=replay.ordered`)).json['records'] as never;
+  const [{ id }] = ordered.json['replays'] as unknown as [{ id: string }];
+  const requestId = ordered.headers.get('x-request-id');
+  expect(await toldOf(first)).toEqual([expect.objectContaining({ operator: admin.clientId, id, requestId })]);
+  expect(await toldOf(second)).toEqual([expect.objectContaining({ id: alone.json['id'] })]);
 });
 
 it('gives another operator another role, within two seconds', async () => {

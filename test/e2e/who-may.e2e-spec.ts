@@ -38,9 +38,9 @@ const INGRESS: Readonly<Record<string, string>> = {
 const OPERATIONS: Readonly<Record<string, string>> = {
   everybody: 'readHome readPageFile enterConsole leaveConsole',
   viewers: `searchAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
-    readOpenApi readQueues listReplays readReplay readReplayGroup readSession listWebhooks readWebhook boardPage boardQueues`,
+    readOpenApi readQueues listReplays readReplay readSession listWebhooks readWebhook boardPage boardQueues`,
   operators: `readEnvelope readDeadLetter purgeDeadLetter replayDeadLetter purgeDeadLetters replayDeadLetters createPortalLink
-    orderReplay cancelReplay pauseReplay resumeReplay orderReplays cancelReplayGroup pauseReplayGroup resumeReplayGroup
+    orderReplay cancelReplay pauseReplay resumeReplay
     disableWebhook enableWebhook boardResume`,
   admins: 'createClient changeClient disableClient enableClient rotateClient deleteWebhook addNotices',
 };

@@ -77,7 +77,7 @@ const factsText = (record: OneRecord & { readonly place: string }): string =>
     .map(([name, value]) => `${name}: ${valueText(value)}`)
     .join(', ');
 
-/** An order of replays names up to 1,000 webhooks. */
+/** A replay of dead letters names up to 1,000. */
 const NAMED = 5;
 const valueText = (value: unknown): string => {
   if (typeof value === 'string') return value;

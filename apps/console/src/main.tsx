@@ -9,7 +9,6 @@ import { DeadLetters } from './dead-letters.js';
 import { Endpoints } from './endpoints.js';
 import { NewClientPage } from './new-client.js';
 import { Now } from './now.js';
-import { ReplayGroup } from './replay-group.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
 import { begin, leave, recognise, who } from './session.js';
@@ -44,7 +43,7 @@ function Here() {
     case 'dead-letters':
       return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
     case 'replays':
-      return id === undefined ? <Replays /> : <ReplayGroup key={id} id={id} />;
+      return <Replays />;
     case 'clients':
       if (id === 'new') return <NewClientPage />;
       return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;

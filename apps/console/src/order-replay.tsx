@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { ask, ChoiceField, countOf, countText, go, Notice, TextField, wordsOf } from '@relay/ui';
 import { type Answer, api, type Calls } from './session.js';
-import { leftOutText } from './words.js';
+import { leftOutText, type OrderedReplays } from './words.js';
 
 type Webhook = Pick<Answer<'listWebhooks'>['webhooks'][number], 'id' | 'origin'>;
-type Order = Calls['orderReplays']['data']['body'];
+type Order = Calls['orderReplay']['data']['body'];
 
 /** Webhooks of one order. */
 const MOST = 1_000;
@@ -12,21 +12,21 @@ const MOST = 1_000;
 const NAMED = 10;
 
 interface CountedProps {
-  readonly of: Answer<'orderReplays'>;
+  readonly of: OrderedReplays;
   readonly webhooks: readonly Webhook[];
   readonly which: string;
 }
 
 /** What an order will do, in numbers: in all, and webhook by webhook. */
-function Counted({ of: { matched, replays, leftOut }, webhooks, which }: CountedProps) {
+function Counted({ of: { replays, leftOut }, webhooks, which }: CountedProps) {
+  const matched = replays.reduce((sum, replay) => sum + replay.matched, 0);
   const origins = new Map(webhooks.map(({ id, origin }) => [id, origin]));
   const most = replays.toSorted((a, b) => b.matched - a.matched).slice(0, NAMED);
   return (
     <>
       <p>
         {countOf(matched, 'envelope')} {which === 'failed' ? 'whose delivery failed ' : ''}will be delivered again to{' '}
-        {countOf(replays.length, 'webhook')}, throttled, beside new ones. You can pause and end the replays, together or
-        each.
+        {countOf(replays.length, 'webhook')}, throttled, beside new ones. You can pause and end each replay.
       </p>
       {replays.length > 1 && (
         <ul>
@@ -43,6 +43,10 @@ function Counted({ of: { matched, replays, leftOut }, webhooks, which }: Counted
   );
 }
 
+/** Orders replays to several webhooks, or counts them. */
+const orderEach = async (body: Order): Promise<OrderedReplays> =>
+  (await api.call('orderReplay', { body })) as OrderedReplays;
+
 /** Orders deliveries of a time once more, to one webhook or to several; counts first. */
 export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
   const [since, until, status, fault] = [useSignal(''), useSignal(''), useSignal('all'), useSignal('')];
@@ -57,7 +61,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
     fault.value = '';
     const body = orderOf();
     try {
-      const counted = await api.call('orderReplays', { body: { ...body, dryRun: true } });
+      const counted = await orderEach({ ...body, dryRun: true });
       const [first] = counted.replays;
       if (first === undefined) {
         fault.value = `None of them can get a replay: ${leftOutText(counted.leftOut)}.`;
@@ -69,11 +73,12 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
         title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,
         words: <Counted of={counted} webhooks={webhooks} which={status.value} />,
         verb: 'Replay',
-        curl: api.curl('orderReplays', { body: same }),
+        curl: api.curl('orderReplay', { body: same }),
         run: async () => {
-          const ordered = await api.call('orderReplays', { body: same });
-          go(['replays', ordered.id ?? '']);
-          return `${countOf(ordered.replays.length, 'replay')} ordered.`;
+          const { replays, leftOut } = await orderEach(same);
+          go(['replays']);
+          const without = leftOut.length === 0 ? '' : `; left out: ${leftOutText(leftOut)}`;
+          return `${countOf(replays.length, 'replay')} ordered${without}.`;
         },
       });
     } catch (error) {

@@ -72,8 +72,11 @@ const LEFT_OUT = {
   running: 'with another replay under way',
 } as const;
 
+/** The answer to an order for several webhooks. */
+export type OrderedReplays = Extract<Answer<'orderReplay'>, { leftOut: unknown }>;
+
 /** Why webhooks got no replay, such as `2 disabled, 1 with another replay under way`. */
-export function leftOutText(leftOut: Answer<'orderReplays'>['leftOut']): string {
+export function leftOutText(leftOut: OrderedReplays['leftOut']): string {
   const reasons = Object.entries(LEFT_OUT).map(([why, words]) => ({
     count: leftOut.filter((each) => each.why === why).length,
     words,

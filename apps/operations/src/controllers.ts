@@ -10,7 +10,6 @@ import { NoticesController } from './notices/notices.controller.js';
 import { PageController } from './page/page.controller.js';
 import { PortalLinksController } from './portal/portal-links.controller.js';
 import { NowController } from './now/now.controller.js';
-import { ReplayGroupsController } from './replays/replay-groups.controller.js';
 import { ReplayOrdersController } from './replays/replay-orders.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { SessionController } from './session/session.controller.js';
@@ -30,7 +29,6 @@ export const CONTROLLERS: readonly Type[] = [
   PageController,
   PortalLinksController,
   NowController,
-  ReplayGroupsController,
   ReplayOrdersController,
   ReplaysController,
   SessionController,

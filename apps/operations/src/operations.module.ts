@@ -9,7 +9,7 @@ import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, Shards } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
-import { openReplayGroups, openReplayService, ReplayGroups, ReplayService } from '@relay/replays';
+import { openReplayService, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
@@ -138,12 +138,6 @@ export class OperationsModule implements OnApplicationShutdown {
         provide: ReplayService,
         useFactory: (shards: Shards, admin: KeptAdmin, audit: Audit) =>
           openReplayService(shards, admin, audit, config.KAFKA_TOPIC_PREFIX),
-        inject: [Shards, KeptAdmin, Audit],
-      },
-      {
-        provide: ReplayGroups,
-        useFactory: (shards: Shards, admin: KeptAdmin, audit: Audit) =>
-          openReplayGroups(shards, admin, audit, config.KAFKA_TOPIC_PREFIX),
         inject: [Shards, KeptAdmin, Audit],
       },
       {

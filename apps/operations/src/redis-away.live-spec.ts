@@ -25,7 +25,6 @@ const UUID = '11111111-1111-4111-8111-111111111111';
 const BODIES: Readonly<Record<string, object>> = {
   '/clients': { kind: 'partner', name: 'acme' },
   '/replays': { webhook: UUID },
-  '/replay-groups': { all: true },
   '/portal/links': { partnerId: 'partner_none' },
   '/dead-letters/replay': { all: true },
   '/dead-letters/purge': { all: true },

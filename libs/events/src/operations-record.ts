@@ -19,10 +19,6 @@ export const OPERATIONS_EVENTS = [
   'replay.paused',
   'replay.resumed',
   'replay.cancelled',
-  'replays.ordered',
-  'replays.paused',
-  'replays.resumed',
-  'replays.cancelled',
   'envelope.read',
   'dead-letter.read',
   'dead-letters.replay.asked',
@@ -57,7 +53,7 @@ export const OperationsRecord = z
     webhookIds: z
       .array(z.string())
       .optional()
-      .describe('The webhooks that `replays.ordered` is about, or to which the link of `portal.opened` is limited.'),
+      .describe('The webhooks to which the link of `portal.opened` is limited.'),
     deliveryId: member('The delivery it is about.'),
     envelopeId: member('The envelope it is about.'),
     eventType: member('Event type of the webhook or envelope.'),

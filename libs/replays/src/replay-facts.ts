@@ -1,20 +1,14 @@
 import type { ReplayStatus } from './replay-status.js';
 
 /** A time of a replay as answers show it; `null` where it is open. */
-export const textOf = (time: number | undefined): string | null =>
-  time === undefined ? null : new Date(time).toISOString();
+const textOf = (time: number | undefined): string | null => (time === undefined ? null : new Date(time).toISOString());
 /** A rate, or a number of seconds, to a tenth. */
-export const rounded = (value: number): number => Math.round(value * 10) / 10;
+const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** What answers say of a replay, and of several that were ordered at once. */
-type Progress = Pick<
-  ReplayStatus,
-  'status' | 'state' | 'matched' | 'done' | 'failed' | 'ratePerSecond' | 'secondsLeft' | 'createdAt' | 'endedAt'
-> &
-  Partial<Pick<ReplayStatus, 'since' | 'until'>>;
-
-/** Times in ISO 8601, rates to a tenth. */
-export const progressFacts = (replay: Progress) => ({
+/** A replay as answers show it: times in ISO 8601, rates to a tenth. */
+export const replayFacts = (replay: ReplayStatus) => ({
+  id: replay.id,
+  webhookId: replay.webhookId,
   status: replay.status,
   since: textOf(replay.since),
   until: textOf(replay.until),
@@ -26,11 +20,4 @@ export const progressFacts = (replay: Progress) => ({
   secondsLeft: replay.secondsLeft === undefined ? null : rounded(replay.secondsLeft),
   createdAt: new Date(replay.createdAt).toISOString(),
   endedAt: textOf(replay.endedAt),
-});
-
-/** A replay as answers show it. */
-export const replayFacts = (replay: ReplayStatus) => ({
-  id: replay.id,
-  webhookId: replay.webhookId,
-  ...progressFacts(replay),
 });

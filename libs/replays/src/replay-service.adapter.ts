@@ -5,33 +5,24 @@ import { topicOf, type EnvelopeType } from '@relay/events';
 import { type KeptAdmin, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import type { Shards } from '@relay/redis';
-import { ReplayGroupStore } from './replay-group-store.adapter.js';
-import { ReplayGroups } from './replay-groups.js';
-import { ReplayService, type ReplayServiceParts } from './replay-service.js';
+import { ReplayService } from './replay-service.js';
 import { Replays } from './replays.adapter.js';
 
 /** A service over Redis and Kafka. While no broker answers, orders reject with ProblemError `unavailable`. */
-export const openReplayService = (...stores: Stores): ReplayService => new ReplayService(partsOf(...stores));
-
-/** The same for several webhooks at once. */
-export const openReplayGroups = (...stores: Stores): ReplayGroups =>
-  new ReplayGroups({ ...partsOf(...stores), groups: new ReplayGroupStore(stores[0].global) });
-
-type Stores = readonly [shards: Shards, kafka: KeptAdmin, audit: Audit, topicPrefix: string];
-
-const partsOf = (...[shards, kafka, audit, topicPrefix]: Stores): ReplayServiceParts => ({
-  replays: new Replays(shards.global, shards),
-  ranges: (eventType, window) =>
-    kafka
-      .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
-      .catch((cause: unknown) => {
-        throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
-          headers: { 'retry-after': '5' },
-          cause,
-        });
-      }),
-  letters: (webhookId, since) => new DeadLetterIndex(shards).count(webhookId, since),
-  audit,
-  newId: randomUUID,
-  now: Date.now,
-});
+export const openReplayService = (shards: Shards, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayService =>
+  new ReplayService({
+    replays: new Replays(shards.global, shards),
+    ranges: (eventType, window) =>
+      kafka
+        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
+        .catch((cause: unknown) => {
+          throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
+            headers: { 'retry-after': '5' },
+            cause,
+          });
+        }),
+    letters: (webhookId, since) => new DeadLetterIndex(shards).count(webhookId, since),
+    audit,
+    newId: randomUUID,
+    now: Date.now,
+  });

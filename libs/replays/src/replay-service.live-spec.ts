@@ -42,11 +42,11 @@ describe('ReplayService', () => {
     publisher.createTopic('relay.operations');
     service = new ReplayService({
       replays: new Replays(redis, oneShard(redis)),
-      ranges: async () => {
+      ranges: async (eventType) => {
         asked += 1;
-        return [{ topic: 'task.created', partition: 0, from: 2, end: 9 }];
+        return [{ topic: eventType, partition: 0, from: 2, end: eventType === 'task.created' ? 9 : 102 }];
       },
-      letters: async () => 0,
+      letters: async () => 3,
       audit: new Audit(publisher, '', Date.now),
       newId: randomUUID,
       now: Date.now,
@@ -96,6 +96,43 @@ describe('ReplayService', () => {
     const { webhookId } = (await service.find(id))!;
     expect(await service.order({ ...targetOf(), webhookId }, OPEN, actor)).toEqual({ kind: 'running', id });
     expect(asked).toBe(before + 1);
+  });
+
+  describe('for several webhooks', () => {
+    const several = () => [targetOf(), { ...targetOf(), eventType: 'plan.updated' }, targetOf()];
+    const matched = (result: Awaited<ReturnType<typeof service.orderEach>>) =>
+      result.map((each) => (each.kind === 'ordered' ? each.replay.matched : each.id));
+
+    it('counts for each, asks Kafka once for each event type, and leaves out what has another under way', async () => {
+      const targets = several();
+      const counts = (...of: number[]) => of.map((count) => ({ kind: 'counted', matched: count }));
+      expect([await service.countEach(targets, OPEN), asked]).toEqual([counts(7, 100, 7), 2]);
+      const failed = targets.map((target) => ({ ...target, status: 'failed' as const }));
+      expect(await service.countEach(failed, OPEN)).toEqual(counts(3, 3, 3));
+      const [first] = await service.orderEach(targets.slice(0, 1), OPEN, actor);
+      const id = first?.kind === 'ordered' ? first.replay.id : '';
+      expect(await service.countEach(targets, OPEN)).toEqual([{ kind: 'running', id }, ...counts(100, 7)]);
+    });
+
+    it('orders and reports one for each, unless another is under way', async () => {
+      const targets = several();
+      const alone = await service.order(targets[0] ?? targetOf(), OPEN, actor);
+      const [before, id] = [asked, alone.kind === 'ordered' ? alone.replay.id : ''];
+      expect(matched(await service.orderEach(targets, OPEN, actor))).toEqual([id, 100, 7]);
+      expect(asked).toBe(before + 2);
+      const reports = targets.map(({ webhookId }) => ({ event: 'replay.ordered', webhookId, operator: 'night' }));
+      expect(told()).toHaveLength(3);
+      for (const report of reports) expect(told()).toContainEqual(expect.objectContaining(report));
+    });
+
+    it('orders none before Kafka has all reports', async () => {
+      const report = publisher.publish.bind(publisher);
+      let left = 2;
+      publisher.publish = (record) =>
+        (left -= 1) < 0 ? Promise.reject(new PublishFailed('unavailable', 'away')) : report(record);
+      await expect(service.orderEach(several(), OPEN, actor)).rejects.toThrow('nothing was changed');
+      expect([told().length, await redis.keys('*replay*')]).toEqual([2, []]);
+    });
   });
 
   const at = { topic: 'task.created', partition: 0 };

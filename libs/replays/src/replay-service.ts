@@ -12,10 +12,15 @@ export interface ReplayTarget {
   readonly status: ReplayStatus['status'];
 }
 
-export type Ordered =
-  | { readonly kind: 'ordered'; readonly replay: ReplayStatus }
-  /** Another replay of the webhook is running or paused. */
-  | { readonly kind: 'running'; readonly id: string };
+/** Another replay of the webhook is running or paused. */
+interface Running {
+  readonly kind: 'running';
+  readonly id: string;
+}
+
+export type Ordered = { readonly kind: 'ordered'; readonly replay: ReplayStatus } | Running;
+
+export type Counted = { readonly kind: 'counted'; readonly matched: number } | Running;
 
 export interface ReplayServiceParts {
   readonly replays: Pick<
@@ -46,20 +51,49 @@ export class ReplayService {
   constructor(private readonly parts: ReplayServiceParts) {}
 
   /** Upper bound of the deliveries that an order would make. */
-  async count(target: ReplayTarget, window: TimeWindow): Promise<number> {
-    const { replays, ranges, letters } = this.parts;
+  async count(target: ReplayTarget, window: TimeWindow, ranges = this.parts.ranges): Promise<number> {
+    const { replays, letters } = this.parts;
     const records = recordsIn(await replays.unwaited(target, await ranges(target.eventType, window)));
     // Of dead letters, some envelopes may be newer than the window, or no longer in the log.
     return target.status === 'all' ? records : Math.min(records, await letters(target.webhookId, window.since));
   }
 
+  /** The same for several webhooks, in their order. Kafka is asked once for each event type. */
+  async countEach(targets: readonly ReplayTarget[], window: TimeWindow): Promise<Counted[]> {
+    const ranges = this.#rangesOnce();
+    const count = async (target: ReplayTarget): Promise<Counted> => {
+      const id = await this.parts.replays.runningOf(target.webhookId);
+      if (id !== undefined) return { kind: 'running', id };
+      return { kind: 'counted', matched: await this.count(target, window, ranges) };
+    };
+    return Promise.all(targets.map(count));
+  }
+
   /** Reports the replay, then orders it. Rejects, without an order, while Kafka or Redis is away. */
   async order(target: ReplayTarget, window: TimeWindow, actor: AskedBy): Promise<Ordered> {
+    const store = await this.#report(target, window, actor, this.parts.ranges);
+    return store();
+  }
+
+  /** The same for several webhooks, in their order. Kafka is asked once for each event type, and has all reports before the first order. */
+  async orderEach(targets: readonly ReplayTarget[], window: TimeWindow, actor: AskedBy): Promise<Ordered[]> {
+    const ranges = this.#rangesOnce();
+    const stores = await Promise.all(targets.map((target) => this.#report(target, window, actor, ranges)));
+    return Promise.all(stores.map((store) => store()));
+  }
+
+  /** @returns what orders the reported replay */
+  async #report(
+    target: ReplayTarget,
+    window: TimeWindow,
+    actor: AskedBy,
+    rangesOf: ReplayServiceParts['ranges'],
+  ): Promise<() => Promise<Ordered>> {
     const { replays, audit, newId, now } = this.parts;
     // A refused order is not reported and costs Kafka nothing, unless two orders arrive at once: both are reported then.
     const other = await replays.runningOf(target.webhookId);
-    if (other !== undefined) return { kind: 'running', id: other };
-    const ranges = await replays.unwaited(target, await this.parts.ranges(target.eventType, window));
+    if (other !== undefined) return async () => ({ kind: 'running', id: other });
+    const ranges = await replays.unwaited(target, await rangesOf(target.eventType, window));
     const id = newId();
     await audit.report({
       event: 'replay.ordered',
@@ -70,11 +104,23 @@ export class ReplayService {
       until: timeOf(window.until),
     });
     const orderedBy = actor.operator === undefined ? 'partner' : 'operator';
-    const running = await replays.create({ id, ...target, ...window, orderedBy }, ranges, now());
-    if (running !== undefined) return { kind: 'running', id: running };
-    const replay = await replays.ordered(id, now());
-    if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
-    return { kind: 'ordered', replay };
+    return async () => {
+      const running = await replays.create({ id, ...target, ...window, orderedBy }, ranges, now());
+      if (running !== undefined) return { kind: 'running', id: running };
+      const replay = await replays.ordered(id, now());
+      if (replay === undefined) throw new Error(`the replay ${id} was stored and is not there`);
+      return { kind: 'ordered', replay };
+    };
+  }
+
+  /** The ranges of a request that is about one window. */
+  #rangesOnce(): ReplayServiceParts['ranges'] {
+    const found = new Map<string, ReturnType<ReplayServiceParts['ranges']>>();
+    return (eventType, window) => {
+      const ranges = found.get(eventType) ?? this.parts.ranges(eventType, window);
+      found.set(eventType, ranges);
+      return ranges;
+    };
   }
 
   list(paging: ReplayPaging): Promise<ReplayPage> {
@@ -122,11 +168,10 @@ export class ReplayService {
   }
 }
 
-export const recordsIn = (ranges: readonly ReplayRange[]): number =>
+const recordsIn = (ranges: readonly ReplayRange[]): number =>
   ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
 
-export const isUnderWay = ({ state }: Pick<ReplayStatus, 'state'>): boolean =>
-  state === 'running' || state === 'paused';
+const isUnderWay = ({ state }: Pick<ReplayStatus, 'state'>): boolean => state === 'running' || state === 'paused';
 
-export const timeOf = (time: number | undefined): string | undefined =>
+const timeOf = (time: number | undefined): string | undefined =>
   time === undefined ? undefined : new Date(time).toISOString();

@@ -12,8 +12,6 @@ export interface ReplayStatus {
   readonly since: number | undefined;
   readonly until: number | undefined;
   readonly orderedBy: 'partner' | 'operator';
-  /** Of the group that it was ordered in. */
-  readonly groupId?: string;
   readonly createdAt: number;
   readonly endedAt: number | undefined;
   readonly state: 'running' | 'paused' | 'done' | 'cancelled';
@@ -65,7 +63,6 @@ export function replayStatus(
     since: timeOf(stored['since']),
     until: timeOf(stored['until']),
     orderedBy: stored['orderedBy'] === 'operator' ? 'operator' : 'partner',
-    ...(stored['groupId'] === undefined ? {} : { groupId: stored['groupId'] }),
     createdAt,
     endedAt: ended,
     state: cancelledAt !== undefined ? 'cancelled' : ended !== undefined ? 'done' : isPaused ? 'paused' : 'running',

@@ -56,7 +56,7 @@ export interface ReplayPage {
 /** The members of a replay that its order sets. */
 export type NewReplay = Pick<
   ReplayStatus,
-  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy' | 'groupId'
+  'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy'
 >;
 
 interface Dated {
@@ -96,11 +96,10 @@ export class Replays {
 
   /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
-    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy, groupId } = replay;
+    const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy } = replay;
     const wanted = partitionsOf(ranges.filter(({ from, end }) => from < end));
     const matched = wanted.reduce((sum, { ranges: parts }) => sum + offsetsIn(parts, 0, 0), 0);
-    const group = groupId === undefined ? {} : { groupId };
-    const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched, ...group };
+    const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
     const keys = [
       newestKeyOf(webhookId),
       REPLAYS,

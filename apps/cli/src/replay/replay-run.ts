@@ -50,7 +50,7 @@ export class ReplayRun {
   async count({ window, steps }: ReplayPlan): Promise<number> {
     let matched = leftToGoOn(steps);
     for (const step of steps.filter(({ kind }) => kind === 'order'))
-      matched += (await this.api.call('orderReplay', { body: { ...orderOf(step, window), dryRun: true } })).matched;
+      matched += (await this.#replay({ ...orderOf(step, window), dryRun: true })).matched;
     return matched;
   }
 
@@ -116,6 +116,11 @@ export class ReplayRun {
     return found.flat();
   }
 
+  /** Orders or counts the replay of one webhook, which is answered by it. */
+  async #replay(body: { readonly webhook: string; readonly dryRun?: boolean }): Promise<Replay> {
+    return (await this.api.call('orderReplay', { body })) as Replay;
+  }
+
   /** @returns the id of the replay; undefined for a webhook that is left out */
   async #take(step: Step, window: Window, note: Note): Promise<string | undefined> {
     const { webhookId } = step;
@@ -130,7 +135,7 @@ export class ReplayRun {
       return id;
     }
     try {
-      return String((await this.api.call('orderReplay', { body: orderOf(step, window) })).id);
+      return String((await this.#replay(orderOf(step, window))).id);
     } catch (error) {
       if (!isConflict(error)) throw error;
       const other = (await this.#underWay()).find((replay) => replay.webhookId === webhookId);

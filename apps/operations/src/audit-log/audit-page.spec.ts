@@ -56,5 +56,6 @@ describe('a page', () => {
     expect(isAsked(of, { limit: 1, event: 'board.change', operator: 'o', partner: 'p', webhook: 'W' })).toBe(true);
     for (const other of [{ event: 'webhook.failing' as const }, { operator: 'x' }, { partner: 'x' }, { webhook: 'x' }])
       expect(isAsked(of, { limit: 1, ...other })).toBe(false);
+    expect(isAsked({ ...record, webhookIds: ['v', 'w'] }, { limit: 1, webhook: 'W' })).toBe(true);
   });
 });

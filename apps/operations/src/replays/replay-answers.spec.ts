@@ -7,7 +7,13 @@ describe('an order of a replay', () => {
     [{ webhook, since: earlier, until: later }, undefined],
     [{ webhook, since: later, until: earlier }, 'until'],
     [{ webhook, since: later, until: later }, 'until'],
+    [{ webhooks: [webhook, webhook] }, undefined],
+    [{ webhooks: [webhook], since: later, until: earlier }, 'until'],
     [{ since: earlier }, 'webhook'],
+    [{ webhook, webhooks: [webhook] }, 'webhook'],
+    [{ webhooks: [] }, 'webhooks'],
+    [{ webhooks: [webhook, 'x'] }, 'webhooks/1'],
+    [{ webhooks: Array.from({ length: 1_001 }, () => webhook) }, 'webhooks'],
     [{ webhook, unknown: 1 }, ''],
   ])('%j is at fault in %s', (order, member) => {
     const read = ReplayOrder.safeParse(order);

@@ -12,6 +12,8 @@ import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 
 const MAX_LIMIT = 10_000;
+/** Webhooks of one order: each is a script of Redis, and all of them have to be stored within the time for an answer. */
+const MOST_WEBHOOKS = 1_000;
 
 export const ReplayQuery = z.strictObject({
   state: z.enum(['running', 'paused', 'done', 'cancelled']).optional().describe('Only replays in this state.'),
@@ -26,7 +28,6 @@ export const OperatorReplay = ReplayAnswer.extend({
   partnerId: z.string(),
   eventType: z.string(),
   orderedBy: z.enum(['partner', 'operator']),
-  groupId: z.guid().nullable().describe('The group that it was ordered in, with others: `GET /replay-groups/{id}`.'),
 }).meta({ id: 'OperatorReplay', description: 'Deliveries made again, how far that is, and who ordered them.' });
 export type OperatorReplay = z.infer<typeof OperatorReplay>;
 
@@ -34,11 +35,39 @@ export const OperatorReplays = z
   .object({ replays: z.array(OperatorReplay) })
   .meta({ id: 'OperatorReplays', description: 'Replays of all partners, newest first.' });
 
-export const ReplayOrder = ReplayRequest.safeExtend({ webhook: WebhookId }).meta({
-  id: 'ReplayOrder',
-  description: 'Which envelopes are to be delivered again to which webhook.',
-});
+export const ReplayOrder = ReplayRequest.safeExtend({
+  webhook: WebhookId.optional().describe('To this webhook.'),
+  webhooks: z.array(WebhookId).min(1).max(MOST_WEBHOOKS).optional().describe('To each of these webhooks.'),
+})
+  .refine(({ webhook, webhooks }) => (webhook === undefined) !== (webhooks === undefined), {
+    path: ['webhook'],
+    message: 'say to which webhooks: either webhook or webhooks',
+  })
+  .meta({
+    id: 'ReplayOrder',
+    description:
+      'Which envelopes are to be delivered again, and to which webhook or webhooks: one of both is required.',
+  });
 export type ReplayOrder = z.infer<typeof ReplayOrder>;
+
+export const LeftOut = z.object({
+  webhookId: z.string(),
+  why: z
+    .enum(['unknown', 'disabled', 'running'])
+    .describe(
+      '`unknown`: it is not registered; `disabled`: it gets nothing until it is enabled; `running`: it has another replay under way.',
+    ),
+  replayId: z.string().nullable().describe('The other replay.'),
+});
+export type LeftOut = z.infer<typeof LeftOut>;
+
+export const OrderedReplays = z
+  .object({
+    replays: z.array(OperatorReplay).describe('In the order of `webhooks`.'),
+    leftOut: z.array(LeftOut).describe('Webhooks that get no replay.'),
+  })
+  .meta({ id: 'OrderedReplays', description: 'What became of an order to several webhooks.' });
+export type OrderedReplays = z.infer<typeof OrderedReplays>;
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 
@@ -50,7 +79,6 @@ export const shownOf = (replay: ReplayStatus): OperatorReplay => ({
   partnerId: replay.partnerId,
   eventType: replay.eventType,
   orderedBy: replay.orderedBy,
-  groupId: replay.groupId ?? null,
 });
 
 /** The answer to a dry run. */
@@ -69,5 +97,4 @@ export const EXAMPLE = {
   partnerId: 'partner_0Zt1',
   eventType: EVENT_TYPES[0],
   orderedBy: 'operator',
-  groupId: null,
 } satisfies OperatorReplay;

@@ -3,12 +3,11 @@ import { Access, linkToNext, type FastifyReply, type FastifyRequest, readQuery }
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { replayCursor, ReplayService, type ReplayStatus } from '@relay/replays';
-import { ThrottledLog } from '@relay/telemetry';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { z } from 'zod';
 import { actorOf } from '../access/actor.js';
 import { LOOKED_AT, type OperatorReplay, type OperatorReplays, ReplayQuery, shownOf } from './replay-answers.js';
 import { cancelReplay, listReplays, pauseReplay, readReplay, resumeReplay } from './replays.openapi.js';
-import { untold } from './untold.js';
 
 /** Replays of all partners, whether a partner or an operator ordered them. */
 @Controller('replays')
@@ -47,7 +46,13 @@ export class ReplaysController {
   @Operation(pauseReplay)
   async pause(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
     await this.#findUnderWay(id);
-    await this.desk.pause(id, actorOf(request), untold(this.log, request.id));
+    await this.desk.pause(id, actorOf(request), (error) =>
+      this.log.warn(
+        'operations.untold',
+        'Kafka did not take the result of an operator’s change: relay.operations has no record of it',
+        { requestId: request.id, reason: reasonOf(error) },
+      ),
+    );
     return this.read(id);
   }
 

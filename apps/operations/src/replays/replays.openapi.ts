@@ -1,6 +1,13 @@
 import { LINK, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
-import { EXAMPLE, OperatorReplay, OperatorReplays, ReplayOrder, ReplayQuery } from './replay-answers.js';
+import {
+  EXAMPLE,
+  OperatorReplay,
+  OperatorReplays,
+  OrderedReplays,
+  ReplayOrder,
+  ReplayQuery,
+} from './replay-answers.js';
 
 const tag = 'Replays';
 const path = { id: { schema: z.string().max(100).describe('Identifier of the replay.'), example: EXAMPLE.id } };
@@ -28,13 +35,16 @@ export const orderReplay: OperationText = {
   tag,
   summary: 'Deliver the envelopes of a time once more',
   description:
-    'To one webhook, as its partner could by `POST /webhooks/{id}/replay` of the ingress. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`. A disabled webhook gets none. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay.',
+    'To one `webhook`, as its partner could by `POST /webhooks/{id}/replay` of the ingress. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`. A disabled webhook gets none. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay. Or to each of `webhooks`: the answer has a replay for each, as if it was ordered alone, and names those that are left out. If none can get one, an order is answered 409 with `leftOut`. `relay.operations` has a record of each replay before the first is ordered; Kafka is asked once for each event type.',
   body: {
     isRequired: true,
     schema: ReplayOrder,
     example: { webhook: EXAMPLE.webhookId, since: '2030-01-01T00:00:00Z', dryRun: true },
   },
-  answer: { description: 'It is ordered, or counted only.', content },
+  answer: {
+    description: 'It is ordered, or counted only.',
+    content: { schema: z.union([OperatorReplay, OrderedReplays]), example: EXAMPLE },
+  },
   problems: ['not-found', 'conflict'],
 };
 
