@@ -37,9 +37,6 @@ export const IngressEnv = z
     SESSIONS_PER_PARTNER: integer(100_000, 1, 100_000_000).describe(
       'Most sessions of one partner at once: 210 bytes of Redis each, 50 for each further one of the same user.',
     ),
-    SESSIONS_PER_USER: integer(10, 1, 100).describe(
-      'Most sessions of one user of a partner at once; a further one ends the one with the earliest expiry.',
-    ),
     SESSION_RATE_LIMIT: integer(6_000, 1, 1_000_000_000).describe(
       'Sessions a minute that one partner may open, over all processes.',
     ),
@@ -64,15 +61,9 @@ export const IngressEnv = z
       'Requests a minute that one partner may send to one process; `RateLimit` tells the rest.',
     ),
     LISTEN_STREAMS: integer(50, 1, 10_000).describe('Most streams of `GET /listen` of one process.'),
-    LISTEN_STREAMS_PER_PARTNER: integer(2, 1, 100).describe(
-      'Most streams of one partner at one process; a further one ends its oldest.',
-    ),
     ...portalEnv,
     PORTAL_FRAMES: origins().describe(
       'Origins whose pages may show the portal in a frame, with commas between them, such as `https://app.partner.example`; none unless set.',
-    ),
-    PORTAL_LINKS: integer(300, 1, 1_000_000).describe(
-      'Links to the portal that one partner may make in a minute, over all processes.',
     ),
     ...webhooksEnv,
   })

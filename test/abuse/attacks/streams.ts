@@ -10,7 +10,7 @@ import type { Verdict } from '../verdict.js';
 
 /** Types that no bystander sends, one for each attack that sends any. */
 const [LARGE, MANY] = ['recommendation.created', 'recommendation.deleted'];
-/** What LISTEN_STREAMS and LISTEN_STREAMS_PER_PARTNER allow, and the openings of a minute. */
+/** What LISTEN_STREAMS allows, what a partner may have, and the openings of a minute. */
 const [STREAMS, OF_PARTNER, OPENINGS] = [50, 2, 20];
 const AT_ONCE = size(400, 60);
 const DROPPERS = size(20, 4);

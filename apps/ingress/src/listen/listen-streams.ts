@@ -9,6 +9,8 @@ import { Listener } from './listener.js';
 import { madeAnew, resumed, type StreamPlace, type Position, type ToldPosition } from './position.js';
 import type { StreamKeys } from './stream-keys.js';
 
+/** A further stream of the partner ends its oldest. */
+const STREAMS_OF_PARTNER = 2;
 const LOOK_MS = 1_000;
 /** How long connections to the brokers outlast the last stream: a client that comes and goes would have new ones made each time. */
 const KEPT_MS = 30_000;
@@ -16,7 +18,6 @@ const KEPT_MS = 30_000;
 export interface StreamLimits {
   readonly KAFKA_TOPIC_PREFIX: string;
   readonly LISTEN_STREAMS: number;
-  readonly LISTEN_STREAMS_PER_PARTNER: number;
 }
 
 /** Whom a stream is for, and where it begins: at the end of the log, or where an earlier one was. */
@@ -101,7 +102,7 @@ export class ListenStreams implements OnModuleDestroy {
   #checkRoom(partnerId: string): void {
     if (this.#isClosing) throw unavailable('This process of the relay stops.', 2);
     const { size } = this.#listeners;
-    if (size < this.limits.LISTEN_STREAMS || this.#hasAll(this.#of(partnerId))) return;
+    if (size < this.limits.LISTEN_STREAMS || hasAll(this.#of(partnerId))) return;
     throw unavailable('This process of the relay has as many streams as it takes.', 10);
   }
 
@@ -109,15 +110,11 @@ export class ListenStreams implements OnModuleDestroy {
   #makeRoom(partnerId: string): void {
     const own = this.#of(partnerId);
     const [oldest] = own;
-    if (oldest !== undefined && this.#hasAll(own)) this.#end(oldest);
+    if (oldest !== undefined && hasAll(own)) this.#end(oldest);
   }
 
   #of(partnerId: string): readonly Listener[] {
     return [...this.#listeners].filter((listener) => listener.partnerId === partnerId);
-  }
-
-  #hasAll(own: readonly Listener[]): boolean {
-    return own.length >= this.limits.LISTEN_STREAMS_PER_PARTNER;
   }
 
   #end(listener: Listener): void {
@@ -156,6 +153,8 @@ export class ListenStreams implements OnModuleDestroy {
     return this.#listeners.size > 0 || this.#opening > 0;
   }
 }
+
+const hasAll = (own: readonly Listener[]): boolean => own.length >= STREAMS_OF_PARTNER;
 
 const unavailable = (detail: string, retryS: number, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': String(retryS) }, cause });

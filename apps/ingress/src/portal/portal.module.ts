@@ -12,6 +12,9 @@ import { PortalPageController } from './portal-page.controller.js';
 import { PortalTokens } from './portal-tokens.js';
 import { PortalController } from './portal.controller.js';
 
+/** Links that one partner may make in a minute, over all processes. */
+const LINKS_A_MINUTE = 300;
+
 @Module({
   controllers: [PortalController, PortalPageController],
   providers: [
@@ -34,9 +37,9 @@ import { PortalController } from './portal.controller.js';
     },
     {
       provide: SharedQuota,
-      useFactory: (redis: Redis, { PORTAL_LINKS: points }: IngressConfig) =>
-        new SharedQuota(redis, { name: 'portal-links', points, windowMs: 60_000 }),
-      inject: [Redis, INGRESS_CONFIG],
+      useFactory: (redis: Redis) =>
+        new SharedQuota(redis, { name: 'portal-links', points: LINKS_A_MINUTE, windowMs: 60_000 }),
+      inject: [Redis],
     },
   ],
 })

@@ -6,13 +6,16 @@ import { SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { SessionsController } from './sessions.controller.js';
 
+/** A further session of a user ends the one with the earliest expiry. */
+const SESSIONS_OF_USER = 10;
+
 @Module({
   controllers: [SessionsController],
   providers: [
     {
       provide: SessionStore,
-      useFactory: (redis: Redis, { SESSIONS_PER_PARTNER: ofPartner, SESSIONS_PER_USER: ofUser }: IngressConfig) =>
-        new RedisSessionStore(redis, { ofPartner, ofUser }, randomBytes, Date.now),
+      useFactory: (redis: Redis, { SESSIONS_PER_PARTNER: ofPartner }: IngressConfig) =>
+        new RedisSessionStore(redis, { ofPartner, ofUser: SESSIONS_OF_USER }, randomBytes, Date.now),
       inject: [Redis, INGRESS_CONFIG],
     },
     {

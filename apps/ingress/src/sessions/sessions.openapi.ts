@@ -10,7 +10,7 @@ export const createSession: OperationText = {
   tag,
   summary: 'Start a session for a user',
   description:
-    'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise. A user has at most `SESSIONS_PER_USER` (10): a further one ends the session with the earliest expiry. You have at most `SESSIONS_PER_PARTNER` (100,000) and open at most `SESSION_RATE_LIMIT` (6,000) a minute; beyond either the answer is 429.',
+    'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise. A user has at most ten: a further one ends the session with the earliest expiry. You have at most `SESSIONS_PER_PARTNER` (100,000) and open at most `SESSION_RATE_LIMIT` (6,000) a minute; beyond either the answer is 429.',
   path: { userId },
   body: { isRequired: false, schema: NoMembers, example: {} },
   answer: {
