@@ -16,13 +16,8 @@ import { until } from '../support/until.js';
 
 const canary = (name: string): string => `canary-${name}-${randomBytes(18).toString('hex')}`;
 const encryptionKey = randomBytes(32);
-const [apiKey, jwt, password, sourceJwt, wrong] = [
-  canary('api-key'),
-  `${canary('jwt')}.e30.c2ln`,
-  canary('password'),
-  aJwt(),
-  canary('wrong'),
-];
+const [apiKey, jwt] = [canary('api-key'), `${canary('jwt')}.e30.c2ln`];
+const [password, sourceJwt, wrong] = [canary('password'), aJwt(), canary('wrong')];
 const canaries = new Canaries();
 const index = mkdtempSync(join(tmpdir(), 'relay-canary-'));
 const envelope = anEnvelope();
