@@ -126,6 +126,8 @@ it(
     await relay.stack.redis.del('{relay:0}:recovery');
     const position = `{relay:0}:progress:${relay.stack.env['KAFKA_TOPIC_PREFIX']}${TYPES.well}:0`;
     await relay.stack.redis.rename(position, '{relay:0}:aside');
+    // A Redis that remembers what it knew was not lost.
+    await relay.stack.redis.del('{relay:0}:known');
     expect((await reshard(3)).err).toContain('Redis was lost: {relay:0} knows nothing of partitions that were read');
     await relay.stack.redis.rename('{relay:0}:aside', position);
     const dead = await letters(1);

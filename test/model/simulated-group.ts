@@ -152,6 +152,7 @@ export class SimulatedConsumer {
         topic: TOPIC,
         partition,
         messages,
+        rawMessages: messages,
         fetchedOffset: String(from),
         highWatermark: String(this.group.log[partition]?.length),
         lastOffset: () => messages.at(-1)?.offset,

@@ -43,22 +43,24 @@ function Here() {
     case 'dead-letters':
       return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
     case 'replays':
-      return <Replays />;
+      return id === undefined ? <Replays /> : <NoSuchPage />;
     case 'clients':
       if (id === 'new') return <NewClientPage />;
       return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
     case 'audit':
       return <Audit />;
     default:
-      return (
-        <Screen title="There is no such page">
-          <Empty title="The address leads nowhere">
-            <Link to={[]}>See how the relay is now</Link>
-          </Empty>
-        </Screen>
-      );
+      return <NoSuchPage />;
   }
 }
+
+const NoSuchPage = () => (
+  <Screen title="There is no such page">
+    <Empty title="The address leads nowhere">
+      <Link to={[]}>See how the relay is now</Link>
+    </Empty>
+  </Screen>
+);
 
 function Aside() {
   const wanted = useSignal('');

@@ -61,8 +61,11 @@ async function isCaught(
   for (let number = 1; number <= RUNS; number += 1) {
     const { outcome } = await run(fault, `sabotage:${name}:${number}`);
     const { lost, accepted, failures } = outcome;
-    if (lost > 0) {
-      say(`${name}: caught by ${fault.name} in run ${number}, ${lost} lost of ${accepted} envelopes (${breaks})`);
+    // What a fault sends itself is not of the load, and its check tells what of it was lost.
+    const own = failures.find((failure) => failure.endsWith('were not delivered'));
+    if (lost > 0 || own !== undefined) {
+      const told = own ?? `${lost} lost of ${accepted} envelopes`;
+      say(`${name}: caught by ${fault.name} in run ${number}, ${told} (${breaks})`);
       return true;
     }
     say(`${name}: nothing lost in run ${number} of ${fault.name}. ${failures.join('; ')}`);
