@@ -89,7 +89,10 @@ export class Keyring {
         .setAuthTag(raw.subarray(12, 28));
       return Buffer.concat([decipher.update(raw.subarray(28)), decipher.final()]).toString('utf8');
     } catch (cause) {
-      throw new CannotOpen(`No key ${kid} in ENCRYPTION_KEYS opens this record`, this.missing.has(kid), cause);
+      const text = this.kids.includes(kid)
+        ? `Key ${kid} does not open this record: it was changed, or belongs elsewhere`
+        : `No key ${kid} in ENCRYPTION_KEYS opens this record`;
+      throw new CannotOpen(text, this.missing.has(kid), cause);
     }
   }
 

@@ -70,10 +70,10 @@ describe('RedisWebhookStore', () => {
 
   it('opens no credential that was moved to another webhook, partner or field', async () => {
     const [a, b] = [await stored(await register('p1')), await stored(await register('p2'))];
-    expect(() => openCredential({ ...a, credential: b.credential }, keyring)).toThrow('authenticate');
-    expect(() => openCredential({ ...a, partnerId: 'p2' }, keyring)).toThrow('authenticate');
+    expect(() => openCredential({ ...a, credential: b.credential }, keyring)).toThrow('belongs elsewhere');
+    expect(() => openCredential({ ...a, partnerId: 'p2' }, keyring)).toThrow('belongs elsewhere');
     expect(() => openCredential({ ...a, credential: { kind: 'jwt', jwt: a.secrets[0] ?? '' } }, keyring)).toThrow(
-      'authenticate',
+      'belongs elsewhere',
     );
   });
 
