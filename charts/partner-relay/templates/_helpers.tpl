@@ -282,6 +282,8 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- end -}}
 
 {{- define "relay.validate" -}}
+{{- $name := include "relay.fullname" . -}}
+{{- if not (regexMatch "^[a-z][-a-z0-9]*$" $name) -}}{{- fail (printf "%s cannot be the name of a Service, which begins with a letter and has letters, digits and hyphens: set fullnameOverride, or name the release otherwise" $name) -}}{{- end -}}
 {{- if and (gt (int .Values.redis.shards) 1) (or .Values.development.enabled (not .Values.redis.cluster.nodes)) -}}{{- fail "redis.shards divides the state among the nodes of redis.cluster.nodes, which is empty or not used: one server gains nothing by it" -}}{{- end -}}
 {{- if not .Values.development.enabled -}}
 {{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set development.enabled" -}}{{- end -}}
