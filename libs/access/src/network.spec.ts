@@ -8,6 +8,11 @@ describe('networksOf', () => {
     ['::ffff:198.51.100.7', ['198.51.100.7']],
     ['2001:db8:1:2:3::1', keysOf('2001:db8:1:2:ffff::')],
     ['nonsense', ['unknown']],
+    // As Azure's Application Gateway writes X-Forwarded-For.
+    ['198.51.100.7:54321', ['198.51.100.7']],
+    ['[2001:db8:1:2:3::1]:54321', keysOf('2001:db8:1:2:ffff::')],
+    ['[2001:db8:1:2:3::1]', keysOf('2001:db8:1:2:ffff::')],
+    ['198.51.100.7:nonsense', ['unknown']],
   ])('of %s are %j', (address, networks) => {
     expect(keysOf(address)).toEqual(networks);
   });
