@@ -1,6 +1,7 @@
 import './coordinator-not-found.adapter.js';
 import './fetch-session.adapter.js';
 import { startingBroker } from './hung-broker.adapter.js';
+import { openSocket, splittable } from './literal-address.adapter.js';
 import './produce-encoder.adapter.js';
 import './record-decoder.adapter.js';
 import './request-queue.adapter.js';
@@ -25,7 +26,8 @@ export type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields:
 export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
   return new Kafka({
     clientId: settings.KAFKA_CLIENT_ID,
-    brokers: () => startingBroker(settings.KAFKA_BROKERS),
+    brokers: () => startingBroker(settings.KAFKA_BROKERS.map(splittable)),
+    socketFactory: openSocket,
     connectionTimeout: 3_000,
     authenticationTimeout: 5_000,
     requestTimeout: 15_000,

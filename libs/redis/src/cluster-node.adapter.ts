@@ -43,9 +43,8 @@ export async function askNode<T>(
   }
 }
 
-/** An IPv6 address has colons of its own. */
-function addressOf(node: string): [host: string, port: number] {
-  const end = node.lastIndexOf(':');
-  const host = node.slice(0, end).replace(/^\[(.*)\]$/, '$1');
-  return [host, Number(node.slice(end + 1))];
+/** Host and port of a server. An IPv6 address has colons of its own. */
+export function addressOf(server: string, usualPort = 6_379): [host: string, port: number] {
+  const [, host = '', port = usualPort] = /^(.*?)(?::(\d+))?$/.exec(server) ?? [];
+  return [host.replace(/^\[(.*)\]$/, '$1'), Number(port)];
 }

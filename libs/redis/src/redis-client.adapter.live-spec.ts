@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { isRedisAway } from './redis-away.js';
@@ -109,5 +111,25 @@ describe('connectRedis for the queue', () => {
     expect(await asked).toBe('PONG');
     expect(redisFault(redis)).toBeUndefined();
     redis.disconnect();
+  });
+});
+
+describe('connectRedis by sentinels', () => {
+  it.each([
+    ['[::1]', '::1'],
+    ['::1', '::1'],
+    ['127.0.0.1', '127.0.0.1'],
+  ])('asks a sentinel at %s', async (host, at) => {
+    const sentinel = createServer((socket) => socket.destroy()).listen(0, at);
+    await once(sentinel, 'listening');
+    const { port } = sentinel.address() as AddressInfo;
+    const settings = { REDIS_SENTINELS: [`${host}:${port}`], REDIS_SENTINEL_NAME: 'relay' };
+    const came = once(sentinel, 'connection').then(() => 'came');
+    const faults: string[] = [];
+    const redis = connectRedis(settings, 'command', (error) => faults.push(error.message));
+    const late = new Promise<string>((done) => setTimeout(() => done(faults.join()), 3_000));
+    expect(await Promise.race([came, late])).toBe('came');
+    redis.disconnect();
+    sentinel.close();
   });
 });

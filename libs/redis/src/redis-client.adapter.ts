@@ -1,7 +1,7 @@
 import { Redis, SentinelConnector, type RedisOptions } from 'ioredis';
 import { clusterConnector } from './cluster-connector.adapter.js';
 import { ClusterLook } from './cluster-look.adapter.js';
-import type { NodeLogin } from './cluster-node.adapter.js';
+import { addressOf, type NodeLogin } from './cluster-node.adapter.js';
 import { GLOBAL_TAG } from './keys.js';
 import { AddressConnector, NotPrimaryError, primaryOnly } from './primary-connector.adapter.js';
 import { watchRole, wrongServer } from './wrong-server.adapter.js';
@@ -131,8 +131,8 @@ function sentinelOptions(settings: RedisSettings): Options {
     Connector: primaryOnly(SentinelConnector),
     name: settings.REDIS_SENTINEL_NAME,
     sentinels: settings.REDIS_SENTINELS.map((entry) => {
-      const [host = '', port = '26379'] = entry.split(':');
-      return { host, port: Number(port) };
+      const [host, port] = addressOf(entry, 26_379);
+      return { host, port };
     }),
   };
 }
