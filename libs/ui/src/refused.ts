@@ -39,11 +39,13 @@ export function wordsOf(error: unknown): string {
 }
 
 const RETRY_S = 5;
+/** A timer of a browser holds 24 days; one of more fires at once, again and again. */
+const LONGEST_S = 3_600;
 /** What passes by itself: no answer, too many requests, something that is away. */
 const PASSING = new Set([0, 429, 502, 503, 504]);
 
 /** Milliseconds after which to ask again what met this error; undefined where that changes nothing. */
 export function waitOf(error: unknown): number | undefined {
   if (!(error instanceof Refused) || !PASSING.has(error.status)) return undefined;
-  return Math.max(1, error.retryAfterS ?? RETRY_S) * 1_000;
+  return Math.min(LONGEST_S, Math.max(1, error.retryAfterS ?? RETRY_S)) * 1_000;
 }
