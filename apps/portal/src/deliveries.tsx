@@ -14,6 +14,7 @@ import {
   countText,
   nextCursor,
   place,
+  relayNow,
   useLoad,
   wordsOf,
 } from '@relay/ui';
@@ -54,7 +55,7 @@ function followed(shown: Page, newest: Page | undefined): readonly Row[] {
 /** A page of deliveries, by filters that stand in the address, as does the place of an older page. */
 export function Deliveries() {
   const { cursor, ...filters } = place.value.query;
-  const query = readFilters(filters, Date.now());
+  const query = readFilters(filters, relayNow());
   const key = JSON.stringify(place.value.query);
   const loaded = useLoad(key, () => pageOf(query, cursor));
   const newest = useLoad(`now ${key}`, () => pageOf(query, cursor), EVERY_MS);

@@ -14,6 +14,7 @@ import {
   nextCursor,
   place,
   refine,
+  relayNow,
   useLoad,
 } from '@relay/ui';
 import { allNames } from './names.js';
@@ -78,7 +79,7 @@ export function Overview() {
 }
 
 const recentQuery = (): { since: string; limit: string } => ({
-  since: new Date(Date.now() - DAY_MS).toISOString(),
+  since: new Date(relayNow() - DAY_MS).toISOString(),
   limit: '200',
 });
 
@@ -135,7 +136,7 @@ interface ListProps {
 }
 
 function List({ webhooks, deliveries }: ListProps) {
-  const nowMs = Date.now();
+  const nowMs = relayNow();
   const of = (id: string): Delivery[] => deliveries.filter(({ webhookId }) => webhookId === id);
   return (
     <Table

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
-import { Notice, Screen, TextField } from '@relay/ui';
+import { Notice, Screen, TextField, relayNow } from '@relay/ui';
 import { judge, type Judgement } from './signature.js';
 
 /** Verifies a delivery for the developer who is stuck. */
@@ -14,7 +14,7 @@ export function Verify() {
     event.preventDefault();
     const { id, timestamp, signature, body, secret } = fields;
     const given = { id: id.value, timestamp: timestamp.value, signature: signature.value, body: body.value };
-    setJudgement(await judge({ ...given, secret: secret.value }, Date.now()));
+    setJudgement(await judge({ ...given, secret: secret.value }, relayNow()));
   };
   return (
     <Screen title="Verify a delivery">

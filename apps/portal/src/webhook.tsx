@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, go, useLoad } from '@relay/ui';
+import { Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, go, relayNow, useLoad } from '@relay/ui';
 import { KINDS } from './credential.js';
 import { forgetNames } from './names.js';
 import { Settings } from './settings.js';
@@ -89,7 +89,7 @@ function About({ webhook, state }: AboutProps) {
           ['Address', endPointUrl],
           ['Name', endPointName ?? '–'],
           ['Description', endPointDesc ?? '–'],
-          ['State', state === undefined ? '–' : <State webhook={state} nowMs={Date.now()} />],
+          ['State', state === undefined ? '–' : <State webhook={state} nowMs={relayNow()} />],
           [
             'Waiting',
             <Link to={['deliveries']} query={{ status: 'waiting', webhookId: id }}>

@@ -1,3 +1,4 @@
+import { learnClock } from './clock.js';
 import { Refused, type ProblemText } from './refused.js';
 import { curlOf, requestOf, type Route } from './request.js';
 
@@ -57,6 +58,7 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     const { method, url, headers, body } = requestOf(base, routes[name], input);
     const all = { ...headers, ...credential() };
     const response = await send(url, { method, headers: all, ...(body === undefined ? {} : { body }) });
+    learnClock(response.headers);
     const text = await response.text();
     const read = parsed(text);
     if (response.ok)

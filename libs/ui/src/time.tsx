@@ -1,3 +1,4 @@
+import { relayNow } from './clock.js';
 import { distanceText, timeText, utcText } from './times.js';
 
 interface TimeProps {
@@ -11,7 +12,7 @@ interface TimeProps {
 export function Time({ at, isShort = false }: TimeProps) {
   const date = new Date(at);
   const [local, utc] = [timeText(date), utcText(date)];
-  const distance = distanceText(date, Date.now());
+  const distance = distanceText(date, relayNow());
   return (
     <time dateTime={date.toISOString()} title={isShort ? `${local} (${utc})` : distance}>
       {isShort ? (
