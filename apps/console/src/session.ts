@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
-import { Api, forgetLoaded, waitOf, type AnswerOf } from '@relay/ui';
+import { Api, forgetAsked, forgetLoaded, waitOf, type AnswerOf } from '@relay/ui';
 
 /** The operations that the console calls. */
 export interface Calls extends Operations, PublicOperations {
@@ -37,6 +37,7 @@ export const api = new Api<Calls>({
         'Your session has ended, or somebody else signed in in this browser. Sign in to go on where you were.';
     who.value = null;
     forgetLoaded();
+    forgetAsked();
   },
 });
 
@@ -67,6 +68,7 @@ export async function leave(): Promise<void> {
   ended.value = 'You have left.';
   who.value = null;
   forgetLoaded();
+  forgetAsked();
 }
 
 /** Whether who is signed in may make changes that need this role: nothing else is offered. */

@@ -1,6 +1,6 @@
 import { computed, signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/client';
-import { Api, forgetLoaded, forgetTyped, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
+import { Api, forgetAsked, forgetLoaded, forgetTyped, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
 
 type All = Operations & PublicOperations;
 
@@ -90,6 +90,7 @@ function end(title: string, words = ASK): void {
   const frames = session.value?.frames;
   session.value = undefined;
   forgetLoaded();
+  forgetAsked();
   if (frames !== undefined && parent !== globalThis.window) tellEmbedder(frames);
 }
 

@@ -38,6 +38,11 @@ export function ask(question: Question): void {
   asked.value ??= question;
 }
 
+/** To be called when the session ends: what was asked is of somebody who is no longer there, and covers the way back in. */
+export function forgetAsked(): void {
+  asked.value = undefined;
+}
+
 /** Says on the page, and to a screen reader, what was done. It stays until something else is said, or the reader goes on. */
 export function say(what: string | Saying | undefined): void {
   if (what === undefined) said.value = undefined;

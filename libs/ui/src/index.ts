@@ -4,7 +4,7 @@
 // all of it works by keyboard and has names for screen readers.
 // Leaves to the pages what is shown, and to `pages` how files reach a browser. Runs in browsers only.
 export { Api, nextCursor, type AnswerOf, type Answered, type InputOf } from './api.js';
-export { ask, say, type Question, type Saying } from './ask.js';
+export { ask, forgetAsked, say, type Question, type Saying } from './ask.js';
 export { relayNow } from './clock.js';
 export { ChoiceField, SeveralField, TextField } from './fields.js';
 export { forgetLoaded, useLoad, type Load } from './load.js';
