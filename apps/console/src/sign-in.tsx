@@ -7,6 +7,7 @@ export function SignIn() {
   const [id, secret, fault, isBusy] = [useSignal(''), useSignal(''), useSignal(''), useSignal(false)];
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault();
+    if (isBusy.value) return;
     isBusy.value = true;
     fault.value = '';
     try {
@@ -26,8 +27,14 @@ export function SignIn() {
               <p>{fault.value}</p>
             </Notice>
           )}
-          <TextField label="Client id" value={id} isRequired hint="Of an operator: it begins with operator_." />
-          <TextField label="Client secret" type="password" value={secret} isRequired />
+          <TextField
+            label="Client id"
+            value={id}
+            isRequired
+            hint="Of an operator: it begins with operator_."
+            filledBy="username"
+          />
+          <TextField label="Client secret" type="password" value={secret} isRequired filledBy="current-password" />
           <div class="buttons">
             <button type="submit" class="main" aria-disabled={isBusy.value}>
               {isBusy.value ? 'Signing in…' : 'Sign in'}

@@ -13,6 +13,8 @@ interface TextProps extends Common {
   readonly value: Signal<string>;
   readonly type?: 'text' | 'url' | 'password' | 'datetime-local' | 'search';
   readonly isRequired?: boolean;
+  /** What a browser may fill in. Unless said nothing: a secret here is of somebody else than the reader. */
+  readonly filledBy?: 'username' | 'current-password';
   /** Lines of a larger field. */
   readonly lines?: number;
   /** Called when the reader leaves the field or presses Enter in it. */
@@ -20,7 +22,8 @@ interface TextProps extends Common {
 }
 
 /** A line or a block of text. */
-export function TextField({ label, hint, error, value, type = 'text', isRequired, lines, settled }: TextProps) {
+export function TextField(props: TextProps) {
+  const { label, hint, error, value, type = 'text', isRequired, lines, settled, filledBy } = props;
   const id = useId();
   const shared = {
     id,
@@ -28,12 +31,20 @@ export function TextField({ label, hint, error, value, type = 'text', isRequired
     required: isRequired === true,
     'aria-invalid': error !== undefined,
     'aria-describedby': describedBy(id, hint, error),
-    autocomplete: 'off',
+    // Browsers fill a saved password into a field that says `off`.
+    autocomplete: filledBy ?? (type === 'password' ? 'new-password' : 'off'),
+    // Without an end a year has six digits, and what is typed on goes into it.
+    ...(type === 'datetime-local' ? { max: '9999-12-31T23:59' } : {}),
     spellcheck: false,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
       value.value = currentTarget.value;
     },
-    onChange: () => settled?.(),
+    onChange: () => {
+      if (settled === undefined) return;
+      // What filters a list is often pasted, and has no white space around it.
+      value.value = value.value.trim();
+      settled();
+    },
   };
   return (
     <div class="field">
