@@ -25,7 +25,7 @@ function diskLook(shard: Shard, log: Log): () => Promise<void> {
         );
       told = fault;
     } catch (error) {
-      // A Redis that is away is told by its connection, and looked at again.
+      // Its connection logs that a Redis is away. The next look asks it again.
       if (isRedisAway(error) || told === reasonOf(error)) return;
       told = reasonOf(error);
       log.warn(

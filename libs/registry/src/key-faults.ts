@@ -23,8 +23,8 @@ export function faultOfKeys(known: Known, ours: Ours): string | undefined {
 }
 
 /**
- * Why a process may do nothing: it has no key in common with those that ever wrote, so that it opens nothing, or seals with another
- * key under a registered name, so that nobody else opens what it writes.
+ * Why a process must not work. Either it has none of the keys that ever wrote, and opens nothing. Or its writing key has a registered
+ * name and another value, and no other process opens what it writes.
  */
 export function refusalOf(known: Known, ours: Ours): string | undefined {
   const missing = missingKeys(known, ours);

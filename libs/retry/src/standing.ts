@@ -21,8 +21,8 @@ export const standingAfter = (record: AttemptRecord, before?: Standing): Standin
 });
 
 /**
- * A job that is made anew, with its logged attempts, due when its next attempt was. Its 96 h begin with the first attempt if
- * that was later than the 202, and now if there was none: a delivery that had been parked for days would be dead at once.
+ * A job built from the log: it has the logged attempts and is due when the next attempt was. Its 96 h begin with the first
+ * attempt if that came after the 202, and now if there was none. Otherwise a delivery that was parked for days would die at once.
  */
 export function standing(job: DeliveryJob, stood: Standing | undefined, now: number): QueuedDelivery {
   const waitedSince = job.waitedSince ?? job.acceptedAt;

@@ -95,8 +95,8 @@ function assertFrom(held: Deployment, from: string): void {
 }
 
 /**
- * The webhooks and replays of which records of the log wait, and the partitions with envelopes that are read and not settled, also
- * after a worker was killed. Only the former cluster knows how many records nobody has read.
+ * The webhooks and replays with records that wait in the log, and the partitions with envelopes that a worker has read and not
+ * settled, also after a kill. Redis does not know how many records no worker has read: only the former cluster does.
  */
 async function waitingIn(shards: Shards): Promise<readonly string[]> {
   const waiting = new Set<string>();

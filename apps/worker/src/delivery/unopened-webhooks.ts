@@ -10,8 +10,8 @@ const LOOK_AGAIN_MS = 30_000;
 export const UNOPENED = 'no key in ENCRYPTION_KEYS of the worker opens the credential of the webhook';
 
 /**
- * Webhooks whose credential or signing secret no key of this worker opens. No attempt is made for them and none counts: their
- * deliveries wait, and nobody else's.
+ * Webhooks whose credential or signing secret no key of this worker opens. The worker makes no attempt for them, so none counts as
+ * failed. Their deliveries wait; those of other webhooks do not.
  */
 @Injectable()
 export class UnopenedWebhooks {

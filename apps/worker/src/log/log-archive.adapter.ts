@@ -25,7 +25,7 @@ export class LogArchive {
     return this.conditions.retentionMs(topic);
   }
 
-  /** Reads the offsets `[from, end)`. `take` holds the reading up, and ends it by throwing; `gaps` are told once, in their order. */
+  /** Reads the offsets `[from, end)`. The next records are read once `take` resolves, and none if it rejects. Each gap is given once. */
   read(
     range: LogPartition & { from: number; end: number },
     take: (records: readonly LogRecord[], gaps: readonly OffsetGap[]) => Promise<void>,

@@ -70,7 +70,7 @@ export class StoreConditions {
       this.shards.connections.map(async (redis) => void this.#infos.set(redis, await redis.info())),
     );
     for (const condition of REDIS_CONDITIONS) this.#judge(condition, [...this.#infos.values()]);
-    // A Redis that is away is told by its connection.
+    // Its connection logs that a Redis is away.
     const failed = looks.find((look) => look.status === 'rejected' && !isRedisAway(look.reason));
     this.#read('Redis', failed);
   }

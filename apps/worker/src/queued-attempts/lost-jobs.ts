@@ -8,17 +8,17 @@ import type { RedisWebhookView } from '@relay/webhooks';
 
 /** What became of a delivery that is counted as queued and has no job. */
 export type LostJob =
-  /** Its job, made anew. */
+  /** The job, built again from the log. */
   | { readonly kind: 'found'; readonly delivery: QueuedDelivery }
-  /** Its job without a body, which the log no longer has. */
+  /** The job without its body, which the log no longer has. */
   | { readonly kind: 'bodyless'; readonly delivery: QueuedDelivery }
   | { readonly kind: 'ended' }
   /** It has a job or a dead letter again. */
   | { readonly kind: 'stored' };
 
 /**
- * Makes jobs that Redis has lost anew, from the log. The attempts of a delivery tell whether it has ended. Where the log has so
- * many that they are not found, the delivery is made again.
+ * Builds jobs that Redis has lost again from the log. The logged attempts of a delivery tell whether it has ended. Where a search
+ * within its limit finds none of them, the delivery is made again.
  */
 export class LostJobs {
   constructor(
