@@ -10,7 +10,7 @@ export { deadLetterFacts, type DeadLetterFacts } from './dead-letter-facts.js';
 export { isEmpty, type DeadLetterFilter } from './dead-letter-filter.js';
 export { DeadLetterIndex, type DeadLetterPeriod } from './dead-letter-index.adapter.js';
 export type { DeadLetterQueue } from './dead-letter-queue.port.js';
-export { DeadLetterReader } from './dead-letter-reader.adapter.js';
+export { DeadLetterReader, type FoundDeadLetter } from './dead-letter-reader.adapter.js';
 export { replayOf, type Registrations } from './dead-letter-replay.js';
 export {
   DeadLetterService,

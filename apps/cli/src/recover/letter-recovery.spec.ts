@@ -1,7 +1,7 @@
 import type { DeadLetter, DeadLetterEnding } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
-import { recoverLetters } from './letter-recovery.js';
+import { endLetters, recoverLetters } from './letter-recovery.js';
 import { Outcomes } from './outcomes.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
 import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
@@ -95,5 +95,49 @@ describe('the recovery of dead letters', () => {
 
   it('leaves out a replay that is older than what is logged of attempts: its deliveries have ended', async () => {
     expect(await recovered([letter, endOf(letter, NOW - 8 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
+  });
+});
+
+/** What ends of these letters, all of which an older copy of Redis has. */
+async function endedOf(letters: readonly DeadLetter[], ends: readonly DeadLetterEnding[], find = webhooks.find) {
+  const told = new LoggedDeadLetters();
+  for (const record of [...letters, ...ends]) {
+    const read = readLetter(Buffer.from(JSON.stringify(record)));
+    if (read !== undefined) told.take(read);
+  }
+  const found = letters.map((letter) => ({ id: idOf(letter), stored: letter, letter }));
+  const removed: string[] = [];
+  const reader = {
+    ids: async () => found.map(({ id }) => id),
+    read: async function* () {
+      yield found;
+    },
+    withBody: async ({ id }: { id: string }) => found.find((each) => each.id === id)!.letter,
+    remove: async (gone: readonly { id: string }[]) => removed.push(...gone.map(({ id }) => id)),
+  };
+  const state = new MemoryState();
+  const logged = { outcomes: new Outcomes(), letters: told };
+  await endLetters(reader as never, logged, new MemoryRetryQueue(state), { ...webhooks, find }, NOW);
+  return { removed, jobs: [...state.now.jobs.keys()] };
+}
+
+describe('the end of dead letters that an older copy of Redis brings back', () => {
+  const [replayed, purged, left] = [1, 2, 3].map((days) => aLetter(NOW - days * DAY_MS)) as [
+    DeadLetter,
+    DeadLetter,
+    DeadLetter,
+  ];
+  const ends = [endOf(replayed, NOW - 1), endOf(purged, NOW - 1, 'purged')];
+
+  it('removes those that were replayed or purged, and makes the replay again', async () => {
+    expect(await endedOf([replayed, purged, left], ends)).toEqual({
+      removed: [idOf(replayed), idOf(purged)],
+      jobs: [idOf({ ...replayed, series: 1 })],
+    });
+  });
+
+  it('keeps one whose replay cannot be made again, because its webhook is gone', async () => {
+    const { removed, jobs } = await endedOf([replayed, purged], ends, () => undefined as never);
+    expect([removed, jobs]).toEqual([[idOf(purged)], []]);
   });
 });

@@ -2,6 +2,7 @@ import {
   type DeadLetter,
   type DeadLetterEnding,
   type DeadLetterReader,
+  type FoundDeadLetter,
   type Registrations,
   replayOf,
 } from '@relay/dead-letters';
@@ -42,7 +43,7 @@ export async function recoverLetters(
       if (read?.kind !== 'letter' || !isLost(read.letter.envelopeId)) return [];
       const end = logged.letters.endOf(read.id);
       if (end !== undefined) {
-        const jobs = replaysOf(read.letter, end, logged, webhooks, now);
+        const jobs = replaysOf(read.letter, end, logged, webhooks, now) ?? [];
         counts.deliveries += jobs.length;
         return jobs.map((job) => queue.add(job));
       }
@@ -58,10 +59,10 @@ export async function recoverLetters(
 
 /**
  * Ends the dead letters in Redis that an operator has ended, which a copy of Redis from before brings back. Deliveries of replays
- * without a final outcome are made again. `logged` must hold both topics.
+ * without a final outcome are made again; a dead letter whose replay cannot be made again stays. `logged` must hold both topics.
  */
 export async function endLetters(
-  reader: DeadLetterReader,
+  reader: Pick<DeadLetterReader, 'ids' | 'read' | 'withBody' | 'remove'>,
   logged: LoggedDeliveries,
   queue: RetryQueue,
   webhooks: Registrations,
@@ -69,28 +70,32 @@ export async function endLetters(
 ): Promise<{ ended: number; deliveries: number }> {
   const counts = { ended: 0, deliveries: 0 };
   for await (const slice of reader.read(await reader.ids())) {
-    const letters = slice.filter(({ id }) => logged.letters.endOf(id) !== undefined);
-    for (const letter of letters) {
-      const end = logged.letters.endOf(letter.id) as DeadLetterEnding;
+    const ended: FoundDeadLetter[] = [];
+    for (const letter of slice) {
+      const end = logged.letters.endOf(letter.id);
+      if (end === undefined) continue;
       const jobs = replaysOf(await reader.withBody(letter), end, logged, webhooks, now);
+      if (jobs === undefined) continue;
       await Promise.all(jobs.map((job) => queue.add(job)));
       counts.deliveries += jobs.length;
+      ended.push(letter);
     }
-    counts.ended += await reader.remove(letters);
+    counts.ended += await reader.remove(ended);
   }
   return counts;
 }
 
-/** The deliveries of a replay that have no final outcome. */
+/** The deliveries of a replay that have no final outcome; undefined when they cannot be made. */
 function replaysOf(
   letter: DeadLetter,
   end: DeadLetterEnding,
   { letters, outcomes }: LoggedDeliveries,
   webhooks: Registrations,
   now: number,
-): QueuedDelivery[] {
+): QueuedDelivery[] | undefined {
+  if (end.ended === 'purged' || end.at < now - REPLAYS_TOLD_MS) return [];
   const plan = replayOf(letter, webhooks, now);
-  if (end.at < now - REPLAYS_TOLD_MS || plan.kind === 'refused') return [];
+  if (plan.kind === 'refused') return undefined;
   return plan.jobs
     .filter((job) => {
       const id = deliveryId(job);
