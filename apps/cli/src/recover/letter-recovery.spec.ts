@@ -117,7 +117,7 @@ async function endedOf(letters: readonly DeadLetter[], ends: readonly DeadLetter
   };
   const state = new MemoryState();
   const logged = { outcomes: new Outcomes(), letters: told };
-  await endLetters(reader as never, logged, new MemoryRetryQueue(state), { ...webhooks, find }, NOW);
+  await endLetters(reader, logged, new MemoryRetryQueue(state), { ...webhooks, find }, NOW);
   return { removed, jobs: [...state.now.jobs.keys()] };
 }
 
