@@ -46,7 +46,9 @@ describe('relay deliveries get and relay dead-letters', () => {
     const waiting = await until('it waits after its first attempt', async () => {
       const told = await story(envelope.id);
       const [found] = told.deliveries;
-      return found?.state === 'waiting' && found.attempts.length === 1 ? told : undefined;
+      // Its number is in the log of attempts, a moment after the job is there.
+      const isLogged = Reflect.get(found?.attempts[0] ?? {}, 'attempt') !== null;
+      return found?.state === 'waiting' && found.attempts.length === 1 && isLogged ? told : undefined;
     });
     const [delivery] = waiting.deliveries;
     expect(delivery).toMatchObject({ webhookId: webhook, attempts: [{ attempt: 1, status: 500 }] });
