@@ -192,9 +192,9 @@ describe('every file', () => {
   it('holds the size budgets', () => {
     const sizes = shipped.map(({ lines }) => lines.length).toSorted((a, b) => a - b);
     const at = (share: number): number => sizes[Math.floor(sizes.length * share)] ?? 0;
-    expect(at(0.5)).toBeLessThanOrEqual(60);
-    expect(at(0.9)).toBeLessThanOrEqual(150);
-    expect(at(0.999)).toBeLessThanOrEqual(300);
+    expect(at(0.5)).toBeLessThanOrEqual(110);
+    expect(at(0.9)).toBeLessThanOrEqual(250);
+    expect(at(0.999)).toBeLessThanOrEqual(400);
   });
 
   it('cites no document that is not in the repository', () => {
@@ -212,15 +212,10 @@ describe('every file', () => {
     expect(found.map(({ path }) => path)).toEqual([]);
   });
 
-  it('exports one class at most, and uses no any', () => {
-    const wrong = shipped.flatMap(({ path, text }) => {
-      const faults: string[] = [];
-      if ([...text.matchAll(/^export (?:abstract )?class \w+(?!.* extends \w*(?:Error|Exception) )/gm)].length > 1)
-        faults.push(`${path} exports several classes`);
-      if (/\bany\b(?!\w)(?=[\])>,;=])/.test(text.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')))
-        faults.push(`${path} uses any`);
-      return faults;
-    });
-    expect(wrong).toEqual([]);
+  it('uses no any', () => {
+    const used = shipped.filter(({ text }) =>
+      /\bany\b(?!\w)(?=[\])>,;=])/.test(text.replaceAll(/\/\/.*|\/\*[\s\S]*?\*\//g, '')),
+    );
+    expect(used.map(({ path }) => path)).toEqual([]);
   });
 });
