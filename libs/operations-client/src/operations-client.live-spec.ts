@@ -17,6 +17,11 @@ describe('the client of the operations app', () => {
           response.setHeader('link', '</clients?cursor=7>; rel="next"').end('{"clients":[1]}');
         else if (request.url === '/relay/clients?cursor=7') response.end('{"clients":[2]}');
         else if (request.url === '/relay/lag') response.writeHead(502).end('no such host');
+        else if (request.url === '/relay/audit') response.end('<h1>Log in</h1>');
+        else if (request.url === '/relay/webhooks') response.end();
+        else if (request.url === '/relay/doctor')
+          response.writeHead(301, { location: 'https://relay.example/doctor' }).end();
+        else if (request.url === '/relay/now') response.writeHead(401).end('{"detail":"The secret is wrong."}');
         else if (request.method === 'DELETE') response.writeHead(204).end();
         else response.writeHead(404).end('{"detail":"There is no such webhook."}');
       });
@@ -56,7 +61,15 @@ describe('the client of the operations app', () => {
       message: 'There is no such webhook.',
     });
     await expect(client.call('readLag', {})).rejects.toThrow('The operations app answers 502: no such host');
+    for (const name of ['readAudit', 'listWebhooks'] as const)
+      await expect(client.call(name, {})).rejects.toThrow('not with JSON: OPERATIONS_URL is not the address');
+    await expect(client.call('readFindings', {})).rejects.toThrow(
+      'leads to https://relay.example/doctor: OPERATIONS_URL',
+    );
+    await expect(client.call('readNow', {})).rejects.toThrow('refuses the operator operator_1: The secret is wrong.');
     const nowhere = new OperationsClient({ url: 'http://127.0.0.1:1', clientId: 'o', clientSecret: 's' });
-    await expect(nowhere.call('readLag', {})).rejects.toThrow('does not answer at http://127.0.0.1:1');
+    await expect(nowhere.call('readLag', {})).rejects.toThrow(
+      /does not answer at http:\/\/127\.0\.0\.1:1 \(.*(?:port|ECONNREFUSED).*\): start it/,
+    );
   });
 });

@@ -3,6 +3,7 @@ import { OperationsRefused } from './operations-refused.js';
 
 /** The time within which the app answers every request, and something for the way. */
 const TIMEOUT_MS = 15_000;
+const ANOTHER = 'OPERATIONS_URL is not the address of the operations app';
 
 type OperationName = keyof Operations;
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
@@ -48,10 +49,12 @@ export class OperationsClient {
     const { query, ...others }: Parts = input;
     const response = await this.#send(name, { ...others, query: { ...query, cursor } });
     const text = await response.text();
-    if (!response.ok) throw new OperationsRefused(response.status, sentenceOf(response.status, text));
+    if (!response.ok) throw new OperationsRefused(response.status, this.#refusal(response, text));
     const [, link] = /<([^>]*)>; *rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
     const next = link === undefined ? undefined : new URL(link, this.login.url).searchParams.get('cursor');
-    return { answer: (text === '' ? undefined : JSON.parse(text)) as Success<Name>, next: next ?? undefined };
+    const answer = response.status === 204 ? undefined : read(text);
+    if (answer === null) throw new Error(`${this.login.url} answers, and not with JSON: ${ANOTHER}`);
+    return { answer: answer as Success<Name>, next: next ?? undefined };
   }
 
   /** The items of every page of a list. */
@@ -90,8 +93,20 @@ export class OperationsClient {
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
     } catch (cause) {
-      throw new Error(`The operations app does not answer at ${url}: start it, or correct OPERATIONS_URL`, { cause });
+      throw new Error(
+        `The operations app does not answer at ${url} (${reasonOf(cause)}): start it, or correct OPERATIONS_URL`,
+        { cause },
+      );
     }
+  }
+
+  #refusal({ status, headers }: Response, text: string): string {
+    const { url, clientId } = this.login;
+    const location = headers.get('location');
+    if (location !== null) return `${url} leads to ${location}: ${ANOTHER}`;
+    const sentence = sentenceOf(read(text));
+    if (status === 401 && sentence !== undefined) return `${url} refuses the operator ${clientId}: ${sentence}`;
+    return sentence ?? `The operations app answers ${status}: ${text.slice(0, 200)}`;
   }
 }
 
@@ -100,16 +115,26 @@ interface Problem {
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** What a problem says; the begin of the text that something else answered. */
-function sentenceOf(status: number, text: string): string {
+/** Of a text that is no JSON, null. */
+function read(text: string): unknown {
   try {
-    const { detail, errors = [] } = JSON.parse(text) as Problem;
-    if (typeof detail === 'string') {
-      const further = errors.filter((error) => !detail.includes(error.detail));
-      return [detail, ...further.map((error) => `${error.pointer} ${error.detail}`.trim())].join(' ');
-    }
+    return JSON.parse(text) as unknown;
   } catch {
-    // Said below.
+    return null;
   }
-  return `The operations app answers ${status}: ${text.slice(0, 200)}`;
+}
+
+/** What a problem says; undefined if the text is none. */
+function sentenceOf(answer: unknown): string | undefined {
+  const { detail, errors = [] } = (answer ?? {}) as Problem;
+  if (typeof detail !== 'string') return undefined;
+  const further = errors.filter((error) => !detail.includes(error.detail));
+  return [detail, ...further.map((error) => `${error.pointer} ${error.detail}`.trim())].join(' ');
+}
+
+/** fetch reports only `fetch failed`; its cause has the reason, and no message if several addresses were tried. */
+function reasonOf(error: unknown): string {
+  const { cause = error } = error as { readonly cause?: unknown };
+  const { message, code } = cause as { readonly message?: string; readonly code?: string };
+  return message || code || String(cause);
 }
