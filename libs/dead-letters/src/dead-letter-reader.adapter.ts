@@ -1,5 +1,5 @@
-import { DEAD_LETTERS_QUEUE, envelopeIdOf, JobBodies, LazyQueue } from '@relay/jobs';
-import type { PerShard, Shards } from '@relay/redis';
+import { DEAD_LETTERS_QUEUE, JobBodies, ShardQueues } from '@relay/jobs';
+import type { Shards } from '@relay/redis';
 import type { Queue } from 'bullmq';
 import { DeadLetterIndex } from './dead-letter-index.adapter.js';
 import type { DeadLetter } from './dead-letter.js';
@@ -19,19 +19,20 @@ const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
 
 /** Reads the dead letters in their queue, and removes them. */
 export class DeadLetterReader {
-  readonly #queues: PerShard<LazyQueue>;
+  readonly #queues: ShardQueues;
   readonly #bodies: JobBodies;
   readonly #index: DeadLetterIndex;
 
   constructor(shards: Shards) {
     this.#bodies = new JobBodies(shards);
     this.#index = new DeadLetterIndex(shards);
-    this.#queues = shards.per((shard) => new LazyQueue(DEAD_LETTERS_QUEUE, shard));
+    this.#queues = new ShardQueues(DEAD_LETTERS_QUEUE, shards);
   }
 
   /** The ids at this moment, oldest first within a shard; later changes of the queue do not move a walk through them. */
   async ids(): Promise<string[]> {
-    return (await this.#each((queue) => queue.getRanges([...STATES], 0, -1, true))).flat();
+    const found = await this.#queues.each(async (queue) => (await queue.open()).getRanges([...STATES], 0, -1, true));
+    return found.flat();
   }
 
   /** The ids of a webhook, oldest first; some may have been removed. */
@@ -41,7 +42,7 @@ export class DeadLetterReader {
   }
 
   async count(): Promise<number> {
-    const counts = await this.#each((queue) => queue.getJobCountByTypes(...STATES));
+    const counts = await this.#queues.each(async (queue) => (await queue.open()).getJobCountByTypes(...STATES));
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
@@ -75,14 +76,10 @@ export class DeadLetterReader {
   }
 
   #queueOf(id: string): Promise<Queue> {
-    return this.#queues.of(envelopeIdOf(id)).open();
+    return this.#queues.of(id).open();
   }
 
-  #each<T>(ask: (queue: Queue) => Promise<T>): Promise<T[]> {
-    return Promise.all(this.#queues.all.map(async (queue) => ask(await queue.open())));
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.all.map((queue) => queue.close()));
+  close(): Promise<void> {
+    return this.#queues.close();
   }
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
-import type { DeliveryJob } from './delivery-job.js';
-import { INLINE_BYTES, type Aside } from './stored-job.js';
+import { INLINE_BYTES, type Aside, type DeliveryJob } from './delivery-job.js';
 
 /** Longer than a dead letter is kept: a body that a crash left without a job expires. */
 const KEPT_SECONDS = 31 * 86_400;
