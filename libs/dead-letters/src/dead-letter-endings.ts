@@ -1,7 +1,7 @@
 import { deadLettersTopic } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
-import type { DeadLetterEnding } from './dead-letter-ending.js';
+import type { DeadLetterEnding } from './dead-letter.js';
 
 /** Writes to `relay.dead-letters` which dead letters an operator ends, so that a recovery does not bring them back. */
 export class DeadLetterEndings {

@@ -2,8 +2,7 @@ import { DEAD_LETTERS_QUEUE, JobBodies, ShardQueues } from '@relay/jobs';
 import type { Shards } from '@relay/redis';
 import type { Queue } from 'bullmq';
 import { DeadLetterIndex } from './dead-letter-index.adapter.js';
-import type { DeadLetter } from './dead-letter.js';
-import { StoredDeadLetter } from './stored-dead-letter.js';
+import { type DeadLetter, StoredDeadLetter } from './dead-letter.js';
 
 /** Dead letters read at once: with its body one has up to 256 KiB. */
 const SLICE = 50;

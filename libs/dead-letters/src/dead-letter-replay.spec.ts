@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import { NO_WEBHOOK } from '@relay/jobs';
-import { isEmpty, type DeadLetterFilter, matches, namesOf } from './dead-letter-filter.js';
+import { isEmpty, type DeadLetterFilter, matches, namesOf } from './dead-letter-view.js';
 import { type Registrations, replayOf } from './dead-letter-replay.js';
 import type { DeadLetter } from './dead-letter.js';
 

@@ -1,13 +1,19 @@
+import type { Audit } from '@relay/audit';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import type { DeliveryQueue } from '@relay/jobs';
-import type { DeadLetterEnding } from './dead-letter-ending.js';
 import type { DeadLetterEndings } from './dead-letter-endings.js';
-import { type DeadLetterFacets, FacetCounts } from './dead-letter-facets.js';
-import { deadLetterFacts, type DeadLetterFacts } from './dead-letter-facts.js';
-import { type DeadLetterFilter, matches, namesOf } from './dead-letter-filter.js';
 import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-reader.adapter.js';
 import { type Registrations, replayOf } from './dead-letter-replay.js';
-import { Progress } from './progress.js';
+import {
+  type DeadLetterFacets,
+  deadLetterFacts,
+  type DeadLetterFacts,
+  type DeadLetterFilter,
+  FacetCounts,
+  matches,
+  namesOf,
+} from './dead-letter-view.js';
+import type { DeadLetterEnding } from './dead-letter.js';
 
 /** Refused dead letters that a report names, since it is one HTTP answer and one record. */
 const NAMED_REFUSED = 1_000;
@@ -241,3 +247,54 @@ const endingOf = (
   at,
   deliveries: [...deliveries],
 });
+
+/** How far a walk through dead letters came in its time. A walk covers one slice at least, so repeated calls with `rest` end. */
+class Progress {
+  #hasBegun = false;
+  #after: string | undefined;
+
+  /** @param until epoch milliseconds */
+  constructor(private readonly until: number) {}
+
+  isOver(now: number): boolean {
+    return this.#hasBegun && now >= this.until;
+  }
+
+  /** @param removed the dead letters of the slice that do not stay */
+  add(slice: readonly { readonly id: string }[], removed: readonly { readonly id: string }[]): void {
+    this.#hasBegun = true;
+    this.#after = slice.findLast((each) => !removed.includes(each))?.id ?? this.#after;
+  }
+
+  get rest(): { readonly complete: false; readonly after?: string } {
+    return { complete: false, ...(this.#after === undefined ? {} : { after: this.#after }) };
+  }
+}
+
+/** A change of dead letters as `relay.operations` has it. */
+interface DeadLetterChange {
+  readonly what: 'replay' | 'purge';
+  /** The selected dead letters as they were asked for: ids, or `all`, or filters. */
+  readonly selection: object;
+  readonly by: { readonly operator: string; readonly requestId?: string };
+}
+
+/**
+ * Reports a change on `relay.operations`, makes it, and reports its outcome.
+ * @param unreported called when Kafka does not take the outcome: the change is made and reported as asked by then
+ * @throws ProblemError `unavailable` when Kafka does not take the change: nothing was changed
+ */
+export async function makeReported<Report extends PurgeReport | ReplayReport>(
+  audit: Pick<Audit, 'report'>,
+  { what, selection, by }: DeadLetterChange,
+  make: () => Promise<Report>,
+  unreported: (error: unknown) => void,
+): Promise<Report> {
+  await audit.report({ event: `dead-letters.${what}.asked`, ...by, ...selection });
+  const report = await make();
+  await audit.report({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
+    // The cause, since the error itself says that nothing was changed.
+    unreported(error.cause),
+  );
+  return report;
+}

@@ -1,4 +1,4 @@
-import { DeliveryJob } from '@relay/jobs';
+import { DeliveryJob, withBodyAside } from '@relay/jobs';
 import { z } from 'zod';
 
 /**
@@ -30,3 +30,28 @@ export const DeadLetter = DeliveryJob.extend({
   diedAt: z.number(),
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
+
+/** A dead letter as its queue holds it; see `StoredJob`. */
+export const StoredDeadLetter = z.union([DeadLetter, DeadLetter.omit({ v: true, body: true }).extend(withBodyAside)]);
+export type StoredDeadLetter = z.infer<typeof StoredDeadLetter>;
+
+export interface DeadLetterQueue {
+  /** Resolves when the dead letter is stored; adding one that is stored already changes nothing. */
+  addDeadLetter(letter: DeadLetter): Promise<void>;
+}
+
+/**
+ * Record of `relay.dead-letters` for a dead letter that an operator ended, so that a recovery does not bring it back. The id of
+ * a dead letter names the acceptance of its envelope and is never used again, so its ending counts wherever it is in the log.
+ */
+export const DeadLetterEnding = z.object({
+  v: z.literal(1),
+  /** Id of the dead letter. */
+  deliveryId: z.string(),
+  ended: z.enum(['replayed', 'purged']),
+  /** Epoch milliseconds. */
+  at: z.number(),
+  /** Ids of the deliveries that a replay made of it. */
+  deliveries: z.array(z.string()),
+});
+export type DeadLetterEnding = z.infer<typeof DeadLetterEnding>;

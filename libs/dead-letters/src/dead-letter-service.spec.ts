@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ReportedChange } from '@relay/audit';
-import { makeReported } from './reported-change.js';
+import { makeReported } from './dead-letter-service.js';
 
 const change = { what: 'replay', selection: { all: true }, by: { operator: 'relay dead-letters' } } as const;
 
