@@ -1,7 +1,6 @@
 import type { Shards } from '@relay/redis';
+import { RedisDeliveryHistory, ShardHistory } from './delivery-history.adapter.js';
 import type { DeliveredLine } from './history-line.js';
-import { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
-import { ShardHistory } from './shard-history.adapter.js';
 
 /** A history that is read over all shards, and written to each of them as workers do. */
 export function historyOf(

@@ -2,9 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { failureRateOf, type Failures } from './attempt-counts.js';
-import { RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
-import { ShardAttemptCounts } from './shard-attempt-counts.adapter.js';
+import { failureRateOf, RedisAttemptCounts, ShardAttemptCounts, type Failures } from './attempt-counts.adapter.js';
 import { historyOf } from './spec-history.js';
 
 const none = (): never => {

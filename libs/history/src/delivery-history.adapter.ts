@@ -1,9 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { runScript, type Shard } from '@relay/redis';
+import { type PerShard, runScript, type Shard, type Shards } from '@relay/redis';
+import type { ChainableCommander } from 'ioredis';
+import {
+  foldOf,
+  HOUR_MS,
+  lineOf,
+  newestFirst,
+  placeOf,
+  RESTS,
+  shortOf,
+  textOf,
+  WEBHOOKS_FROM,
+  type DeliveredLine,
+  type HistoryLine,
+  type HistoryPeriod,
+  type StreamEntry,
+} from './history-line.js';
 import { addLines } from './history.script.js';
-import { foldOf, HOUR_MS, placeOf, RESTS, WEBHOOKS_FROM } from './history-index.js';
-import { lineOf, type StreamEntry } from './history-entry.js';
-import { shortOf, textOf, type DeliveredLine, type HistoryLine, type HistoryPeriod } from './history-line.js';
+import { merged, type SortedList } from './merged.js';
 
 /** Of a packed line, what has a fixed length. */
 const HEAD_BYTES = 13;
@@ -61,7 +75,7 @@ export class ShardHistory {
     for (let from = 0; from < asked.length; from += SLICE) {
       const pipeline = this.shard.redis.pipeline();
       for (const { at, webhookId } of asked.slice(from, from + SLICE)) pipeline.xrange(this.#key(webhookId), at, at);
-      found.push(...((await repliesOf(pipeline.exec())) as StreamEntry[][]));
+      found.push(...((await repliesOf(pipeline)) as StreamEntry[][]));
     }
     const lines = asked
       .flatMap(({ webhookId }, index) => (found[index] ?? []).map((entry) => lineOf(webhookId, entry)))
@@ -80,7 +94,7 @@ export class ShardHistory {
     const hours = Array.from({ length: Math.ceil(this.windowMs / HOUR_MS) + 1 }, (_, back) => newest - back);
     const pipeline = this.shard.redis.pipeline();
     for (const hour of hours) pipeline.lrange(this.#key('of', hour, bucket), 0, -1);
-    const lists = (await repliesOf(pipeline.exec())) as string[][];
+    const lists = (await repliesOf(pipeline)) as string[][];
     const moments = lists.flatMap((entries, index) =>
       [...new Set(entries)]
         .map(Number)
@@ -144,9 +158,71 @@ function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
   });
 }
 
-async function repliesOf(answers: Promise<[error: Error | null, reply: unknown][] | null>): Promise<unknown[]> {
-  return ((await answers) ?? []).map(([error, reply]) => {
+/** The replies to a pipeline. Rejects with the first error among them. */
+export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
+  return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
     if (error !== null) throw error;
     return reply;
   });
+}
+
+/**
+ * Places of the lines of a shard among the lines of all shards that ended in the same millisecond: each shard numbers its lines from 0 on,
+ * so line p of shard k is `p · n + k` of n shards. No two lines of a webhook have the same place, and with one shard it is that of Redis.
+ */
+export class Places {
+  /** @param shard its number, from 0 on */
+  constructor(
+    private readonly shard: number,
+    private readonly shards: number,
+  ) {}
+
+  /** A line of this shard with its place among all. */
+  amongAll(line: HistoryLine): HistoryLine {
+    return { ...line, place: line.place * this.shards + this.shard };
+  }
+
+  /** The first place in this shard that is not before a place among all. */
+  inShard(place: number): number {
+    return Math.max(0, Math.ceil((place - this.shard) / this.shards));
+  }
+}
+
+export const placesIn = (shards: Shards, shard: Shard): Places =>
+  new Places(shards.all.indexOf(shard), shards.all.length);
+
+/** What each shard is asked for at once, of its even share of a page: ids are spread by chance, and few shards have more. */
+const OF_SHARE = 2;
+
+/** The history in Redis, over all shards. It does not check whose webhook a caller names: callers must. */
+export class RedisDeliveryHistory {
+  readonly #parts: PerShard<{ readonly history: ShardHistory; readonly places: Places }>;
+
+  constructor(shards: Shards, windowMs: number) {
+    this.#parts = shards.per((shard) => ({
+      history: new ShardHistory(shard, windowMs),
+      places: placesIn(shards, shard),
+    }));
+  }
+
+  /** Newest first. */
+  async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
+    const { all } = this.#parts;
+    const lists = all.map(({ history, places }): SortedList<HistoryLine> => async (last, count) => {
+      const after = last ?? period.before;
+      const before = after && { endedAt: after.endedAt, place: places.inShard(after.place) };
+      const lines = await history.ofWebhook(webhookId, { ...period, before }, count);
+      return lines.map((line) => places.amongAll(line));
+    });
+    const lines: HistoryLine[] = [];
+    const count = Math.min(limit, OF_SHARE * Math.ceil(limit / all.length));
+    for await (const line of merged(lists, newestFirst, count)) if (lines.push(line) === limit) break;
+    return lines;
+  }
+
+  /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
+    const { history, places } = this.#parts.of(envelopeId);
+    return (await history.ofEnvelope(envelopeId, webhookIds)).map((line) => places.amongAll(line));
+  }
 }
