@@ -1,8 +1,7 @@
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Registry } from 'prom-client';
-import { registerGauge, type Sample } from './gauge.js';
-import { SharedReading } from './shared-reading.js';
 import type { ShardState } from './shard-states.adapter.js';
+import { StoreReading, type Sample } from './store-reading.js';
 
 type States = readonly (ShardState | undefined)[];
 
@@ -13,46 +12,43 @@ const SHARED = 'The same from every worker: take max(), not sum().';
  * @param read the state of each shard, undefined where it does not answer this process; none where there is one shard
  */
 export function registerShardGauges(registry: Registry, read: () => Promise<States>, log: ThrottledLog): void {
-  const reading = new SharedReading('shards', read, log);
-  const register = (name: string, help: string, labelNames: string[], samples: (states: States) => Sample[]): void =>
-    registerGauge(registry, { name, help, labelNames }, reading, samples);
-
-  register('relay_shard_up', '1 while the shard answers this worker: take min().', ['shard'], (states) =>
-    states.map((state, shard) => [{ shard: String(shard) }, state === undefined ? 0 : 1]),
-  );
-  register(
-    'relay_shard_jobs',
-    `Jobs of the shard by queue, in whatever state. ${SHARED}`,
-    ['shard', 'queue'],
-    each(({ jobs }, shard) => Object.entries(jobs).map(([queue, count]): Sample => [{ shard, queue }, count])),
-  );
-  register(
-    'relay_shard_memory_used_bytes',
-    `Memory that the server of the shard uses. ${SHARED}`,
-    ['shard'],
-    each(({ memory }, shard) => [[{ shard }, memory.used]]),
-  );
-  register(
-    'relay_shard_memory_max_bytes',
-    `maxmemory of the server of the shard; 0: it has no limit. ${SHARED}`,
-    ['shard'],
-    each(({ memory }, shard) => [[{ shard }, memory.max]]),
-  );
-  register(
-    'relay_cluster_ok',
-    '1 while every node of the Redis Cluster that has a shard says that its state is ok, by this worker: take min().',
-    [],
-    (states) => clustersOf(states, (clusters) => Math.min(...clusters.map(({ isOk }) => Number(isOk)))),
-  );
-  register('relay_cluster_primaries', `Primaries of the Redis Cluster that have slots. ${SHARED}`, [], (states) =>
-    clustersOf(states, (clusters) => Math.max(...clusters.map(({ primaries }) => primaries))),
-  );
-  register(
-    'relay_cluster_shards_most',
-    `Shards on the node of the Redis Cluster that has most of them. ${SHARED}`,
-    [],
-    (states) => clustersOf(states, () => most(states)),
-  );
+  new StoreReading(registry, log, 'shards', read)
+    .gauge('relay_shard_up', '1 while the shard answers this worker: take min().', ['shard'], (states) =>
+      states.map((state, shard) => [{ shard: String(shard) }, state === undefined ? 0 : 1]),
+    )
+    .gauge(
+      'relay_shard_jobs',
+      `Jobs of the shard by queue, in whatever state. ${SHARED}`,
+      ['shard', 'queue'],
+      each(({ jobs }, shard) => Object.entries(jobs).map(([queue, count]): Sample => [{ shard, queue }, count])),
+    )
+    .gauge(
+      'relay_shard_memory_used_bytes',
+      `Memory that the server of the shard uses. ${SHARED}`,
+      ['shard'],
+      each(({ memory }, shard) => [[{ shard }, memory.used]]),
+    )
+    .gauge(
+      'relay_shard_memory_max_bytes',
+      `maxmemory of the server of the shard; 0: it has no limit. ${SHARED}`,
+      ['shard'],
+      each(({ memory }, shard) => [[{ shard }, memory.max]]),
+    )
+    .gauge(
+      'relay_cluster_ok',
+      '1 while every node of the Redis Cluster that has a shard says that its state is ok, by this worker: take min().',
+      [],
+      (states) => clustersOf(states, (clusters) => Math.min(...clusters.map(({ isOk }) => Number(isOk)))),
+    )
+    .gauge('relay_cluster_primaries', `Primaries of the Redis Cluster that have slots. ${SHARED}`, [], (states) =>
+      clustersOf(states, (clusters) => Math.max(...clusters.map(({ primaries }) => primaries))),
+    )
+    .gauge(
+      'relay_cluster_shards_most',
+      `Shards on the node of the Redis Cluster that has most of them. ${SHARED}`,
+      [],
+      (states) => clustersOf(states, () => most(states)),
+    );
 }
 
 const each =
