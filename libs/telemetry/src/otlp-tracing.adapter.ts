@@ -24,8 +24,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import { RELAY_VERSION, type TelemetryEnv } from '@relay/config';
-import { reasonOf, type Log } from './log.js';
-import { ThrottledLog } from './throttled-log.js';
+import { reasonOf, ThrottledLog, type Log } from './log.js';
 import { Tracing, type Span, type SpanAttributes, type SpanKind } from './tracing.port.js';
 
 /** Maximum of spans that wait for the collector, about 2 KiB each: a second of a busy worker. Further ones are dropped. */

@@ -3,8 +3,7 @@ import type { Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Gauge, Registry } from 'prom-client';
-import { Health } from './health.js';
-import { serveHealth } from './health-server.adapter.js';
+import { Health, serveHealth } from './health.js';
 
 describe('the health port', () => {
   let server: Server;
