@@ -1,8 +1,31 @@
-import { type LogPartition, parkedKey, type ParkedRange, readReplay, type ReplayCounts } from '@relay/progress';
-import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
+import {
+  type LogPartition,
+  parkedKey,
+  type ParkedRange,
+  parkingKey,
+  readRanges,
+  readReplay,
+  type ReplayCounts,
+  without,
+} from '@relay/progress';
+import { defineScript, globalKey, runScript, type Shard, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { ENDED, orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
+import type { NewReplay, ReplayRange } from './replays.adapter.js';
 import { endReplayLua, resumeEndedLua } from './replays.script.js';
+
+/** Hash of the running and paused replays, range key → id. */
+export const REPLAYS = globalKey('replays');
+/** Set of the range keys of the paused replays. */
+export const PAUSED = globalKey('replays', 'paused');
+/** With several shards: sorted set of the replays that ended lately, each `<id> <range key>`, by the time of their end. */
+export const ENDED = globalKey('replays', 'ended');
+/** Hash of a replay: the facts of its order. */
+export const replayKeyOf = (id: string): string => globalKey('replay', id);
+/**
+ * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. With one shard they are those that are left, with several
+ * those that were ordered.
+ */
+export const orderKeyOf = (...rangeKey: readonly string[]): string => globalKey('parked', ...rangeKey);
 
 const end = defineScript('replay-end', endReplayLua);
 const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
@@ -97,3 +120,47 @@ const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
   shard.redis.hgetall(parkedKey(shard, key));
 
 const isPart = (name: string): boolean => name.includes('/');
+
+/**
+ * The ranges without what waits in the log for the webhook, which it gets anyway. Of several shards, without what waits in all:
+ * what one of them has caught up can be replayed. A replay of dead letters needs none of this.
+ */
+export async function unwaitedRanges(
+  shards: Shards,
+  { webhookId, status }: Pick<NewReplay, 'webhookId' | 'status'>,
+  ranges: readonly ReplayRange[],
+): Promise<readonly ReplayRange[]> {
+  if (status === 'failed') return ranges;
+  const left = await Promise.all(
+    ranges.map(async ({ topic, partition, from, end }) => {
+      const at = { topic, partition };
+      // Of a shard that is away nothing is left out.
+      const texts = await Promise.all(
+        shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
+      );
+      const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
+      const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
+      return without([{ from, to: end }], waiting).map((part) => ({
+        topic,
+        partition,
+        from: part.from,
+        end: part.to ?? end,
+      }));
+    }),
+  );
+  return left.flat();
+}
+
+/** The ranges of each partition. */
+export function partitionsOf(
+  ranges: readonly ReplayRange[],
+): (LogPartition & { readonly ranges: readonly ParkedRange[] })[] {
+  const found = new Map<string, LogPartition & { readonly ranges: ParkedRange[] }>();
+  for (const { from, end, ...at } of ranges) {
+    const name = `${at.topic}/${at.partition}`;
+    const known = found.get(name) ?? { ...at, ranges: [] };
+    known.ranges.push({ from, to: end });
+    found.set(name, known);
+  }
+  return [...found.values()];
+}

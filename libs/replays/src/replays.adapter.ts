@@ -10,10 +10,17 @@ import {
 } from '@relay/progress';
 import { defineScript, globalKey, runScript, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
+import {
+  orderKeyOf,
+  partitionsOf,
+  PAUSED,
+  replayKeyOf,
+  ReplayParts,
+  type ReplayPart,
+  REPLAYS,
+  unwaitedRanges,
+} from './replay-parts.adapter.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
-import { partitionsOf, unwaitedRanges } from './replay-ranges.adapter.js';
-import { ReplayParts, type ReplayPart } from './replay-parts.adapter.js';
 import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
 
 const running = defineScript('replay-running', runningReplayLua);
