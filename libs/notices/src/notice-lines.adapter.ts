@@ -9,7 +9,7 @@ import {
   type Shards,
 } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { HOUR_MS, STATE_OF } from './notice-id.js';
+import { HOUR_MS, STATE_OF } from './notice-line.js';
 
 /** Lines of one claim. */
 const CLAIMED = 100;

@@ -1,4 +1,4 @@
-import { KnownOrigins, originOf } from './origin-proof.js';
+import { KnownOrigins, originOf } from './origin-turns.js';
 
 const DAY_MS = 86_400_000;
 
