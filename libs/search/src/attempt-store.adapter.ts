@@ -1,10 +1,8 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidBytes } from '@relay/events';
-import { attemptOf, parametersOf, type IndexedAttempt } from './attempt-row.js';
+import { attemptOf, INSERT_ATTEMPT, parametersOf, SELECTED, TABLES, VERSION, type IndexedAttempt } from './attempt-row.js';
 import { statementOf, type AttemptSearch } from './attempt-search.js';
-import { INSERT_ATTEMPT, SELECTED, TABLES, VERSION } from './attempt-tables.js';
-import { SqliteFault } from './sqlite-fault.js';
-import { SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
+import { SqliteFault, SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
 
 /** How far a partition of the log is indexed: the next offset, and the last record that was. */
 export interface Position {

@@ -1,14 +1,13 @@
 import { parseDeliveryId } from '@relay/delivery';
-import { isEnvelopeType, type AttemptRecord } from '@relay/events';
-import { answeredWithin, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
-import type { EnvelopeClue } from './clue.js';
-import type { EnvelopeStory, IncompletePart } from './envelope-story.js';
+import { isEnvelopeType } from '@relay/events';
+import { answeredWithin, type AttemptFinder, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
+import type { EnvelopeClue, EnvelopeStory, IncompletePart } from './envelope-story.js';
 import {
   deliveredId,
   replayName,
   SERIES_OF_REPLAY,
   storyOf,
-  type PendingFacts,
+  type LoggedAttempt,
   type RangeFacts,
   type StoryFacts,
   type WebhookFacts,
@@ -24,10 +23,23 @@ export interface AttemptsOfEnvelope {
   /** Whether it has come to the end of the log. */
   readonly state: { readonly isCurrent: boolean };
   /** @param moments around which attempts were told, as far as they are known, epoch milliseconds */
-  ofEnvelope(
-    envelopeId: string,
-    moments: readonly number[],
-  ): Promise<readonly (AttemptRecord & { readonly host?: string | undefined })[]>;
+  ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]>;
+}
+
+/** Attempts as the log has them, for a process without an index. It finds those of which a store knows the time. */
+export class LoggedAttempts implements AttemptsOfEnvelope {
+  readonly part = 'kafka';
+  readonly state = { isCurrent: true };
+
+  /** @param lacking what a story misses because this has only attempts of which a store knows the time */
+  constructor(
+    private readonly finder: Pick<AttemptFinder, 'find'>,
+    readonly lacking: readonly IncompletePart[] = [],
+  ) {}
+
+  async ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]> {
+    return moments.length === 0 ? [] : this.finder.find({ envelopeId, moments });
+  }
 }
 
 /** What a story needs of webhooks. */
@@ -52,7 +64,7 @@ export interface StoryWebhook {
  * @property clue where the envelope may be, if it was never attempted
  * @property webhookIds the only ones that are told of, without which an envelope is unknown; by default all
  */
-export interface StoryQuestion {
+interface StoryQuestion {
   readonly clue?: EnvelopeClue | undefined;
   readonly webhookIds?: ReadonlySet<string> | undefined;
 }
@@ -64,13 +76,7 @@ const REFRESH_MS = 2_000;
 const MOST_ACCEPTANCES = 3;
 
 /** What the stores say of an envelope before the log is asked. */
-interface Known {
-  readonly attempts: StoryFacts['attempts'];
-  readonly pending: readonly PendingFacts[];
-  readonly delivered: StoryFacts['delivered'];
-  readonly mark: StoryFacts['mark'];
-  readonly repeats: StoryFacts['repeats'];
-}
+type Known = Pick<StoryFacts, 'attempts' | 'pending' | 'delivered' | 'mark' | 'repeats'>;
 
 /** Reads the story of an envelope from the stores. One that is away is named in it. */
 export class StoryReader {
@@ -110,7 +116,7 @@ export class StoryReader {
     const facts: StoryFacts = {
       id,
       ...known,
-      record: found === undefined ? undefined : recordFacts(found),
+      record: found,
       ranges,
       replays: await this.#orAway(away, 'redis', this.state.replayIds(replaysOf([...names, ...ranges])), new Map()),
       webhooks: await this.#orAway(away, 'redis', this.#webhooksOf([...names, ...ranges]), new Map()),
@@ -162,7 +168,7 @@ export class StoryReader {
   ): Promise<FoundEnvelope | undefined> {
     const ids = idsOf(known);
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
-    const eventType = known.attempts[0]?.eventType ?? known.pending[0]?.eventType;
+    const eventType = known.attempts[0]?.eventType ?? known.pending[0]?.job.eventType;
     const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
     if (eventType !== undefined && isEnvelopeType(eventType))
       for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
@@ -219,7 +225,7 @@ const idsOf = ({ attempts, pending, delivered, mark }: Known): string[] => [
 
 /** When attempts of these deliveries were told. */
 const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): number[] => [
-  ...[...pending.flatMap(({ tries }) => tries), ...delivered.flatMap(({ attempts }) => attempts)].map(
+  ...[...pending.flatMap(({ job }) => job.tries ?? []), ...delivered.flatMap(({ attempts }) => attempts)].map(
     ({ at, durationMs }) => at + durationMs,
   ),
   ...pending.flatMap(({ diedAt }) => diedAt ?? []),
@@ -231,21 +237,3 @@ const replaysOf = (told: readonly { readonly webhookId: string; readonly series:
     told.flatMap(({ webhookId, series }) => (series >= SERIES_OF_REPLAY ? [replayName(webhookId, series)] : [])),
   ),
 ];
-
-const recordFacts = ({
-  topic,
-  partition,
-  record,
-  envelope,
-  acceptedAt,
-  source,
-}: FoundEnvelope): StoryFacts['record'] => ({
-  topic,
-  partition,
-  offset: record.offset,
-  timestamp: record.timestamp,
-  source,
-  hash: envelope.contentHash,
-  acceptedAt,
-  eventType: envelope.type,
-});
