@@ -50,12 +50,8 @@ const DNS_WORDS: Readonly<Record<string, string>> = {
 };
 
 // Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
-const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
-  [
-    /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/,
-    'tls',
-  ],
-];
+const TLS =
+  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/;
 
 /** Names an error of the answer, the socket, DNS or TLS by its code; an error without a known code is `unknown`. */
 export function httpFailure(fault: unknown): Failure {
@@ -69,7 +65,7 @@ export function httpFailure(fault: unknown): Failure {
     ? 'dns'
     : isLost
       ? 'reset'
-      : (BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown');
+      : (BY_CODE[key] ?? (TLS.test(key) ? 'tls' : 'unknown'));
   const words = isDns ? withCode(DNS_WORDS[key], key) : (WORDS[key] ?? everyAddress(errors));
   // OpenSSL's message has the address of a thread and the path of a source file; its reason is the part for people.
   return { error, detail: ([words, reason, message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };

@@ -4,7 +4,7 @@
 // once to `admission`.
 export { DELIVERY_ID, deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
 export type { AttemptTiming } from './attempt-timing.js';
-export { shownAnswer, type EndpointAnswer, type ShownAnswer } from './endpoint-answer.js';
+export { shownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';
 export {
   ATTEMPT_ERRORS,
