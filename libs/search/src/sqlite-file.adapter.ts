@@ -23,9 +23,15 @@ export class SqliteFault extends Error {
   }
 }
 
+/** A statement, made once for each row of parameters. */
 export interface SqliteStatement {
   readonly sql: string;
   readonly rows: readonly (readonly SQLInputValue[])[];
+}
+/** Statements in one transaction; the answer is the rows of the last one. */
+export interface SqliteQuestion {
+  readonly number: number;
+  readonly statements: readonly SqliteStatement[];
 }
 export type SqliteRow = Readonly<Record<string, SQLInputValue>>;
 

@@ -2,8 +2,8 @@ import { connectShards, type Shards } from '@relay/redis';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { ClusterServers, redisOfSpec } from '@relay/testing';
 import { Registry } from 'prom-client';
-import { registerShardGauges } from './shard-gauges.js';
-import { readShards } from './shard-states.adapter.js';
+import { registerShardGauges } from './store-gauges.js';
+import { readShards } from './redis-states.adapter.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const { server } = await redisOfSpec();
