@@ -1,6 +1,5 @@
 import { DEAD_LETTERS_QUEUE, JobBodies, ShardQueues } from '@relay/jobs';
 import type { Shards } from '@relay/redis';
-import type { Queue } from 'bullmq';
 import { DeadLetterIndex } from './dead-letter-index.adapter.js';
 import { type DeadLetter, StoredDeadLetter } from './dead-letter.js';
 
@@ -54,7 +53,7 @@ export class DeadLetterReader {
   }
 
   async #find(id: string): Promise<FoundDeadLetter | undefined> {
-    const job = await (await this.#queueOf(id)).getJob(id);
+    const job = await (await this.#queues.of(id).open()).getJob(id);
     if (job === undefined) return undefined;
     const read = StoredDeadLetter.safeParse(job.data);
     if (!read.success) throw new Error(`The dead letter ${id} is of a format that this relay does not know: update it`);
@@ -68,14 +67,10 @@ export class DeadLetterReader {
 
   /** @returns how many of them were in the queue */
   async remove(letters: readonly FoundDeadLetter[]): Promise<number> {
-    const removed = await Promise.all(letters.map(async ({ id }) => (await this.#queueOf(id)).remove(id)));
+    const removed = await Promise.all(letters.map(async ({ id }) => (await this.#queues.of(id).open()).remove(id)));
     await Promise.all(letters.map(({ stored }) => this.#bodies.release(stored)));
     await this.#index.ended(letters.map(({ id }) => id));
     return removed.filter((count) => count > 0).length;
-  }
-
-  #queueOf(id: string): Promise<Queue> {
-    return this.#queues.of(id).open();
   }
 
   close(): Promise<void> {

@@ -85,14 +85,14 @@ export class DeadLetterService {
     const [stored, all] = await Promise.all([this.reader.count(), this.#ids(filter)]);
     const ids = cursor === undefined ? all : all.slice(0, placeOf(cursor, all));
     const letters: DeadLetterFacts[] = [];
-    const progress = new Progress(until);
+    let [hasBegun, last]: [boolean, string | undefined] = [false, undefined];
     for await (const slice of this.reader.read(ids.toReversed())) {
-      if (progress.isOver(this.now())) return { letters, stored, ...nextOf(progress.rest.after, ids), complete: false };
+      if (hasBegun && this.now() >= until) return { letters, stored, ...nextOf(last, ids), complete: false };
       for (const each of slice) {
         if (matches(each.stored, filter)) letters.push(deadLetterFacts(each));
         if (letters.length === limit) return { letters, stored, ...nextOf(each.id, ids), complete: true };
       }
-      progress.add(slice, []);
+      [hasBegun, last] = [true, slice.at(-1)?.id ?? last];
     }
     return { letters, stored, complete: true };
   }
@@ -152,10 +152,7 @@ export class DeadLetterService {
   async #replay(slices: AsyncIterable<Slice>, until = Infinity): Promise<Omit<ReplayReport, 'missing'>> {
     const refused: { id: string; why: string }[] = [];
     const report = { replayed: 0, deliveries: 0, refused, refusedCount: 0 };
-    const progress = new Progress(until);
-    for await (const { slice, selected } of slices) {
-      const now = this.now();
-      if (progress.isOver(now)) return { ...report, ...progress.rest };
+    const end = await this.#walk(slices, until, async (selected, now) => {
       const plans = await Promise.all(
         selected.map(async (letter) => ({
           letter,
@@ -179,26 +176,42 @@ export class DeadLetterService {
         report.refusedCount += 1;
         if (refused.length < NAMED_REFUSED) refused.push({ id: letter.id, why: plan.why });
       }
-      progress.add(slice, done);
-    }
-    return { ...report, complete: true };
+      return done;
+    });
+    return { ...report, ...end };
   }
 
   /** @param until as for `replay` */
   async purge(selection: DeadLetterSelection, until = Infinity): Promise<PurgeReport> {
     const report = { purged: 0, missing: [] as string[] };
-    const progress = new Progress(until);
-    for await (const { slice, selected } of this.#selected(selection, report.missing)) {
-      const now = this.now();
-      if (progress.isOver(now)) return { ...report, ...progress.rest };
+    const end = await this.#walk(this.#selected(selection, report.missing), until, async (selected, now) => {
       await this.endings.report(
         selected.map(({ id }) => endingOf(id, 'purged', now, [])),
         report.purged,
       );
       report.purged += await this.reader.remove(selected);
-      progress.add(slice, selected);
+      return selected;
+    });
+    return { ...report, ...end };
+  }
+
+  /**
+   * Takes a step with each slice until the time is over, with one at least, so that repeated calls with `after` end.
+   * @param step resolves with the dead letters that do not stay
+   */
+  async #walk(
+    slices: AsyncIterable<Slice>,
+    until: number,
+    step: (selected: readonly FoundDeadLetter[], now: number) => Promise<readonly FoundDeadLetter[]>,
+  ): Promise<Pick<ReplayReport, 'complete' | 'after'>> {
+    let [hasBegun, after]: [boolean, string | undefined] = [false, undefined];
+    for await (const { slice, selected } of slices) {
+      const now = this.now();
+      if (hasBegun && now >= until) return { complete: false, ...(after === undefined ? {} : { after }) };
+      const removed = await step(selected, now);
+      [hasBegun, after] = [true, slice.findLast((each) => !removed.includes(each))?.id ?? after];
     }
-    return { ...report, complete: true };
+    return { complete: true };
   }
 
   /** The selected dead letters in slices, oldest first. Adds ids that name none to `missing`. */
@@ -247,29 +260,6 @@ const endingOf = (
   at,
   deliveries: [...deliveries],
 });
-
-/** How far a walk through dead letters came in its time. A walk covers one slice at least, so repeated calls with `rest` end. */
-class Progress {
-  #hasBegun = false;
-  #after: string | undefined;
-
-  /** @param until epoch milliseconds */
-  constructor(private readonly until: number) {}
-
-  isOver(now: number): boolean {
-    return this.#hasBegun && now >= this.until;
-  }
-
-  /** @param removed the dead letters of the slice that do not stay */
-  add(slice: readonly { readonly id: string }[], removed: readonly { readonly id: string }[]): void {
-    this.#hasBegun = true;
-    this.#after = slice.findLast((each) => !removed.includes(each))?.id ?? this.#after;
-  }
-
-  get rest(): { readonly complete: false; readonly after?: string } {
-    return { complete: false, ...(this.#after === undefined ? {} : { after: this.#after }) };
-  }
-}
 
 /** A change of dead letters as `relay.operations` has it. */
 interface DeadLetterChange {

@@ -57,9 +57,10 @@ export class ReplayParts {
   }
 
   /** The parts of a partition and shard: where they stand, or as they were ordered. A partition without records has one without ranges. */
-  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
-    const shard = this.#shardOf(at);
-    const name = `${at.topic}/${at.partition}`;
+  async rangesOf({ topic, partition, shard: number = 0 }: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
+    const name = `${topic}/${partition}`;
+    const shard = this.shards.all[number];
+    if (shard === undefined) throw new RangeError(`there is no shard ${number} of ${name}`);
     const found = await Promise.all(
       keys.map(async (key) => {
         const taken = await shard.redis.hget(parkedKey(shard, key), name);
@@ -67,12 +68,6 @@ export class ReplayParts {
       }),
     );
     return new Map(keys.map((key, index) => [key, found[index] as ReplayPart]));
-  }
-
-  #shardOf({ topic, partition, shard = 0 }: LogPartition): Shard {
-    const found = this.shards.all[shard];
-    if (found === undefined) throw new RangeError(`there is no shard ${shard} of ${topic}/${partition}`);
-    return found;
   }
 
   async ended(): Promise<ReadonlyMap<string, string>> {
@@ -93,7 +88,7 @@ export class ReplayParts {
 
   /** Whether every part was taken up and has ended, or the order has expired. The first shard that shows another one is the last that is asked. */
   async #isDone(key: string): Promise<boolean> {
-    const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter(isPart);
+    const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter((name) => name.includes('/'));
     if (names.length === 0) return true;
     for (const shard of this.shards.all) {
       const taken = await indexOf(shard, key);
@@ -118,8 +113,6 @@ export class ReplayParts {
 
 const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
   shard.redis.hgetall(parkedKey(shard, key));
-
-const isPart = (name: string): boolean => name.includes('/');
 
 /**
  * The ranges without what waits in the log for the webhook, which it gets anyway. Of several shards, without what waits in all:

@@ -107,6 +107,7 @@ export class Replays {
     const wanted = partitionsOf(ranges.filter(({ from, end }) => from < end));
     const matched = wanted.reduce((sum, { ranges: parts }) => sum + offsetsIn(parts, 0, 0), 0);
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
+    const [only, ...others] = this.shards.all;
     const keys = [
       newestKeyOf(webhookId),
       REPLAYS,
@@ -116,11 +117,13 @@ export class Replays {
       orderKeyOf(),
       ALL,
       partnerKeyOf(partnerId),
+      // One shard has the ranges of partitions where those of parked webhooks are.
+      ...(only === undefined || others.length > 0 ? [] : wanted.map((range) => parkingKey(only, range))),
     ];
     const [other, ...forgotten] = (await runScript(
       this.redis,
       create,
-      [...keys, ...this.#parkingKeys(wanted)],
+      keys,
       [
         replayKeyOf(''),
         id,
@@ -140,12 +143,6 @@ export class Replays {
     )) as string[];
     await this.#parts?.forget(forgotten);
     return other === '' ? undefined : other;
-  }
-
-  /** Where one shard has the ranges of partitions, which an order writes. */
-  #parkingKeys(ranges: readonly LogPartition[]): string[] {
-    const [only, ...others] = this.shards.all;
-    return only === undefined || others.length > 0 ? [] : ranges.map((range) => parkingKey(only, range));
   }
 
   /** The id of the running or paused replay of a webhook; one read, however many other replays there are. */
