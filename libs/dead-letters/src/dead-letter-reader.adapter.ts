@@ -15,7 +15,6 @@ export interface FoundDeadLetter {
 /** No worker takes jobs from this queue, but Bull Board lets an operator move them between states. */
 const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
 
-/** Reads the dead letters in their queue, and removes them. */
 export class DeadLetterReader {
   readonly #queues: ShardQueues;
   readonly #bodies: JobBodies;

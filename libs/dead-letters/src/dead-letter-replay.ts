@@ -1,7 +1,6 @@
 import { NO_WEBHOOK, type DeliveryJob } from '@relay/jobs';
 import type { DeadLetter } from './dead-letter.js';
 
-/** The registered webhooks. */
 export interface Registrations {
   find(id: string): { readonly partnerId: string } | undefined;
   matching(

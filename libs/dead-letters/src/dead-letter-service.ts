@@ -41,7 +41,6 @@ export interface ReplayReport {
   readonly after?: string;
 }
 
-/** The newest matching dead letters. */
 export interface DeadLetterList {
   readonly letters: readonly DeadLetterFacts[];
   /** Dead letters in all, without the filter. */
@@ -66,7 +65,6 @@ interface Slice {
   readonly selected: readonly FoundDeadLetter[];
 }
 
-/** Lists, replays and purges dead letters, for operators and partners. */
 export class DeadLetterService {
   constructor(
     private readonly reader: DeadLetterReader,

@@ -32,7 +32,6 @@ export function namesOf(letterId: string): string[] {
 
 type Counted = Pick<DeadLetter, 'eventType' | 'reason' | 'webhookId' | 'partnerId'>;
 
-/** How many dead letters have one value. */
 interface Facet {
   readonly value: string;
   readonly count: number;
@@ -49,7 +48,6 @@ export type DeadLetterFacets = { readonly matched: number } & Readonly<Record<Fa
 /** Values of a facet that an answer names. */
 const MOST = 100;
 
-/** Counts dead letters by what they have in common. */
 export class FacetCounts {
   #matched = 0;
   readonly #counts = new Map(NAMES.map((name) => [name, new Map<string, number>()]));

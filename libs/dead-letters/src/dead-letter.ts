@@ -46,7 +46,6 @@ export interface DeadLetterQueue {
  */
 export const DeadLetterEnding = z.object({
   v: z.literal(1),
-  /** Id of the dead letter. */
   deliveryId: z.string(),
   ended: z.enum(['replayed', 'purged']),
   /** Epoch milliseconds. */

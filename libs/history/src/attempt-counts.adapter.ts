@@ -15,7 +15,6 @@ export interface Failures {
 
 /** How many attempts of a webhook there were in the window of the history. */
 export interface AttemptTotals {
-  /** Successful ones. */
   readonly delivered: number;
   /** Failed ones, by whole hours. */
   readonly failed: number;

@@ -177,7 +177,6 @@ export class Places {
     private readonly shards: number,
   ) {}
 
-  /** A line of this shard with its place among all. */
   amongAll(line: HistoryLine): HistoryLine {
     return { ...line, place: line.place * this.shards + this.shard };
   }

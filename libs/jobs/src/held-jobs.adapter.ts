@@ -5,7 +5,6 @@ import { DELIVERIES_QUEUE, scoreOf } from './queues.js';
 /** Jobs that are made due at once. */
 const AT_ONCE = 50;
 
-/** Delayed jobs that become due early. */
 class DelayedJobs {
   protected readonly queues: ShardQueues;
 
@@ -43,7 +42,6 @@ export class DisabledWebhookJobs extends DelayedJobs {
     await shard.redis.multi().sadd(heldKey(shard, webhookId), jobId).sadd(heldKey(shard), webhookId).exec();
   }
 
-  /** The webhooks with held jobs. */
   async webhooks(): Promise<string[]> {
     const found = await this.queues.each(({ shard }) => shard.redis.smembers(heldKey(shard)));
     return [...new Set(found.flat())];

@@ -118,7 +118,6 @@ export class JobBodies {
     return (await shard.redis.hget(keyOf(shard, stored), TEXT)) ?? undefined;
   }
 
-  /** Drops the reference of a removed job. */
   async release(stored: StoredBody): Promise<void> {
     if (stored.v === 1) return;
     const shard = this.shards.of(stored.envelopeId);

@@ -61,7 +61,6 @@ export class ShardQueues {
     this.#queues = shards.per((shard) => new LazyQueue(name, shard));
   }
 
-  /** The queue that has a job. */
   of(jobId: string): LazyQueue {
     return this.#queues.of(envelopeIdOf(jobId));
   }

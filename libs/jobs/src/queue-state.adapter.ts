@@ -6,7 +6,6 @@ export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
 export const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** Jobs of one queue in one state. */
 export interface QueueState {
   readonly queue: string;
   readonly state: JobState;

@@ -147,7 +147,6 @@ export interface Recount {
   readonly missing: readonly string[];
 }
 
-/** Queued deliveries of a webhook. */
 export interface WaitingCount {
   readonly deliveries: number;
   /** Size of their bodies. */

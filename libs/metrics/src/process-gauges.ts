@@ -18,7 +18,6 @@ function registerValue(registry: Registry, name: string, help: string, value: ()
   );
 }
 
-/** Shows how far the clock of this host is from Redis' time. */
 export function registerClock(registry: Registry, clock: Pick<StoreClock, 'hostAheadMs'>): void {
   const help = "By how much the clock of the host is ahead of Redis'; negative when it is behind.";
   registerValue(registry, 'relay_clock_ahead_seconds', help, () => clock.hostAheadMs / 1_000);

@@ -27,7 +27,6 @@ export const fullestOf = (all: readonly RedisMemory[]): RedisMemory =>
 
 const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);
 
-/** What the servers say of their disks. */
 export interface RedisDisks {
   /** Whether each of them writes to its own without a fault. */
   readonly isWell: boolean;
@@ -46,13 +45,10 @@ export async function readDisks({ servers }: Pick<Shards, 'servers'>): Promise<R
 /** Shorter than a scrape waits, and than a frozen server keeps its connections. */
 const PATIENCE_MS = 2_000;
 
-/** What one shard answers. */
 export interface ShardState {
   /** `run_id` of the server that it is on. */
   readonly server: string;
-  /** Of that server. */
   readonly memory: RedisMemory;
-  /** Jobs by queue. */
   readonly jobs: Readonly<Record<string, number>>;
   /** What that server says of its cluster; undefined without one, and where it refuses to. */
   readonly cluster?: { readonly isOk: boolean; readonly primaries: number };

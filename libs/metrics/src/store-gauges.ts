@@ -12,11 +12,8 @@ export interface StoreSources {
   lag(): Promise<readonly TopicLag[]>;
   memory(): Promise<RedisMemory>;
   disks(): Promise<RedisDisks>;
-  /** Registrations by status. */
   webhooks(): Promise<Readonly<Record<string, number>>>;
-  /** Number of webhooks with ranges in the log. */
   parked(): Promise<number>;
-  /** Number of notices that Kafka does not have yet. */
   notices(): Promise<number>;
   /** Totals of the replays ordered within a day. */
   replays(): Promise<ReplayTotals>;

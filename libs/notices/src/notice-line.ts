@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 import { type NoticeFacts, noticeText, type NoticeType } from '@relay/events';
 
-/** The webhook that a notice is about. */
 export interface NoticeSubject {
   readonly id: string;
   readonly partnerId: string;

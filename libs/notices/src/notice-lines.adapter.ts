@@ -132,7 +132,6 @@ export class NoticeLines {
     };
   }
 
-  /** Lines that wait. */
   async count(): Promise<number> {
     const counts = await Promise.all(this.#sets.map(({ redis, key }) => redis.zcard(key)));
     return counts.reduce((sum, each) => sum + each, 0);

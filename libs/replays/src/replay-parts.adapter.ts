@@ -144,7 +144,6 @@ export async function unwaitedRanges(
   return left.flat();
 }
 
-/** The ranges of each partition. */
 export function partitionsOf(
   ranges: readonly ReplayRange[],
 ): (LogPartition & { readonly ranges: readonly ParkedRange[] })[] {

@@ -8,7 +8,6 @@ import type { Shards } from '@relay/redis';
 import type { ReplayStatus } from './replay-status.js';
 import { Replays, type ReplayPage, type ReplayPaging, type ReplayRange } from './replays.adapter.js';
 
-/** The webhook whose deliveries are replayed. */
 export interface ReplayTarget {
   readonly webhookId: string;
   readonly partnerId: string;

@@ -84,7 +84,6 @@ const timeOf = (text: string | undefined): number | undefined =>
 export interface ReplayTotals {
   /** Running and paused replays by state. */
   readonly replays: Readonly<Record<string, number>>;
-  /** Deliveries by result. */
   readonly deliveries: Readonly<Record<'done' | 'failed' | 'left', number>>;
 }
 

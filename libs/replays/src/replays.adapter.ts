@@ -174,7 +174,6 @@ export class Replays {
     return replayStatus(facts, { parts: found, shards: taken?.length ?? 1, endedAt, isPaused: isPaused === 1 }, now);
   }
 
-  /** The ids of the running and paused replays. */
   idsUnderWay(): Promise<string[]> {
     return this.redis.hvals(REPLAYS);
   }
@@ -185,7 +184,6 @@ export class Replays {
     return kept.find((entry) => entry.endsWith(` ${name}`) || entry.endsWith(`:${name}`))?.split(' ', 1)[0];
   }
 
-  /** The running and paused replays. */
   async underWay(now: number): Promise<ReplayStatus[]> {
     return this.#all(await this.idsUnderWay(), now);
   }
@@ -195,7 +193,6 @@ export class Replays {
     return this.#all(await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit), now);
   }
 
-  /** The replays of all partners. */
   ofAll(paging: ReplayPaging, now: number): Promise<ReplayPage> {
     return this.#page(ALL, paging, now);
   }

@@ -126,7 +126,6 @@ export class PendingDeliveries {
   }
 }
 
-/** The stored jobs of these ids in one shard. */
 async function readIn(shard: Shard, queue: string, ids: readonly string[]): Promise<FoundJob[]> {
   const pipeline = shard.redis.pipeline();
   for (const id of ids) {

@@ -42,7 +42,6 @@ function faultsOf(checks: ReadonlyMap<string, HealthCheck>): Record<string, stri
   return faults;
 }
 
-/** Registers the version and the readiness of a process. */
 export function registerProcessMetrics(registry: Registry, role: string, health: Health): void {
   const build = new Gauge({
     name: 'relay_build_info',
