@@ -22,15 +22,14 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   UNSPECIFIED: 'tls', // a certificate that OpenSSL refuses by a rule for which Node has no name, such as a weak key
 };
 
+const NO_CHAIN = 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted';
 /** What a partner can act upon, where the text of Node, OpenSSL or c-ares does not say it, or advises the relay's operator. */
 const WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificates lead to an authority that is not publicly trusted',
-  UNABLE_TO_GET_ISSUER_CERT: 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'the endpoint sends no intermediate certificate, or its authority is not publicly trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'the endpoint sends no intermediate certificate, or its authority is not publicly trusted',
+  UNABLE_TO_GET_ISSUER_CERT: NO_CHAIN,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NO_CHAIN,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NO_CHAIN,
   // Node's own text quotes the certificate, in which an endpoint may repeat what it was sent.
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for other names',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the endpoint does not speak TLS on this port',

@@ -134,7 +134,7 @@ export class ReplayService {
   async cancel(id: string, actor: AskedBy): Promise<boolean> {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());
-    if (replay === undefined || !isUnderWay(replay)) return false;
+    if (replay?.state !== 'running' && replay?.state !== 'paused') return false;
     await audit.report({ event: 'replay.cancelled', ...actor, id });
     return replays.cancel(id, now());
   }
@@ -180,8 +180,6 @@ export const openReplayService = (shards: Shards, kafka: KeptAdmin, audit: Audit
 
 const recordsIn = (ranges: readonly ReplayRange[]): number =>
   ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
-
-const isUnderWay = ({ state }: Pick<ReplayStatus, 'state'>): boolean => state === 'running' || state === 'paused';
 
 const timeOf = (time: number | undefined): string | undefined =>
   time === undefined ? undefined : new Date(time).toISOString();

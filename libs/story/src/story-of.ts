@@ -1,4 +1,4 @@
-import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
+import { deliveryId as deliveryIdOf, parseDeliveryId, type Delivery } from '@relay/delivery';
 import { isAskedToWait, type AttemptFacts, type AttemptRecord } from '@relay/events';
 import type { DeliveredLine } from '@relay/history';
 import type { FoundEnvelope } from '@relay/kafka';
@@ -86,7 +86,7 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
           },
     mark: mark?.state ?? null,
     repeats: repeats === undefined ? null : { ...repeats },
-    deliveries: inOrder.map((each) => deliveryOf(facts, deliveryIdOf(each), ids)),
+    deliveries: inOrder.map((each) => deliveryOf(facts, each, ids)),
     incomplete: [...incomplete],
   };
 }
@@ -95,25 +95,22 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
 function rangesWithoutDelivery({ id, record, ranges, attempts, pending }: StoryFacts): string[] {
   if (record === undefined) return [];
   const { acceptedAt, envelope } = record;
-  const known = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)].map(
-    parseDeliveryId,
-  );
+  const known = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)].map(parseDeliveryId);
   return ranges
     .filter(({ webhookId, series }) => !known.some((each) => each?.webhookId === webhookId && each.series === series))
     .map(({ webhookId, series }) => deliveryIdOf({ webhookId, envelopeId: id, hash: envelope.contentHash, series, acceptedAt }));
 }
 
-function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): StoryDelivery {
-  const { webhookId, series, ...named } = parseDeliveryId(id) ?? { webhookId: NO_WEBHOOK, series: 0, acceptedAt: 0 };
+function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>): StoryDelivery {
+  const { webhookId, series, acceptedAt } = named;
+  const id = deliveryIdOf(named);
   const pending = facts.pending.find((each) => each.id === id);
   const job = pending?.job;
   const records = facts.attempts.filter(({ deliveryId }) => deliveryId === id);
   const webhook = facts.webhooks.get(webhookId);
   const delivered = facts.delivered.find((each) => deliveredId(each, facts.mark?.hash) === id);
   const attempts = attemptsOf(facts, webhookId, records, job?.tries ?? [], delivered?.attempts ?? []);
-  const isReplayed = ids.has(
-    deliveryIdOf({ ...named, webhookId, envelopeId: facts.id, hash: hashOf(id), series: series + 1 }),
-  );
+  const isReplayed = ids.has(deliveryIdOf({ ...named, series: series + 1 }));
   return {
     id,
     webhookId: webhookId === NO_WEBHOOK ? null : webhookId,
@@ -121,8 +118,8 @@ function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): St
     host: records.findLast(({ host }) => host !== undefined)?.host ?? webhook?.host ?? null,
     series,
     replayId: facts.replays.get(replayName(webhookId, series)) ?? null,
-    acceptedAt: timeOf(named.acceptedAt),
-    ...standing(facts, id, pending, attempts, webhook, isReplayed),
+    acceptedAt: timeOf(acceptedAt),
+    ...standing(facts, series, pending, attempts, webhook, isReplayed),
     lastFailure: job?.lastFailure ?? null,
     attempts,
   };
@@ -132,14 +129,12 @@ function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): St
 export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, hash = NO_HASH): string =>
   deliveryIdOf({ ...named, hash });
 
-const hashOf = (id: string): string => parseDeliveryId(id)?.hash ?? '';
-
 type Standing = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
 
 /** A dead letter is stored before its job is removed, so where both were read the dead letter is the job. */
 function standing(
   facts: StoryFacts,
-  id: string,
+  series: number,
   pending: PendingDelivery | undefined,
   attempts: readonly StoryAttempt[],
   webhook: WebhookFacts | undefined,
@@ -153,8 +148,7 @@ function standing(
   }
   const last = attempts.at(-1);
   if (last === undefined) {
-    const isReplay = (parseDeliveryId(id)?.series ?? 0) > 0;
-    if (isReplay) return { ...nothing, state: 'replaying', waitsFor: 'replay' };
+    if (series > 0) return { ...nothing, state: 'replaying', waitsFor: 'replay' };
     return { ...nothing, state: 'parked', waitsFor: webhook?.status === 'disabled' ? 'disabled' : 'parked' };
   }
   if (last.outcome === null || last.outcome === 'retry') return { ...nothing, state: 'pending' };
