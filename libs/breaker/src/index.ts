@@ -18,6 +18,5 @@ export {
   unclaimed,
 } from './breaker.js';
 export { BreakerStore } from './breaker-store.port.js';
-export { RedisBreakerStore } from './redis-breaker-store.adapter.js';
+export { RedisBreakerStore, RedisOriginProofs } from './redis-breaker-store.adapter.js';
 export { type Asker, KnownOrigins, originOf, OriginTurns } from './origin-turns.js';
-export { RedisOriginProofs } from './redis-origin-proofs.adapter.js';

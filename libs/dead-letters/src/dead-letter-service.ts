@@ -3,7 +3,6 @@ import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import type { DeliveryQueue } from '@relay/jobs';
 import type { DeadLetterEndings } from './dead-letter-endings.js';
 import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-reader.adapter.js';
-import { type Registrations, replayOf } from './dead-letter-replay.js';
 import {
   type DeadLetterFacets,
   deadLetterFacts,
@@ -13,7 +12,7 @@ import {
   matches,
   namesOf,
 } from './dead-letter-view.js';
-import type { DeadLetterEnding } from './dead-letter.js';
+import { type DeadLetterEnding, type Registrations, replayOf } from './dead-letter.js';
 
 /** Refused dead letters that a report names, since it is one HTTP answer and one record. */
 const NAMED_REFUSED = 1_000;

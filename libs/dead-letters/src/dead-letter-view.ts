@@ -61,8 +61,8 @@ export class FacetCounts {
   }
 
   get facets(): DeadLetterFacets {
-    const facets = [...this.#counts].map(([name, counts]) => [name, sorted(counts)]);
-    return { matched: this.#matched, ...(Object.fromEntries(facets) as Record<FacetName, Facet[]>) };
+    const facets = Object.fromEntries([...this.#counts].map(([name, counts]) => [name, sorted(counts)]));
+    return { matched: this.#matched, ...(facets as Record<FacetName, Facet[]>) };
   }
 }
 

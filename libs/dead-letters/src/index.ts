@@ -5,14 +5,15 @@
 export {
   DeadLetter,
   DeadLetterEnding,
+  replayOf,
   StoredDeadLetter,
   type DeadLetterQueue,
   type DeadLetterReason,
+  type Registrations,
 } from './dead-letter.js';
 export { DeadLetterEndings } from './dead-letter-endings.js';
 export { DeadLetterIndex, type DeadLetterPeriod } from './dead-letter-index.adapter.js';
 export { DeadLetterReader, type FoundDeadLetter } from './dead-letter-reader.adapter.js';
-export { replayOf, type Registrations } from './dead-letter-replay.js';
 export {
   DeadLetterService,
   makeReported,

@@ -15,7 +15,6 @@ export {
   type Outcome,
   type Reach,
 } from './outcome.js';
-export { attemptHeaders, buildRequest, type DeliveryRequest } from './request.js';
+export { attemptHeaders, buildRequest, sign, signatureHeader, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
 export { TracedSender } from './traced-sender.js';
-export { sign, signatureHeader } from './signature.js';
