@@ -53,35 +53,27 @@ export class AnswerReader {
   #headBytes = 0;
   #interim = 0;
   #closes = false;
-  #head: AnswerHead | undefined;
+  /** The head of the final answer, once it was read. */
+  head: AnswerHead | undefined;
+  /** Whether bytes came behind the end of the answer. */
+  hasMore = false;
   #bodyBytes = 0;
   /** Of a body with a length, what is to come. */
   #left = 0;
   #chunks: ChunkedBody | undefined;
-  #hasMore = false;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
 
   constructor(private readonly limits: AnswerLimits) {}
-
-  /** The head of the final answer, once it was read. */
-  get head(): AnswerHead | undefined {
-    return this.#head;
-  }
 
   /** The beginning of the body, without the framing of its chunks. */
   get kept(): Buffer {
     return Buffer.concat(this.#kept);
   }
 
-  /** Whether bytes came behind the end of the answer. */
-  get hasMore(): boolean {
-    return this.#hasMore;
-  }
-
   /** @throws ProtocolFault */
   read(bytes: Buffer): Progress {
-    const rest = this.#head === undefined ? this.#readHeads(bytes) : bytes;
+    const rest = this.head === undefined ? this.#readHeads(bytes) : bytes;
     return rest === undefined ? 'more' : this.#readBody(rest);
   }
 
@@ -130,7 +122,7 @@ export class AnswerReader {
     this.#left = hasNoBody ? 0 : (length ?? 0);
     const endsAtClose = !hasNoBody && !isChunked && length === undefined;
     const seconds = KEEP_ALIVE.exec(keepAlive)?.[1];
-    this.#head = {
+    this.head = {
       status,
       retryAfter,
       contentType: isEncoded ? ENCODED : contentType,
@@ -146,7 +138,7 @@ export class AnswerReader {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(bytes, (data) => this.#keep(data));
       if (end !== undefined) return this.#ended(end < bytes.length);
-    } else if (this.#head?.endsAtClose === true) this.#keep(bytes);
+    } else if (this.head?.endsAtClose === true) this.#keep(bytes);
     else {
       this.#keep(bytes.subarray(0, this.#left));
       this.#left -= bytes.length;
@@ -164,7 +156,7 @@ export class AnswerReader {
   }
 
   #ended(hasMore: boolean): 'end' {
-    this.#hasMore = hasMore;
+    this.hasMore = hasMore;
     return 'end';
   }
 }

@@ -133,12 +133,7 @@ export async function unwaitedRanges(
       );
       const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
       const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
-      return without([{ from, to: end }], waiting).map((part) => ({
-        topic,
-        partition,
-        from: part.from,
-        end: part.to ?? end,
-      }));
+      return without([{ from, to: end }], waiting).map((part) => ({ ...at, from: part.from, end: part.to ?? end }));
     }),
   );
   return left.flat();

@@ -107,12 +107,9 @@ export class AttemptFollower {
   }
 
   #positionAfter({ partition, records, next }: FetchedPart): Position {
-    const last = records.at(-1);
-    return {
-      next,
-      last:
-        last === undefined ? this.#positions.get(partition)?.last : { offset: last.offset, timestamp: last.timestamp },
-    };
+    const { offset, timestamp } = records.at(-1) ?? {};
+    const isSame = offset === undefined || timestamp === undefined;
+    return { next, last: isSame ? this.#positions.get(partition)?.last : { offset, timestamp } };
   }
 }
 

@@ -66,13 +66,8 @@ export class OtlpTracing extends Tracing {
     this.#log = new ThrottledLog(log, TELL_EVERY_MS);
     this.#sdkLog = new ThrottledLog(log, TELL_EVERY_MS);
     // The SDK logs dropped spans and spans that the collector rejected. `#reported` reports failed exports.
-    const diagnostics = {
-      error: none,
-      warn: (text: string) => this.#tell(text, undefined, this.#sdkLog),
-      info: none,
-      debug: none,
-      verbose: none,
-    };
+    const warn = (text: string): void => this.#tell(text, undefined, this.#sdkLog);
+    const diagnostics = { error: none, warn, info: none, debug: none, verbose: none };
     diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     const exporter = new OTLPTraceExporter({ url, headers: { ...env.OTEL_EXPORTER_OTLP_HEADERS } });
     const processor = new BatchSpanProcessor({ exporter: this.#reported(exporter), maxQueueSize: MAX_WAITING });
