@@ -108,8 +108,8 @@ export class AttemptFollower {
 
   #positionAfter({ partition, records, next }: FetchedPart): Position {
     const { offset, timestamp } = records.at(-1) ?? {};
-    const isSame = offset === undefined || timestamp === undefined;
-    return { next, last: isSame ? this.#positions.get(partition)?.last : { offset, timestamp } };
+    const isEmpty = offset === undefined || timestamp === undefined;
+    return { next, last: isEmpty ? this.#positions.get(partition)?.last : { offset, timestamp } };
   }
 }
 
