@@ -177,11 +177,6 @@ export class AttemptStore {
     return { delivered: Number(row?.['delivered'] ?? 0), failed: Number(row?.['failed'] ?? 0) };
   }
 
-  async count(): Promise<number> {
-    const [row] = await this.file.all('SELECT count(*) AS count FROM attempts');
-    return Number(row?.['count']);
-  }
-
   close(): Promise<void> {
     return this.file.close();
   }
