@@ -106,10 +106,7 @@ export class DeadLetterService {
     return (await this.reader.withBody(letter)).body;
   }
 
-  /**
-   * Counts the selected dead letters.
-   * @param until epoch milliseconds after which no further one is counted
-   */
+  /** Counts the selected dead letters. @param until epoch milliseconds after which no further one is counted */
   async count(selection: DeadLetterSelection, until = Infinity): Promise<DeadLetterCount> {
     let matched = 0;
     for await (const { selected } of this.#selected(selection, [])) {

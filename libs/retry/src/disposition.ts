@@ -11,10 +11,7 @@ export const DEFAULT_SCHEDULE: Schedule = parseSchedule('5s,5m,30m,2h,5h,10h,14h
 /** The share of a delay that chance may add, so that deliveries that failed together are not repeated together. */
 const MAX_STRETCH = 0.2;
 
-/**
- * Reads a schedule such as `5s,5m,2h`.
- * @throws RangeError naming the entry that is no duration or lasts no time
- */
+/** Reads a schedule such as `5s,5m,2h`. @throws RangeError naming the entry that is no duration or lasts no time */
 export function parseSchedule(text: string): number[] {
   return text.split(',').map((entry, index) => {
     const delayMs = parseDuration(entry);

@@ -148,9 +148,7 @@ export class WebhookPlaces {
     return attempts.map((attempt) => {
       const webhook = this.webhooks.find(attempt.webhookId);
       if (webhook === undefined) return attempt;
-      return { ...attempt, partnerId: attempt.partnerId ?? webhook.partnerId, host: hostOf(webhook.origin) };
+      return { ...attempt, partnerId: attempt.partnerId ?? webhook.partnerId, host: URL.parse(webhook.origin)?.hostname };
     });
   }
 }
-
-const hostOf = (origin: string): string | undefined => (URL.canParse(origin) ? new URL(origin).hostname : undefined);

@@ -62,7 +62,7 @@ const record = {
 } as FoundEnvelope;
 const statesOf = (changes: Partial<StoryFacts>): string[] =>
   storyOf(facts(changes)).deliveries.map(({ state }) => state);
-const webhook = { partnerId: 'partner_a', host: 'a.example', status: 'active', barredBy: undefined } as const;
+const webhook = { partnerId: 'partner_a', origin: 'https://a.example', status: 'active', barredBy: undefined } as const;
 
 describe('storyOf', () => {
   const died = [attempt(1, 'retry'), attempt(2, 'dead-letter')];

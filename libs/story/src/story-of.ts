@@ -15,13 +15,17 @@ export interface RangeFacts {
 export type Bar = 'breaker' | 'retry-after';
 
 /** A webhook as it is now. */
-export interface WebhookFacts {
+export interface StoryWebhook {
+  readonly id: string;
   readonly partnerId: string;
-  readonly host: string | undefined;
+  readonly origin: string;
+  readonly endpoint: string;
+  readonly breakerKey: string;
   readonly status: 'active' | 'parked' | 'disabled';
-  /** What bars attempts: `retry-after` until the time that its endpoint asked for. */
-  readonly barredBy: Bar | undefined;
 }
+
+/** @property barredBy what bars attempts: `retry-after` until the time that its endpoint asked for */
+export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'> & { readonly barredBy: Bar | undefined };
 
 /** An attempt as the log or the index has it. */
 export type LoggedAttempt = AttemptRecord & { readonly host?: string | undefined };
@@ -115,7 +119,7 @@ function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>
     id,
     webhookId: webhookId === NO_WEBHOOK ? null : webhookId,
     partnerId: (job?.partnerId ?? records.at(-1)?.partnerId ?? webhook?.partnerId) || null,
-    host: records.findLast(({ host }) => host !== undefined)?.host ?? webhook?.host ?? null,
+    host: records.findLast(({ host }) => host !== undefined)?.host ?? URL.parse(webhook?.origin ?? '')?.hostname ?? null,
     series,
     replayId: facts.replays.get(replayName(webhookId, series)) ?? null,
     acceptedAt: timeOf(acceptedAt),

@@ -10,6 +10,7 @@ import {
   type LoggedAttempt,
   type RangeFacts,
   type StoryFacts,
+  type StoryWebhook,
   type WebhookFacts,
 } from './story-of.js';
 import type { StoryState } from './story-state.adapter.js';
@@ -49,14 +50,6 @@ export interface StoryWebhooks {
   find(ids: readonly string[]): Promise<readonly StoryWebhook[]>;
   /** The ids of those that get such an envelope. */
   matching(eventType: string, audience: readonly string[]): Promise<readonly string[]>;
-}
-export interface StoryWebhook {
-  readonly id: string;
-  readonly partnerId: string;
-  readonly origin: string;
-  readonly endpoint: string;
-  readonly breakerKey: string;
-  readonly status: WebhookFacts['status'];
 }
 
 /**
@@ -203,15 +196,7 @@ export class StoryReader {
     const keys = new Set(found.flatMap(({ endpoint, breakerKey }) => [endpoint, breakerKey]));
     const bars = await this.state.barsOf(keys, Date.now());
     return new Map(
-      found.map(({ id, partnerId, origin, endpoint, breakerKey, status }) => [
-        id,
-        {
-          partnerId,
-          host: URL.canParse(origin) ? new URL(origin).hostname : undefined,
-          status,
-          barredBy: bars.get(breakerKey) ?? bars.get(endpoint),
-        },
-      ]),
+      found.map((each) => [each.id, { ...each, barredBy: bars.get(each.breakerKey) ?? bars.get(each.endpoint) }]),
     );
   }
 }
