@@ -8,7 +8,7 @@ import { BullmqRetryQueue } from '@relay/retry';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { DeadLetterEndings } from './dead-letter-endings.js';
-import { DeadLetterReader } from './dead-letter-reader.adapter.js';
+import { DeadLetterReader } from './dead-letter-store.adapter.js';
 import { DeadLetterService } from './dead-letter-service.js';
 import type { DeadLetter, Registrations } from './dead-letter.js';
 

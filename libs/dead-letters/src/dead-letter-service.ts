@@ -2,7 +2,7 @@ import type { Audit } from '@relay/audit';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import type { DeliveryQueue } from '@relay/jobs';
 import type { DeadLetterEndings } from './dead-letter-endings.js';
-import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-reader.adapter.js';
+import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-store.adapter.js';
 import {
   type DeadLetterFacets,
   deadLetterFacts,

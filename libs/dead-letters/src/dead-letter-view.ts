@@ -1,6 +1,6 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { shownAttempt } from '@relay/events';
-import type { FoundDeadLetter } from './dead-letter-reader.adapter.js';
+import type { FoundDeadLetter } from './dead-letter-store.adapter.js';
 import type { DeadLetter } from './dead-letter.js';
 
 /** Selects dead letters by these members; absent members select all. */

@@ -12,8 +12,12 @@ export {
   type Registrations,
 } from './dead-letter.js';
 export { DeadLetterEndings } from './dead-letter-endings.js';
-export { DeadLetterIndex, type DeadLetterPeriod } from './dead-letter-index.adapter.js';
-export { DeadLetterReader, type FoundDeadLetter } from './dead-letter-reader.adapter.js';
+export {
+  DeadLetterIndex,
+  DeadLetterReader,
+  type DeadLetterPeriod,
+  type FoundDeadLetter,
+} from './dead-letter-store.adapter.js';
 export {
   DeadLetterService,
   makeReported,

@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf } from '@relay/telemetry';
-import { AnotherLog, AttemptFollower, type IndexState, type PlacedWebhooks, WebhookPlaces } from './attempt-follower.js';
-import type { AttemptLog } from './attempt-log.adapter.js';
+import {
+  AnotherLog,
+  AttemptFollower,
+  type AttemptLog,
+  type IndexState,
+  type PlacedWebhooks,
+  WebhookPlaces,
+} from './attempt-follower.js';
 import type { IndexedAttempt } from './attempt-row.js';
 import type { AttemptSearch } from './attempt-search.js';
 import { AttemptStore, type AttemptPage, type AttemptTally } from './attempt-store.adapter.js';
