@@ -60,11 +60,7 @@ export function httpFailure(fault: unknown): Failure {
   const isDns = isText(syscall) && syscall.startsWith('query');
   // A connection that was open, and not the attempt to open one.
   const isLost = key === 'ETIMEDOUT' && isText(syscall) && syscall !== 'connect';
-  const error = isDns
-    ? 'dns'
-    : isLost
-      ? 'reset'
-      : (BY_CODE[key] ?? (TLS.test(key) ? 'tls' : 'unknown'));
+  const error = isDns ? 'dns' : isLost ? 'reset' : (BY_CODE[key] ?? (TLS.test(key) ? 'tls' : 'unknown'));
   const words = isDns ? withCode(DNS_WORDS[key], key) : (WORDS[key] ?? everyAddress(errors));
   // OpenSSL's message has the address of a thread and the path of a source file; its reason is the part for people.
   return { error, detail: ([words, reason, message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };

@@ -124,16 +124,16 @@ export class RedisAttemptCounts {
   /** In the order of the ids. It does not check whose webhooks a caller names: callers must. */
   async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
     const all = await Promise.all(
-      this.#parts.map(async ({ counts, places }) =>
-        (await counts.of(webhookIds)).map(({ lastDelivered, ...each }) => ({
-          ...each,
-          lastDelivered: lastDelivered && places.amongAll(lastDelivered),
-        })),
-      ),
+      this.#parts.map(async ({ counts, places }) => (await counts.of(webhookIds)).map((each) => placed(each, places))),
     );
     return webhookIds.map((_, index) => countsOver(all.flatMap((counts) => counts[index] ?? [])));
   }
 }
+
+const placed = ({ lastDelivered, ...counts }: AttemptCounts, places: Places): AttemptCounts => ({
+  ...counts,
+  lastDelivered: lastDelivered && places.amongAll(lastDelivered),
+});
 
 /** The counts of one webhook over several shards: sums, and the last of each kind. */
 function countsOver(parts: readonly AttemptCounts[]): AttemptCounts {

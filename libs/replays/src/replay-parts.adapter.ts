@@ -27,7 +27,7 @@ export const replayKeyOf = (id: string): string => globalKey('replay', id);
  */
 export const orderKeyOf = (...rangeKey: readonly string[]): string => globalKey('parked', ...rangeKey);
 
-const end = defineScript('replay-end', endReplayLua);
+const endReplay = defineScript('replay-end', endReplayLua);
 const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
 
 /** A shard that goes back behind the end of a replay is noticed for this long after it, unless more replays ended since. */
@@ -57,7 +57,10 @@ export class ReplayParts {
   }
 
   /** The parts of a partition and shard: where they stand, or as they were ordered. A partition without records has one without ranges. */
-  async rangesOf({ topic, partition, shard: number = 0 }: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
+  async rangesOf(
+    { topic, partition, shard: number = 0 }: LogPartition,
+    keys: readonly string[],
+  ): Promise<Map<string, ReplayPart>> {
     const name = `${topic}/${partition}`;
     const shard = this.shards.all[number];
     if (shard === undefined) throw new RangeError(`there is no shard ${number} of ${name}`);
@@ -83,7 +86,7 @@ export class ReplayParts {
   async endDone(keys: readonly string[]): Promise<void> {
     for (const key of keys)
       if (await this.#isDone(key))
-        await runScript(this.redis, end, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
+        await runScript(this.redis, endReplay, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
   }
 
   /** Whether every part was taken up and has ended, or the order has expired. The first shard that shows another one is the last that is asked. */
@@ -133,7 +136,12 @@ export async function unwaitedRanges(
       );
       const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
       const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
-      return without([{ from, to: end }], waiting).map((part) => ({ ...at, from: part.from, end: part.to ?? end }));
+      return without([{ from, to: end }], waiting).map((part) => ({
+        topic,
+        partition,
+        from: part.from,
+        end: part.to ?? end,
+      }));
     }),
   );
   return left.flat();

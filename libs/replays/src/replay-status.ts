@@ -101,7 +101,8 @@ export function replayTotals(all: readonly ReplayStatus[]): ReplayTotals {
 }
 
 /** A time of a replay as answers show it; `null` where it is open. */
-const shownTime = (time: number | undefined): string | null => (time === undefined ? null : new Date(time).toISOString());
+const shownTime = (time: number | undefined): string | null =>
+  time === undefined ? null : new Date(time).toISOString();
 /** A rate, or a number of seconds, to a tenth. */
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 

@@ -120,27 +120,22 @@ export class Replays {
       // One shard has the ranges of partitions where those of parked webhooks are.
       ...(only === undefined || others.length > 0 ? [] : wanted.map((range) => parkingKey(only, range))),
     ];
-    const [other, ...forgotten] = (await runScript(
-      this.redis,
-      create,
-      keys,
-      [
-        replayKeyOf(''),
-        id,
-        webhookId,
-        now,
-        wanted.length > 0 ? REPLAY_KEPT_S : KEPT_EMPTY_S,
-        KEPT_OF_WEBHOOK,
-        rangeKeyPrefix(status),
-        LISTED_OF_PARTNER,
-        Object.keys(fields).length,
-        ...Object.entries(fields).flat(),
-        ...wanted.flatMap(({ topic, partition, ranges: parts }) => [
-          `${topic}/${partition}`,
-          rangesText(parts, { done: 0, failed: 0 }),
-        ]),
-      ],
-    )) as string[];
+    const [other, ...forgotten] = (await runScript(this.redis, create, keys, [
+      replayKeyOf(''),
+      id,
+      webhookId,
+      now,
+      wanted.length > 0 ? REPLAY_KEPT_S : KEPT_EMPTY_S,
+      KEPT_OF_WEBHOOK,
+      rangeKeyPrefix(status),
+      LISTED_OF_PARTNER,
+      Object.keys(fields).length,
+      ...Object.entries(fields).flat(),
+      ...wanted.flatMap(({ topic, partition, ranges: parts }) => [
+        `${topic}/${partition}`,
+        rangesText(parts, { done: 0, failed: 0 }),
+      ]),
+    ])) as string[];
     await this.#parts?.forget(forgotten);
     return other === '' ? undefined : other;
   }

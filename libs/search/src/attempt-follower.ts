@@ -208,7 +208,11 @@ export class WebhookPlaces {
     return attempts.map((attempt) => {
       const webhook = this.webhooks.find(attempt.webhookId);
       if (webhook === undefined) return attempt;
-      return { ...attempt, partnerId: attempt.partnerId ?? webhook.partnerId, host: URL.parse(webhook.origin)?.hostname };
+      return {
+        ...attempt,
+        partnerId: attempt.partnerId ?? webhook.partnerId,
+        host: URL.parse(webhook.origin)?.hostname,
+      };
     });
   }
 }

@@ -1,6 +1,14 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidBytes } from '@relay/events';
-import { attemptOf, INSERT_ATTEMPT, parametersOf, SELECTED, TABLES, VERSION, type IndexedAttempt } from './attempt-row.js';
+import {
+  attemptOf,
+  INSERT_ATTEMPT,
+  parametersOf,
+  SELECTED,
+  TABLES,
+  VERSION,
+  type IndexedAttempt,
+} from './attempt-row.js';
 import { statementOf, type AttemptSearch } from './attempt-search.js';
 import { SqliteFault, SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
 

@@ -25,7 +25,9 @@ export interface StoryWebhook {
 }
 
 /** @property barredBy what bars attempts: `retry-after` until the time that its endpoint asked for */
-export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'> & { readonly barredBy: Bar | undefined };
+export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'> & {
+  readonly barredBy: Bar | undefined;
+};
 
 /** An attempt as the log or the index has it. */
 export type LoggedAttempt = AttemptRecord & { readonly host?: string | undefined };
@@ -99,10 +101,14 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
 function rangesWithoutDelivery({ id, record, ranges, attempts, pending }: StoryFacts): string[] {
   if (record === undefined) return [];
   const { acceptedAt, envelope } = record;
-  const known = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)].map(parseDeliveryId);
+  const known = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)].map(
+    parseDeliveryId,
+  );
   return ranges
     .filter(({ webhookId, series }) => !known.some((each) => each?.webhookId === webhookId && each.series === series))
-    .map(({ webhookId, series }) => deliveryIdOf({ webhookId, envelopeId: id, hash: envelope.contentHash, series, acceptedAt }));
+    .map(({ webhookId, series }) =>
+      deliveryIdOf({ webhookId, envelopeId: id, hash: envelope.contentHash, series, acceptedAt }),
+    );
 }
 
 function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>): StoryDelivery {
@@ -119,7 +125,8 @@ function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>
     id,
     webhookId: webhookId === NO_WEBHOOK ? null : webhookId,
     partnerId: (job?.partnerId ?? records.at(-1)?.partnerId ?? webhook?.partnerId) || null,
-    host: records.findLast(({ host }) => host !== undefined)?.host ?? URL.parse(webhook?.origin ?? '')?.hostname ?? null,
+    host:
+      records.findLast(({ host }) => host !== undefined)?.host ?? URL.parse(webhook?.origin ?? '')?.hostname ?? null,
     series,
     replayId: facts.replays.get(replayName(webhookId, series)) ?? null,
     acceptedAt: timeOf(acceptedAt),
