@@ -1,6 +1,6 @@
 import type { Audit } from '@relay/audit';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
-import type { DeliveryQueue } from '@relay/jobs';
+import type { QueuedDelivery } from '@relay/jobs';
 import type { DeadLetterEndings } from './dead-letter-endings.js';
 import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-store.adapter.js';
 import {
@@ -50,12 +50,6 @@ export interface DeadLetterList {
   readonly next?: string;
 }
 
-/** How many dead letters are selected; a lower bound when the time was over before the last one. */
-export interface DeadLetterCount {
-  readonly matched: number;
-  readonly complete: boolean;
-}
-
 export type PurgeReport = Pick<ReplayReport, 'missing' | 'complete' | 'after'> & { readonly purged: number };
 
 /** Dead letters that were looked at, and the selected ones among them. */
@@ -67,7 +61,7 @@ interface Slice {
 export class DeadLetterService {
   constructor(
     private readonly reader: DeadLetterReader,
-    private readonly queue: DeliveryQueue,
+    private readonly queue: { add(delivery: QueuedDelivery): Promise<void> },
     private readonly webhooks: Registrations,
     private readonly endings: DeadLetterEndings,
     private readonly now: () => number,
@@ -106,8 +100,11 @@ export class DeadLetterService {
     return (await this.reader.withBody(letter)).body;
   }
 
-  /** Counts the selected dead letters. @param until epoch milliseconds after which no further one is counted */
-  async count(selection: DeadLetterSelection, until = Infinity): Promise<DeadLetterCount> {
+  /**
+   * Counts the selected dead letters; a lower bound when the time was over before the last one.
+   * @param until epoch milliseconds after which no further one is counted
+   */
+  async count(selection: DeadLetterSelection, until = Infinity): Promise<{ matched: number; complete: boolean }> {
     let matched = 0;
     for await (const { selected } of this.#selected(selection, [])) {
       if (this.now() >= until) return { matched, complete: false };

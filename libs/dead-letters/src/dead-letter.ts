@@ -35,11 +35,6 @@ export type DeadLetter = z.infer<typeof DeadLetter>;
 export const StoredDeadLetter = z.union([DeadLetter, DeadLetter.omit({ v: true, body: true }).extend(withBodyAside)]);
 export type StoredDeadLetter = z.infer<typeof StoredDeadLetter>;
 
-export interface DeadLetterQueue {
-  /** Resolves when the dead letter is stored; adding one that is stored already changes nothing. */
-  addDeadLetter(letter: DeadLetter): Promise<void>;
-}
-
 /**
  * Record of `relay.dead-letters` for a dead letter that an operator ended, so that a recovery does not bring it back. The id of
  * a dead letter names the acceptance of its envelope and is never used again, so its ending counts wherever it is in the log.

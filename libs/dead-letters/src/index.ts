@@ -7,7 +7,6 @@ export {
   DeadLetterEnding,
   replayOf,
   StoredDeadLetter,
-  type DeadLetterQueue,
   type DeadLetterReason,
   type Registrations,
 } from './dead-letter.js';

@@ -77,8 +77,3 @@ export interface QueuedDelivery {
   job: DeliveryJob;
   at: number;
 }
-
-export interface DeliveryQueue {
-  /** Resolves when the delivery is stored. */
-  add(delivery: QueuedDelivery): Promise<void>;
-}

@@ -2,15 +2,7 @@
 // jobs become due early. Owns the names of the two BullMQ queues and the reading of their state.
 // Guarantees that no job holds a credential, and that a large body is stored once for all its jobs.
 // Leaves to `retry` how a job is added and when it is due, and to `dead-letters` the deliveries that were given up.
-export {
-  DeliveryJob,
-  newJob,
-  NO_WEBHOOK,
-  StoredJob,
-  withBodyAside,
-  type DeliveryQueue,
-  type QueuedDelivery,
-} from './delivery-job.js';
+export { DeliveryJob, newJob, NO_WEBHOOK, StoredJob, withBodyAside, type QueuedDelivery } from './delivery-job.js';
 export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
 export { LazyQueue, ShardQueues } from './lazy-queue.adapter.js';

@@ -5,7 +5,6 @@ import {
   parkingKey,
   readRanges,
   readReplay,
-  type ReplayCounts,
   without,
 } from '@relay/progress';
 import { defineScript, globalKey, runScript, type Shard, type Shards } from '@relay/redis';
@@ -35,10 +34,7 @@ const ENDED_MS = 86_400_000;
 const MOST_ENDED = 200;
 
 /** What one partition, or one shard of it, has left of a replay, and how its deliveries ended. */
-export interface ReplayPart {
-  readonly ranges: readonly ParkedRange[];
-  readonly counts: ReplayCounts;
-}
+export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
  * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a partition

@@ -8,13 +8,7 @@ import type { Shards } from '@relay/redis';
 import type { ReplayStatus } from './replay-status.js';
 import { Replays, type ReplayPage, type ReplayPaging, type ReplayRange } from './replays.adapter.js';
 
-export interface ReplayTarget {
-  readonly webhookId: string;
-  readonly partnerId: string;
-  readonly eventType: string;
-  /** `failed`: dead letters only. */
-  readonly status: ReplayStatus['status'];
-}
+export type ReplayTarget = Pick<ReplayStatus, 'webhookId' | 'partnerId' | 'eventType' | 'status'>;
 
 /** Another replay of the webhook is running or paused. */
 interface Running {
