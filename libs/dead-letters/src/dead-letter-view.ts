@@ -30,8 +30,6 @@ export function namesOf(letterId: string): string[] {
   return envelopeId === undefined ? [letterId] : [letterId, envelopeId];
 }
 
-type Counted = Pick<DeadLetter, 'eventType' | 'reason' | 'webhookId' | 'partnerId'>;
-
 interface Facet {
   readonly value: string;
   readonly count: number;
@@ -52,7 +50,7 @@ export class FacetCounts {
   #matched = 0;
   readonly #counts = new Map(NAMES.map((name) => [name, new Map<string, number>()]));
 
-  add(letter: Counted): void {
+  add(letter: Pick<DeadLetter, (typeof FACETS)[FacetName]>): void {
     this.#matched += 1;
     for (const [name, counts] of this.#counts) {
       const value = letter[FACETS[name]];

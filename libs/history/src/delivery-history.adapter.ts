@@ -170,20 +170,17 @@ export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]
  * Places of the lines of a shard among the lines of all shards that ended in the same millisecond: each shard numbers its lines from 0 on,
  * so line p of shard k is `p · n + k` of n shards. No two lines of a webhook have the same place, and with one shard it is that of Redis.
  */
-export interface Places {
-  /** A line of the shard with its place among all. */
-  amongAll(line: HistoryLine): HistoryLine;
-  /** The first place in the shard that is not before a place among all. */
-  inShard(place: number): number;
-}
-
-export function placesIn({ all }: Shards, shard: Shard): Places {
+export function placesIn({ all }: Shards, shard: Shard) {
   const [number, count] = [all.indexOf(shard), all.length];
   return {
-    amongAll: (line) => ({ ...line, place: line.place * count + number }),
-    inShard: (place) => Math.max(0, Math.ceil((place - number) / count)),
+    /** A line of the shard with its place among all. */
+    amongAll: (line: HistoryLine): HistoryLine => ({ ...line, place: line.place * count + number }),
+    /** The first place in the shard that is not before a place among all. */
+    inShard: (place: number): number => Math.max(0, Math.ceil((place - number) / count)),
   };
 }
+
+export type Places = ReturnType<typeof placesIn>;
 
 /** What each shard is asked for at once, of its even share of a page: ids are spread by chance, and few shards have more. */
 const OF_SHARE = 2;

@@ -95,16 +95,11 @@ export function placeOf(salt: string, envelopeId: string): { bucket: number; res
 /** The end of a UUID is chance, and ours: no need to mix it, as with the ids that sources choose. */
 export const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
 
-/** Where the index by envelope shows a line, for who copies lines (`history.script.ts` writes the same). */
-interface IndexedLine {
-  /** Epoch hour. */
-  readonly hour: number;
-  readonly bucket: number;
-  readonly entry: number;
-}
-
-/** @param at when the line was stored, epoch milliseconds */
-export function indexedLine(salt: string, envelopeId: string, webhookId: string, at: number): IndexedLine {
+/**
+ * The epoch hour, the bucket and the entry by which the index by envelope shows a line, for who copies lines (`history.script.ts` writes
+ * the same). @param at when the line was stored, epoch milliseconds
+ */
+export function indexedLine(salt: string, envelopeId: string, webhookId: string, at: number) {
   const { bucket, rest } = placeOf(salt, envelopeId);
   const entry = foldOf(webhookId) * WEBHOOKS_FROM + (at % HOUR_MS) * RESTS + rest;
   return { hour: Math.floor(at / HOUR_MS), bucket, entry };

@@ -80,14 +80,8 @@ const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
 const timeOf = (text: string | undefined): number | undefined =>
   text === undefined || text === '' ? undefined : Number(text);
 
-/** Totals of replays for the gauges. */
-export interface ReplayTotals {
-  /** Running and paused replays by state. */
-  readonly replays: Readonly<Record<string, number>>;
-  readonly deliveries: Readonly<Record<'done' | 'failed' | 'left', number>>;
-}
-
-export function replayTotals(all: readonly ReplayStatus[]): ReplayTotals {
+/** Running and paused replays by state, and the deliveries of all by result. */
+export function replayTotals(all: readonly ReplayStatus[]) {
   const replays = { running: 0, paused: 0 };
   const deliveries = { done: 0, failed: 0, left: 0 };
   for (const { state, matched, done, failed } of all) {
@@ -99,6 +93,8 @@ export function replayTotals(all: readonly ReplayStatus[]): ReplayTotals {
   }
   return { replays, deliveries };
 }
+
+export type ReplayTotals = ReturnType<typeof replayTotals>;
 
 /** A time of a replay as answers show it; `null` where it is open. */
 const shownTime = (time: number | undefined): string | null =>
