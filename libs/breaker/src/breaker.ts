@@ -89,7 +89,6 @@ export function unclaimed(breaker: Breaker): Breaker {
   return { ...breaker, probeUntil: 0 };
 }
 
-/** Applies the outcome of the probe. */
 export function probed(breaker: Breaker, succeeded: boolean, now: number): Breaker {
   if (breaker.openUntil === 0) return breaker;
   return succeeded ? { ...CLOSED, heldUntil: breaker.heldUntil } : open(breaker, now);

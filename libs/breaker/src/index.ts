@@ -18,8 +18,5 @@ export {
   unclaimed,
 } from './breaker.js';
 export { BreakerStore } from './breaker-store.port.js';
-export { RedisBreakerStore } from './redis-breaker-store.adapter.js';
-export { KnownOrigins, originOf } from './origin-proof.js';
-export { OriginProofs } from './origin-proofs.port.js';
-export { type Asker, OriginTurns } from './origin-turns.js';
-export { RedisOriginProofs } from './redis-origin-proofs.adapter.js';
+export { RedisBreakerStore, RedisOriginProofs } from './redis-breaker-store.adapter.js';
+export { type Asker, KnownOrigins, originOf, OriginTurns } from './origin-turns.js';

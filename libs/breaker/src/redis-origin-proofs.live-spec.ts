@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { redisOfSpec } from '@relay/testing';
-import { RedisOriginProofs } from './redis-origin-proofs.adapter.js';
+import { RedisOriginProofs } from './redis-breaker-store.adapter.js';
 
 const PROVEN = '{relay:0}:proven';
 const { redis } = await redisOfSpec();

@@ -1,7 +1,7 @@
 import { deadLettersTopic } from '@relay/events';
 import { ProblemError } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
-import type { DeadLetterEnding } from './dead-letter-ending.js';
+import type { DeadLetterEnding } from './dead-letter.js';
 
 /** Writes to `relay.dead-letters` which dead letters an operator ends, so that a recovery does not bring them back. */
 export class DeadLetterEndings {
@@ -19,21 +19,15 @@ export class DeadLetterEndings {
   async report(endings: readonly DeadLetterEnding[], before: number): Promise<void> {
     const topic = deadLettersTopic(this.topicPrefix);
     const headers = { 'content-type': 'application/json' };
-    const records = endings.map((ending) => ({
-      topic,
-      key: ending.deliveryId,
-      value: Buffer.from(JSON.stringify(ending)),
-      headers,
-    }));
-    await Promise.all(records.map((record) => this.publisher.publish(record))).catch((cause: unknown) => {
+    const published = endings.map((ending) =>
+      this.publisher.publish({ topic, key: ending.deliveryId, value: Buffer.from(JSON.stringify(ending)), headers }),
+    );
+    await Promise.all(published).catch((cause: unknown) => {
       const done = before === 0 ? 'nothing was changed' : `the change was made for ${before}, the others are unchanged`;
       throw new ProblemError(
         'unavailable',
         `Kafka did not store the record of the change: ${done}; repeat the request later.`,
-        {
-          headers: { 'retry-after': '5' },
-          cause,
-        },
+        { headers: { 'retry-after': '5' }, cause },
       );
     });
   }

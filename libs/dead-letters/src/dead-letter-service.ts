@@ -1,13 +1,18 @@
+import type { Audit } from '@relay/audit';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
-import type { DeliveryQueue } from '@relay/jobs';
-import type { DeadLetterEnding } from './dead-letter-ending.js';
+import type { QueuedDelivery } from '@relay/jobs';
 import type { DeadLetterEndings } from './dead-letter-endings.js';
-import { type DeadLetterFacets, FacetCounts } from './dead-letter-facets.js';
-import { deadLetterFacts, type DeadLetterFacts } from './dead-letter-facts.js';
-import { type DeadLetterFilter, matches, namesOf } from './dead-letter-filter.js';
-import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-reader.adapter.js';
-import { type Registrations, replayOf } from './dead-letter-replay.js';
-import { Progress } from './progress.js';
+import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-store.adapter.js';
+import {
+  type DeadLetterFacets,
+  deadLetterFacts,
+  type DeadLetterFacts,
+  type DeadLetterFilter,
+  FacetCounts,
+  matches,
+  namesOf,
+} from './dead-letter-view.js';
+import { type DeadLetterEnding, type Registrations, replayOf } from './dead-letter.js';
 
 /** Refused dead letters that a report names, since it is one HTTP answer and one record. */
 const NAMED_REFUSED = 1_000;
@@ -35,7 +40,6 @@ export interface ReplayReport {
   readonly after?: string;
 }
 
-/** The newest matching dead letters. */
 export interface DeadLetterList {
   readonly letters: readonly DeadLetterFacts[];
   /** Dead letters in all, without the filter. */
@@ -46,12 +50,6 @@ export interface DeadLetterList {
   readonly next?: string;
 }
 
-/** How many dead letters are selected; a lower bound when the time was over before the last one. */
-export interface DeadLetterCount {
-  readonly matched: number;
-  readonly complete: boolean;
-}
-
 export type PurgeReport = Pick<ReplayReport, 'missing' | 'complete' | 'after'> & { readonly purged: number };
 
 /** Dead letters that were looked at, and the selected ones among them. */
@@ -60,11 +58,10 @@ interface Slice {
   readonly selected: readonly FoundDeadLetter[];
 }
 
-/** Lists, replays and purges dead letters, for operators and partners. */
 export class DeadLetterService {
   constructor(
     private readonly reader: DeadLetterReader,
-    private readonly queue: DeliveryQueue,
+    private readonly queue: { add(delivery: QueuedDelivery): Promise<void> },
     private readonly webhooks: Registrations,
     private readonly endings: DeadLetterEndings,
     private readonly now: () => number,
@@ -79,14 +76,14 @@ export class DeadLetterService {
     const [stored, all] = await Promise.all([this.reader.count(), this.#ids(filter)]);
     const ids = cursor === undefined ? all : all.slice(0, placeOf(cursor, all));
     const letters: DeadLetterFacts[] = [];
-    const progress = new Progress(until);
+    let [hasBegun, last]: [boolean, string | undefined] = [false, undefined];
     for await (const slice of this.reader.read(ids.toReversed())) {
-      if (progress.isOver(this.now())) return { letters, stored, ...nextOf(progress.rest.after, ids), complete: false };
+      if (hasBegun && this.now() >= until) return { letters, stored, ...nextOf(last, ids), complete: false };
       for (const each of slice) {
         if (matches(each.stored, filter)) letters.push(deadLetterFacts(each));
         if (letters.length === limit) return { letters, stored, ...nextOf(each.id, ids), complete: true };
       }
-      progress.add(slice, []);
+      [hasBegun, last] = [true, slice.at(-1)?.id ?? last];
     }
     return { letters, stored, complete: true };
   }
@@ -104,10 +101,10 @@ export class DeadLetterService {
   }
 
   /**
-   * Counts the selected dead letters.
+   * Counts the selected dead letters; a lower bound when the time was over before the last one.
    * @param until epoch milliseconds after which no further one is counted
    */
-  async count(selection: DeadLetterSelection, until = Infinity): Promise<DeadLetterCount> {
+  async count(selection: DeadLetterSelection, until = Infinity): Promise<{ matched: number; complete: boolean }> {
     let matched = 0;
     for await (const { selected } of this.#selected(selection, [])) {
       if (this.now() >= until) return { matched, complete: false };
@@ -146,10 +143,7 @@ export class DeadLetterService {
   async #replay(slices: AsyncIterable<Slice>, until = Infinity): Promise<Omit<ReplayReport, 'missing'>> {
     const refused: { id: string; why: string }[] = [];
     const report = { replayed: 0, deliveries: 0, refused, refusedCount: 0 };
-    const progress = new Progress(until);
-    for await (const { slice, selected } of slices) {
-      const now = this.now();
-      if (progress.isOver(now)) return { ...report, ...progress.rest };
+    const end = await this.#walk(slices, until, async (selected, now) => {
       const plans = await Promise.all(
         selected.map(async (letter) => ({
           letter,
@@ -173,26 +167,42 @@ export class DeadLetterService {
         report.refusedCount += 1;
         if (refused.length < NAMED_REFUSED) refused.push({ id: letter.id, why: plan.why });
       }
-      progress.add(slice, done);
-    }
-    return { ...report, complete: true };
+      return done;
+    });
+    return { ...report, ...end };
   }
 
   /** @param until as for `replay` */
   async purge(selection: DeadLetterSelection, until = Infinity): Promise<PurgeReport> {
     const report = { purged: 0, missing: [] as string[] };
-    const progress = new Progress(until);
-    for await (const { slice, selected } of this.#selected(selection, report.missing)) {
-      const now = this.now();
-      if (progress.isOver(now)) return { ...report, ...progress.rest };
+    const end = await this.#walk(this.#selected(selection, report.missing), until, async (selected, now) => {
       await this.endings.report(
         selected.map(({ id }) => endingOf(id, 'purged', now, [])),
         report.purged,
       );
       report.purged += await this.reader.remove(selected);
-      progress.add(slice, selected);
+      return selected;
+    });
+    return { ...report, ...end };
+  }
+
+  /**
+   * Takes a step with each slice until the time is over, with one at least, so that repeated calls with `after` end.
+   * @param step resolves with the dead letters that do not stay
+   */
+  async #walk(
+    slices: AsyncIterable<Slice>,
+    until: number,
+    step: (selected: readonly FoundDeadLetter[], now: number) => Promise<readonly FoundDeadLetter[]>,
+  ): Promise<Pick<ReplayReport, 'complete' | 'after'>> {
+    let [hasBegun, after]: [boolean, string | undefined] = [false, undefined];
+    for await (const { slice, selected } of slices) {
+      const now = this.now();
+      if (hasBegun && now >= until) return { complete: false, ...(after === undefined ? {} : { after }) };
+      const removed = await step(selected, now);
+      [hasBegun, after] = [true, slice.findLast((each) => !removed.includes(each))?.id ?? after];
     }
-    return { ...report, complete: true };
+    return { complete: true };
   }
 
   /** The selected dead letters in slices, oldest first. Adds ids that name none to `missing`. */
@@ -241,3 +251,31 @@ const endingOf = (
   at,
   deliveries: [...deliveries],
 });
+
+/** A change of dead letters as `relay.operations` has it. */
+interface DeadLetterChange {
+  readonly what: 'replay' | 'purge';
+  /** The selected dead letters as they were asked for: ids, or `all`, or filters. */
+  readonly selection: object;
+  readonly by: { readonly operator: string; readonly requestId?: string };
+}
+
+/**
+ * Reports a change on `relay.operations`, makes it, and reports its outcome.
+ * @param unreported called when Kafka does not take the outcome: the change is made and reported as asked by then
+ * @throws ProblemError `unavailable` when Kafka does not take the change: nothing was changed
+ */
+export async function makeReported<Report extends PurgeReport | ReplayReport>(
+  audit: Pick<Audit, 'report'>,
+  { what, selection, by }: DeadLetterChange,
+  make: () => Promise<Report>,
+  unreported: (error: unknown) => void,
+): Promise<Report> {
+  await audit.report({ event: `dead-letters.${what}.asked`, ...by, ...selection });
+  const report = await make();
+  await audit.report({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
+    // The cause, since the error itself says that nothing was changed.
+    unreported(error.cause),
+  );
+  return report;
+}

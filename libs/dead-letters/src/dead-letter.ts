@@ -1,4 +1,4 @@
-import { DeliveryJob } from '@relay/jobs';
+import { DeliveryJob, NO_WEBHOOK, withBodyAside } from '@relay/jobs';
 import { z } from 'zod';
 
 /**
@@ -30,3 +30,84 @@ export const DeadLetter = DeliveryJob.extend({
   diedAt: z.number(),
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
+
+/** A dead letter as its queue holds it; see `StoredJob`. */
+export const StoredDeadLetter = z.union([DeadLetter, DeadLetter.omit({ v: true, body: true }).extend(withBodyAside)]);
+export type StoredDeadLetter = z.infer<typeof StoredDeadLetter>;
+
+/**
+ * Record of `relay.dead-letters` for a dead letter that an operator ended, so that a recovery does not bring it back. The id of
+ * a dead letter names the acceptance of its envelope and is never used again, so its ending counts wherever it is in the log.
+ */
+export const DeadLetterEnding = z.object({
+  v: z.literal(1),
+  deliveryId: z.string(),
+  ended: z.enum(['replayed', 'purged']),
+  /** Epoch milliseconds. */
+  at: z.number(),
+  /** Ids of the deliveries that a replay made of it. */
+  deliveries: z.array(z.string()),
+});
+export type DeadLetterEnding = z.infer<typeof DeadLetterEnding>;
+
+export interface Registrations {
+  find(id: string): { readonly partnerId: string } | undefined;
+  matching(
+    eventType: string,
+    audience: readonly string[],
+  ): readonly { readonly id: string; readonly partnerId: string }[];
+}
+
+type DeadLetterReplay =
+  | { readonly kind: 'replay'; readonly jobs: readonly DeliveryJob[] }
+  /** `why` tells the operator what to do instead. */
+  | { readonly kind: 'refused'; readonly why: string };
+
+/**
+ * The jobs that a replay makes of a dead letter: its delivery under the next replay number, with all attempts and the whole
+ * horizon. The dead letter of a whole envelope goes to every webhook that matches now.
+ * @param now epoch milliseconds
+ */
+export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): DeadLetterReplay {
+  if (letter.body === '')
+    return refused('Redis has lost the body: have the source send the envelope under a new id, then purge it');
+  if (letter.webhookId !== NO_WEBHOOK) {
+    const webhook = webhooks.find(letter.webhookId);
+    if (webhook === undefined) return refused('its webhook was deleted: purge it');
+    return { kind: 'replay', jobs: [jobOf(letter, letter.webhookId, webhook.partnerId, now)] };
+  }
+  if (letter.reason === 'id_conflict')
+    return refused(
+      'its envelope id was first used with other content, which endpoints already have: send this content under a new id, then purge it',
+    );
+  const audience = letter.partnerId === '' ? [] : letter.partnerId.split(',');
+  const matching = webhooks.matching(letter.eventType, audience);
+  if (matching.length === 0) return refused('no webhook matches it now: register one, or purge it');
+  return { kind: 'replay', jobs: matching.map(({ id, partnerId }) => jobOf(letter, id, partnerId, now)) };
+}
+
+/** Earlier attempts that a replayed delivery still shows. */
+const KEPT_TRIES = 50;
+
+const refused = (why: string): DeadLetterReplay => ({ kind: 'refused', why });
+
+function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: number): DeliveryJob {
+  const { v, envelopeId, eventType, hash, acceptedAt, waitedSince, traceparent, tries, body } = letter;
+  return {
+    v,
+    webhookId,
+    partnerId,
+    envelopeId,
+    eventType,
+    hash,
+    body,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(tries === undefined ? {} : { tries: tries.slice(-KEPT_TRIES) }),
+    // A new id: BullMQ ignores an add under an id that it holds, and records of attempts must tell the replays apart.
+    series: letter.series + 1,
+    attempts: 0,
+    acceptedAt: now,
+    // Names the acceptance, so that the replays of two dead letters of one envelope are two deliveries.
+    waitedSince: waitedSince ?? acceptedAt,
+  };
+}

@@ -3,8 +3,7 @@ import { dlqOf, traceIdOf, type EnvelopeRecord, type LogRecord } from '@relay/ev
 import { newJob, NO_WEBHOOK, untilStored } from '@relay/jobs';
 import { PublishFailed, type Publisher } from '@relay/publishing';
 import type { ThrottledLog } from '@relay/telemetry';
-import type { DeadLetterQueue } from './dead-letter-queue.port.js';
-import type { DeadLetterReason } from './dead-letter.js';
+import type { DeadLetter, DeadLetterReason } from './dead-letter.js';
 
 /** Bytes kept of a record that the broker refuses whole; an envelope is never longer than 256 KiB. */
 const TRUNCATED_BYTES = 65_536;
@@ -16,7 +15,7 @@ type EnvelopeReason = Extract<DeadLetterReason, 'id_conflict' | 'audience_unknow
 export class RejectedRecords {
   constructor(
     private readonly publisher: Publisher,
-    private readonly queue: DeadLetterQueue,
+    private readonly queue: { addDeadLetter(letter: DeadLetter): Promise<void> },
     private readonly log: ThrottledLog,
     /** Called for each dead letter once it is stored. */
     private readonly added: (eventType: string, reason: EnvelopeReason) => void = () => undefined,

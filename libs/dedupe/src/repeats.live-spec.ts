@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { RedisRepeatCounts, type RepeatCount } from './redis-repeat-counts.adapter.js';
-import { RepeatCounter } from './repeat-counter.js';
+import { RedisRepeatCounts, RepeatCounter, type RepeatCount } from './redis-repeat-counts.adapter.js';
 
 const { redis } = await redisOfSpec();
 const DAY_S = 86_400;

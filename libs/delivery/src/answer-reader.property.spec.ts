@@ -1,8 +1,7 @@
 import { Agent, request } from 'node:http';
 import { Duplex } from 'node:stream';
 import * as fc from 'fast-check';
-import { ProtocolFault } from './answer-head.js';
-import { AnswerReader } from './answer-reader.js';
+import { AnswerReader, ProtocolFault } from './answer-reader.js';
 
 const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptBytes: 20 };
 

@@ -1,5 +1,4 @@
-import { ProtocolFault } from './answer-head.js';
-import { AnswerReader } from './answer-reader.js';
+import { AnswerReader, ProtocolFault } from './answer-reader.js';
 
 const LIMITS = { headBytes: 16_384, bodyBytes: 16_384, interimAnswers: 16, keptBytes: 20 };
 const lines = (...all: string[]): string => [...all, '', ''].join('\r\n');

@@ -1,13 +1,7 @@
-import {
-  checkText,
-  isAmbiguous,
-  isBodiless,
-  nameOf,
-  ProtocolFault,
-  readHead,
-  saysClose,
-  type Fields,
-} from './answer-head.js';
+/** The endpoint does not speak HTTP/1.1 (RFC 9112), or more of it than is read. */
+export class ProtocolFault extends Error {
+  override readonly name = 'ProtocolFault';
+}
 
 /** What the relay needs of the head of a final answer. */
 export interface AnswerHead {
@@ -59,35 +53,27 @@ export class AnswerReader {
   #headBytes = 0;
   #interim = 0;
   #closes = false;
-  #head: AnswerHead | undefined;
+  /** The head of the final answer, once it was read. */
+  head: AnswerHead | undefined;
+  /** Whether bytes came behind the end of the answer. */
+  hasMore = false;
   #bodyBytes = 0;
   /** Of a body with a length, what is to come. */
   #left = 0;
   #chunks: ChunkedBody | undefined;
-  #hasMore = false;
   readonly #kept: Buffer[] = [];
   #keptBytes = 0;
 
   constructor(private readonly limits: AnswerLimits) {}
-
-  /** The head of the final answer, once it was read. */
-  get head(): AnswerHead | undefined {
-    return this.#head;
-  }
 
   /** The beginning of the body, without the framing of its chunks. */
   get kept(): Buffer {
     return Buffer.concat(this.#kept);
   }
 
-  /** Whether bytes came behind the end of the answer. */
-  get hasMore(): boolean {
-    return this.#hasMore;
-  }
-
   /** @throws ProtocolFault */
   read(bytes: Buffer): Progress {
-    const rest = this.#head === undefined ? this.#readHeads(bytes) : bytes;
+    const rest = this.head === undefined ? this.#readHeads(bytes) : bytes;
     return rest === undefined ? 'more' : this.#readBody(rest);
   }
 
@@ -136,7 +122,7 @@ export class AnswerReader {
     this.#left = hasNoBody ? 0 : (length ?? 0);
     const endsAtClose = !hasNoBody && !isChunked && length === undefined;
     const seconds = KEEP_ALIVE.exec(keepAlive)?.[1];
-    this.#head = {
+    this.head = {
       status,
       retryAfter,
       contentType: isEncoded ? ENCODED : contentType,
@@ -152,7 +138,7 @@ export class AnswerReader {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(bytes, (data) => this.#keep(data));
       if (end !== undefined) return this.#ended(end < bytes.length);
-    } else if (this.#head?.endsAtClose === true) this.#keep(bytes);
+    } else if (this.head?.endsAtClose === true) this.#keep(bytes);
     else {
       this.#keep(bytes.subarray(0, this.#left));
       this.#left -= bytes.length;
@@ -170,7 +156,7 @@ export class AnswerReader {
   }
 
   #ended(hasMore: boolean): 'end' {
-    this.#hasMore = hasMore;
+    this.hasMore = hasMore;
     return 'end';
   }
 }
@@ -231,3 +217,107 @@ const isHttp2 = (bytes: Buffer): boolean =>
   bytes.length >= 9 && bytes[0] === 0 && (bytes[3] === 4 || bytes[3] === 7) && bytes.readUInt32BE(5) === 0;
 
 const tooLong = (): ProtocolFault => new ProtocolFault('the head of the answer is too long');
+
+const STATUS_LINE = /^HTTP\/1\.([01]) ([1-9]\d\d)(?: |$)/;
+const NOT_TEXT = /[^\t\r\n\x20-\x7e\x80-\xff]/;
+const HALF_END = /\r(?!\n)|(?<!\r)\n/;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const LENGTH = /^\d{1,15}$/;
+
+/** What is read of a head. */
+interface Fields {
+  readonly status: number;
+  readonly isOld: boolean;
+  length: number | undefined;
+  encodings: string[] | undefined;
+  connection: string[];
+  keepAlive: string;
+  retryAfter: string | undefined;
+  contentType: string | undefined;
+  isEncoded: boolean;
+}
+
+/** RFC 9112 section 6.3: no body, whatever the head says. */
+const isBodiless = (status: number): boolean => status < 200 || status === 204 || status === 304;
+
+const saysClose = ({ isOld, connection }: Fields): boolean =>
+  connection.includes('close') || (isOld && !connection.includes('keep-alive'));
+
+/**
+ * Whether the endpoint may send more than belongs to the answer, which would be the beginning of the next one: a body where there
+ * is none, or one whose encodings are not those that every reader takes alike (RFC 9112 sections 6.1 and 6.3).
+ */
+function isAmbiguous({ status, isOld, length, encodings, isEncoded }: Fields): boolean {
+  if (isBodiless(status)) return (length ?? 0) > 0 || encodings !== undefined || isEncoded;
+  return encodings !== undefined && (isOld || encodings.join() !== 'chunked');
+}
+
+/** @throws ProtocolFault */
+function checkText(text: string): void {
+  if (HALF_END.test(text)) throw new ProtocolFault('a line of the head ends with LF or CR alone; HTTP/1.1 needs CR LF');
+  if (NOT_TEXT.test(text)) throw new ProtocolFault('the head has a control character');
+}
+
+/** @throws ProtocolFault */
+function readHead(text: string): Fields {
+  checkText(text);
+  const lines = text.split('\r\n');
+  const [, minor, status] = STATUS_LINE.exec(lines[0] ?? '') ?? [];
+  if (status === undefined) throw new ProtocolFault('the answer does not begin with a status line of HTTP/1.1');
+  const fields: Fields = {
+    status: Number(status),
+    isOld: minor === '0',
+    length: undefined,
+    encodings: undefined,
+    connection: [],
+    keepAlive: '',
+    retryAfter: undefined,
+    contentType: undefined,
+    isEncoded: false,
+  };
+  for (let n = 1; n < lines.length; n += 1) readField(fields, lines[n] ?? '');
+  if (fields.length !== undefined && fields.encodings !== undefined)
+    throw new ProtocolFault('the answer has both content-length and transfer-encoding');
+  return fields;
+}
+
+/** The name of a header or trailer field. @throws ProtocolFault */
+function nameOf(line: string): string {
+  const name = line.slice(0, Math.max(line.indexOf(':'), 0));
+  if (!NAME.test(name)) throw new ProtocolFault('a line of the head is no header field');
+  return name;
+}
+
+function readField(fields: Fields, line: string): void {
+  const name = nameOf(line);
+  const value = (): string => trimmed(line.slice(name.length + 1));
+  switch (name.toLowerCase()) {
+    case 'content-length':
+      if (fields.length !== undefined || !LENGTH.test(value()))
+        throw new ProtocolFault('the content-length is not one number');
+      fields.length = Number(value());
+      return;
+    case 'transfer-encoding':
+      fields.encodings = [...(fields.encodings ?? []), ...tokens(value())];
+      return;
+    case 'connection':
+      fields.connection.push(...tokens(value()));
+      return;
+    case 'keep-alive':
+      fields.keepAlive = value();
+      return;
+    case 'retry-after':
+      fields.retryAfter ??= value();
+      return;
+    case 'content-type':
+      fields.contentType ??= value();
+      return;
+    case 'content-encoding':
+      fields.isEncoded = true;
+  }
+}
+
+/** Without white space around it. `trim` alone would also take a no-break space, and read a word that the endpoint did not write. */
+const trimmed = (value: string): string => value.replaceAll('\xa0', '?').trim();
+
+const tokens = (value: string): string[] => value.split(',').map((token) => token.trim().toLowerCase());

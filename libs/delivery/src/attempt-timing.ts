@@ -1,6 +1,5 @@
 /** When the steps to a connection were done, by `performance.now()`; a step that was not taken, or not done, has none. */
 export interface ConnectTimes {
-  /** The name was resolved. */
   resolvedAt?: number;
   /** TCP was connected; with a proxy, its tunnel. */
   connectedAt?: number;

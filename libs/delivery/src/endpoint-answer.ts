@@ -1,4 +1,3 @@
-import { chosenFields } from './answer-fields.js';
 import { PIECE, secretFinder } from './repeated-secret.js';
 import type { Credential } from './request.js';
 
@@ -100,3 +99,36 @@ const keysOf = (secret: string): string[] =>
   [secret, secret.slice(secret.lastIndexOf('_') + 1)]
     .flatMap((text) => (['base64', 'hex'] as const).map((encoding) => Buffer.from(text, encoding).toString('latin1')))
     .filter(({ length }) => length >= PIECE);
+
+/** The header fields that tell a developer which server answered, why it refused, and where its own log has the request. */
+const CHOSEN: ReadonlySet<string> = new Set([
+  'allow',
+  'cf-ray',
+  'content-length',
+  'content-type',
+  'date',
+  'location',
+  'request-id',
+  'retry-after',
+  'server',
+  'via',
+  'www-authenticate',
+  'x-amzn-requestid',
+  'x-correlation-id',
+  'x-request-id',
+]);
+
+/** RFC 9110 section 5.5: what a value should be limited to. The encoding of other bytes is not known, so no secret is found in them. */
+const PRINTABLE = /^[\t\x20-\x7e]+$/;
+
+/** The chosen fields of a head, by their names in lower case, in its order; of a repeated one the first. */
+function chosenFields(head: string): [name: string, value: string][] {
+  const fields = new Map<string, string>();
+  for (const line of head.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    if (CHOSEN.has(name) && PRINTABLE.test(value) && !fields.has(name)) fields.set(name, value);
+  }
+  return [...fields];
+}

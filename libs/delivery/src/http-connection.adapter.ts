@@ -33,13 +33,15 @@ const MAX_KEEP_ALIVE_MS = 60_000;
 export class HttpConnection {
   /** Answers of its socket, so 0 means that the socket is new. */
   answers = 0;
+  /** Whether it ended; it takes no request any more. */
+  isOver = false;
+  /** Milliseconds that it may stay unused from now on. */
+  keepAliveMs: number;
   #socket: Socket | undefined;
   #asker: Asker | undefined;
   #times: AskTimes | undefined;
   #reader: AnswerReader | undefined;
   #isAnswered = false;
-  #isOver = false;
-  #keepAliveMs: number;
 
   /** @param lost called when the connection ends while nobody waits for an answer */
   constructor(
@@ -48,17 +50,7 @@ export class HttpConnection {
     private readonly limits: ConnectionLimits,
     private readonly lost: () => void,
   ) {
-    this.#keepAliveMs = limits.keepAliveMs;
-  }
-
-  /** Whether it ended; it takes no request any more. */
-  get isOver(): boolean {
-    return this.#isOver;
-  }
-
-  /** Milliseconds that it may stay unused from now on. */
-  get keepAliveMs(): number {
-    return this.#keepAliveMs;
+    this.keepAliveMs = limits.keepAliveMs;
   }
 
   /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. Its steps are noted in `times`. */
@@ -73,7 +65,7 @@ export class HttpConnection {
         this.target,
         (...[fault, socket]) => {
           if (fault !== null) this.#end(fault);
-          else if (this.#isOver) socket.destroy();
+          else if (this.isOver) socket.destroy();
           else this.#opened(socket, request, times);
         },
         times,
@@ -81,7 +73,7 @@ export class HttpConnection {
   }
 
   destroy(): void {
-    this.#isOver = true;
+    this.isOver = true;
     this.#asker = undefined;
     this.#socket?.destroy();
   }
@@ -122,15 +114,15 @@ export class HttpConnection {
   #ended(asker: Asker, { closes, keepAliveMs }: AnswerHead, isWhole: boolean): void {
     this.#asker = undefined;
     this.answers += 1;
-    if (keepAliveMs !== undefined) this.#keepAliveMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, MAX_KEEP_ALIVE_MS);
+    if (keepAliveMs !== undefined) this.keepAliveMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, MAX_KEEP_ALIVE_MS);
     // An answer that came before the whole request was written says that the endpoint does not read the rest.
     const isWritten = this.#socket?.writableLength === 0;
-    asker.ended(isWhole && !closes && isWritten && this.#keepAliveMs > 0);
+    asker.ended(isWhole && !closes && isWritten && this.keepAliveMs > 0);
   }
 
   #end(fault: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     const asker = this.#asker;
     this.#asker = undefined;
     this.#socket?.destroy();

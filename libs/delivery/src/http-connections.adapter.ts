@@ -36,8 +36,6 @@ export interface ConnectionSettings extends ConnectionLimits {
  * answer, it can never be the answer to another partner's request.
  */
 export class HttpConnections {
-  readonly #connect: Connector;
-  readonly #settings: ConnectionSettings;
   readonly #origins = new Map<string, Origin>();
   readonly #originOf = new WeakMap<HttpConnection, Origin>();
   #resting: HttpConnection[] = [];
@@ -46,10 +44,10 @@ export class HttpConnections {
   readonly #idle = new Set<HttpConnection>();
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(connect: Connector, settings: ConnectionSettings) {
-    this.#connect = connect;
-    this.#settings = settings;
-  }
+  constructor(
+    private readonly connect: Connector,
+    private readonly settings: ConnectionSettings,
+  ) {}
 
   /** Starts the taker on a connection of the partner to the origin, now or when one is free. @throws when `name` is no origin */
   take(partnerId: string, name: string, taker: Taker): void {
@@ -57,7 +55,7 @@ export class HttpConnections {
     const origin = this.#origins.get(key) ?? newOrigin(key, name);
     const connection = this.#unused(origin);
     if (connection !== undefined) this.#startSoon(connection, taker);
-    else if (origin.open < this.#settings.perOrigin && origin.resting <= origin.waiting.length)
+    else if (origin.open < this.settings.perOrigin && origin.resting <= origin.waiting.length)
       taker.start(this.#open(origin));
     else origin.waiting.push(taker);
   }
@@ -143,7 +141,7 @@ export class HttpConnections {
       this.#idle.add(connection);
       origin.idle.push({ connection, until: performance.now() + connection.keepAliveMs });
       const [oldest] = this.#idle;
-      if (this.#idle.size > this.#settings.maxIdle && oldest !== undefined) this.#lost(oldest);
+      if (this.#idle.size > this.settings.maxIdle && oldest !== undefined) this.#lost(oldest);
       this.#sweep ??= setTimeout(() => this.#closeUnused(), connection.keepAliveMs).unref();
     }
   }
@@ -158,7 +156,7 @@ export class HttpConnections {
   }
 
   #open(origin: Origin): HttpConnection {
-    const connection: HttpConnection = new HttpConnection(this.#connect, origin.target, this.#settings, () =>
+    const connection: HttpConnection = new HttpConnection(this.connect, origin.target, this.settings, () =>
       this.#lost(connection),
     );
     this.#originOf.set(connection, origin);

@@ -22,10 +22,6 @@ const SLOW_MS = 1_000;
  */
 export class HttpExchange implements Asker, Taker {
   settled = false;
-  readonly #connections: HttpConnections;
-  readonly #request: DeliveryRequest;
-  readonly #resolve: (result: AttemptResult) => void;
-  readonly #signal: AbortSignal | undefined;
   readonly #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
   #connection: HttpConnection | undefined;
@@ -35,32 +31,28 @@ export class HttpExchange implements Asker, Taker {
   #body: { readonly kept: Buffer } | undefined;
 
   constructor(
-    connections: HttpConnections,
-    request: DeliveryRequest,
+    private readonly connections: HttpConnections,
+    private readonly request: DeliveryRequest,
     timeoutMs: number,
-    signal: AbortSignal | undefined,
-    resolve: (result: AttemptResult) => void,
+    private readonly signal: AbortSignal | undefined,
+    private readonly resolve: (result: AttemptResult) => void,
   ) {
-    this.#connections = connections;
-    this.#request = request;
-    this.#resolve = resolve;
-    this.#signal = signal;
     this.#deadline = setTimeout(expire, timeoutMs, this, timeoutMs);
   }
 
   begin(): void {
-    if (this.#signal?.aborted === true) return this.fail(ABORTED);
-    this.#signal?.addEventListener('abort', this);
-    const { url } = this.#request;
+    if (this.signal?.aborted === true) return this.fail(ABORTED);
+    this.signal?.addEventListener('abort', this);
+    const { url } = this.request;
     const slash = url.indexOf('/', 8); // behind `https://`; the URL is the normalised one
     const origin = slash === -1 ? url : url.slice(0, slash);
     try {
       this.#bytes = requestBytes(
         origin.slice(origin.indexOf('//') + 2),
         slash === -1 ? '/' : url.slice(slash),
-        this.#request,
+        this.request,
       );
-      this.#connections.take(this.#request.partnerId, origin, this);
+      this.connections.take(this.request.partnerId, origin, this);
     } catch (fault) {
       this.fail(httpFailure(fault));
     }
@@ -78,7 +70,7 @@ export class HttpExchange implements Asker, Taker {
     this.#settle(failure);
     const connection = this.#connection;
     this.#connection = undefined;
-    if (connection !== undefined) this.#connections.drop(connection);
+    if (connection !== undefined) this.connections.drop(connection);
   }
 
   expired(timeoutMs: number): void {
@@ -106,14 +98,14 @@ export class HttpExchange implements Asker, Taker {
   ended(isReusable: boolean): void {
     if (!isReusable || this.#connection === undefined) return this.fail(NO_STATUS);
     this.#settle(NO_STATUS);
-    this.#connections.giveBack(this.#connection);
+    this.connections.giveBack(this.#connection);
   }
 
   broke(fault: unknown, isAnswered: boolean): void {
     const connection = this.#connection;
     const failure = httpFailure(fault);
     if (failure.error === 'reset' && !isAnswered && connection !== undefined && connection.answers > 0)
-      this.start(this.#connections.renew(connection));
+      this.start(this.connections.renew(connection));
     else this.fail(failure);
   }
 
@@ -121,7 +113,7 @@ export class HttpExchange implements Asker, Taker {
     if (this.settled) return;
     this.settled = true;
     clearTimeout(this.#deadline);
-    this.#signal?.removeEventListener('abort', this);
+    this.signal?.removeEventListener('abort', this);
     const endedAt = performance.now();
     const durationMs = Math.round(endedAt - this.#startedAt);
     const [head, body] = [this.#head, this.#body];
@@ -130,10 +122,10 @@ export class HttpExchange implements Asker, Taker {
     if (head === undefined) {
       const isWritten = this.#times?.isReused === true || this.#times?.openedAt !== undefined;
       const written = this.#bytes === undefined ? {} : { isWritten };
-      return this.#resolve({ kind: 'failed', ...otherwise, ...written, durationMs, ...timing });
+      return this.resolve({ kind: 'failed', ...otherwise, ...written, durationMs, ...timing });
     }
     const { status, retryAfter, contentType, text } = head;
-    this.#resolve({
+    this.resolve({
       kind: 'answered',
       status,
       durationMs,
@@ -144,7 +136,7 @@ export class HttpExchange implements Asker, Taker {
   }
 
   #timing(endedAt: number): AttemptTiming {
-    const isTls = this.#request.url.startsWith('https:');
+    const isTls = this.request.url.startsWith('https:');
     return timingOf(this.#startedAt, this.#times, isTls, this.#head === undefined ? undefined : endedAt);
   }
 }

@@ -1,5 +1,5 @@
 import { errors } from 'undici';
-import { ProtocolFault } from './answer-head.js';
+import { ProtocolFault } from './answer-reader.js';
 import { httpFailure } from './http-failure.js';
 import { UnwritableRequest } from './request-bytes.js';
 

@@ -22,15 +22,14 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   UNSPECIFIED: 'tls', // a certificate that OpenSSL refuses by a rule for which Node has no name, such as a weak key
 };
 
+const NO_CHAIN = 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted';
 /** What a partner can act upon, where the text of Node, OpenSSL or c-ares does not say it, or advises the relay's operator. */
 const WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificates lead to an authority that is not publicly trusted',
-  UNABLE_TO_GET_ISSUER_CERT: 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    'the endpoint sends no intermediate certificate, or its authority is not publicly trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-    'the endpoint sends no intermediate certificate, or its authority is not publicly trusted',
+  UNABLE_TO_GET_ISSUER_CERT: NO_CHAIN,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NO_CHAIN,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: NO_CHAIN,
   // Node's own text quotes the certificate, in which an endpoint may repeat what it was sent.
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for other names',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the endpoint does not speak TLS on this port',
@@ -50,12 +49,8 @@ const DNS_WORDS: Readonly<Record<string, string>> = {
 };
 
 // Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
-const BY_PATTERN: readonly (readonly [RegExp, Failure['error']])[] = [
-  [
-    /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/,
-    'tls',
-  ],
-];
+const TLS =
+  /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/;
 
 /** Names an error of the answer, the socket, DNS or TLS by its code; an error without a known code is `unknown`. */
 export function httpFailure(fault: unknown): Failure {
@@ -65,11 +60,7 @@ export function httpFailure(fault: unknown): Failure {
   const isDns = isText(syscall) && syscall.startsWith('query');
   // A connection that was open, and not the attempt to open one.
   const isLost = key === 'ETIMEDOUT' && isText(syscall) && syscall !== 'connect';
-  const error = isDns
-    ? 'dns'
-    : isLost
-      ? 'reset'
-      : (BY_CODE[key] ?? BY_PATTERN.find(([pattern]) => pattern.test(key))?.[1] ?? 'unknown');
+  const error = isDns ? 'dns' : isLost ? 'reset' : (BY_CODE[key] ?? (TLS.test(key) ? 'tls' : 'unknown'));
   const words = isDns ? withCode(DNS_WORDS[key], key) : (WORDS[key] ?? everyAddress(errors));
   // OpenSSL's message has the address of a thread and the path of a source file; its reason is the part for people.
   return { error, detail: ([words, reason, message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };

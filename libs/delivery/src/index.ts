@@ -4,7 +4,7 @@
 // once to `admission`.
 export { DELIVERY_ID, deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
 export type { AttemptTiming } from './attempt-timing.js';
-export { shownAnswer, type EndpointAnswer, type ShownAnswer } from './endpoint-answer.js';
+export { shownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';
 export {
   ATTEMPT_ERRORS,
@@ -15,7 +15,6 @@ export {
   type Outcome,
   type Reach,
 } from './outcome.js';
-export { attemptHeaders, buildRequest, type DeliveryRequest } from './request.js';
+export { attemptHeaders, buildRequest, sign, signatureHeader, type DeliveryRequest } from './request.js';
 export { Sender } from './sender.port.js';
 export { TracedSender } from './traced-sender.js';
-export { sign, signatureHeader } from './signature.js';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { newSigningSecret } from '@relay/webhooks';
-import { signatureHeader } from './signature.js';
+import { signatureHeader } from './request.js';
 
 /** Any character; fast-check's own unit `binary` takes a second to set up. */
 const character = fc

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { newSigningSecret } from '@relay/webhooks';
-import { sign, signatureHeader } from './signature.js';
+import { sign, signatureHeader } from './request.js';
 
 // The printed example of Standard Webhooks 1.0.0.
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';

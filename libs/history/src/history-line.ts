@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type AttemptFacts, uuidBytes, uuidOf } from '@relay/events';
 
 /** A delivery that was answered 2xx, with its attempts, the last of which succeeded. */
@@ -66,3 +67,43 @@ function attemptOf([at, durationMs, end, detail, answer]: StoredAttempt): Attemp
 /** A UUID in 22 characters, and back. */
 export const shortOf = (id: string): string => uuidBytes(id).toString('base64url');
 export const idOf = (short: string): string => uuidOf(Buffer.from(short, 'base64url'));
+
+/** An entry of the stream of a webhook. */
+export type StreamEntry = [id: string, fields: string[]];
+
+export function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLine {
+  const [, short = '', , facts = '[]'] = fields;
+  const [endedAt = 0, place = 0] = id.split('-').map(Number);
+  return { webhookId, envelopeId: idOf(short), ...factsOf(facts), endedAt, place };
+}
+
+export const HOUR_MS = 3_600_000;
+/** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
+const BUCKETS = 4_096;
+export const RESTS = 65_536;
+/** The webhook of an entry is above rest and millisecond. */
+export const WEBHOOKS_FROM = 2 ** 38;
+/** Hashes of webhooks, from 1 on: few enough for an entry to be an exact number. */
+const FOLDS = 2 ** 15 - 1;
+
+/** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
+export function placeOf(salt: string, envelopeId: string): { bucket: number; rest: number } {
+  const fold = Number.parseInt(hash('sha1', salt + envelopeId, 'hex').slice(0, 8), 16);
+  return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
+}
+
+/** The end of a UUID is chance, and ours: no need to mix it, as with the ids that sources choose. */
+export const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
+
+/**
+ * The epoch hour, the bucket and the entry by which the index by envelope shows a line, for who copies lines (`history.script.ts` writes
+ * the same). @param at when the line was stored, epoch milliseconds
+ */
+export function indexedLine(salt: string, envelopeId: string, webhookId: string, at: number) {
+  const { bucket, rest } = placeOf(salt, envelopeId);
+  const entry = foldOf(webhookId) * WEBHOOKS_FROM + (at % HOUR_MS) * RESTS + rest;
+  return { hour: Math.floor(at / HOUR_MS), bucket, entry };
+}
+
+/** When the index of an hour is no longer needed, epoch milliseconds. */
+export const hourExpiresAt = (hour: number, windowMs: number): number => (hour + 1) * HOUR_MS + windowMs;

@@ -4,11 +4,14 @@
 // each line once, whatever shards they come from.
 // It is written after the delivery: a crash may lose the last lines, never a delivery. Leaves pending deliveries and dead
 // letters to `retry`, whose jobs have their own attempts.
-export { failureRateOf, type AttemptCounts, type AttemptTotals, type Failures } from './attempt-counts.js';
-export { hourExpiresAt, indexedLine } from './history-index.js';
-export { idOf, type DeliveredLine, type HistoryLine } from './history-line.js';
+export {
+  failureRateOf,
+  RedisAttemptCounts,
+  ShardAttemptCounts,
+  type AttemptCounts,
+  type AttemptTotals,
+  type Failures,
+} from './attempt-counts.adapter.js';
+export { RedisDeliveryHistory, ShardHistory } from './delivery-history.adapter.js';
+export { hourExpiresAt, idOf, indexedLine, type DeliveredLine, type HistoryLine } from './history-line.js';
 export { merged, type SortedList } from './merged.js';
-export { RedisAttemptCounts } from './redis-attempt-counts.adapter.js';
-export { RedisDeliveryHistory } from './redis-delivery-history.adapter.js';
-export { ShardAttemptCounts } from './shard-attempt-counts.adapter.js';
-export { ShardHistory } from './shard-history.adapter.js';

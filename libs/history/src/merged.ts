@@ -11,10 +11,7 @@ interface Head<E> {
 /** Lists read at once. */
 const AT_ONCE = 16;
 
-/**
- * The entries of all lists in their order.
- * @param count of entries that are read of a list at once
- */
+/** The entries of all lists in their order. @param count of entries that are read of a list at once */
 export async function* merged<E>(
   lists: readonly SortedList<E>[],
   compare: (a: E, b: E) => number,

@@ -4,11 +4,8 @@ import { shardsOn } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { redisOfSpec } from '@relay/testing';
 import type { DeliveryJob } from './delivery-job.js';
-import { DisabledWebhookJobs } from './disabled-webhook-jobs.adapter.js';
-import { dueTime } from './due-time.adapter.js';
-import { MisdatedJobs } from './misdated-jobs.adapter.js';
-import { DELIVERIES_QUEUE } from './queues.js';
-import { UnprovenJobs } from './unproven-jobs.adapter.js';
+import { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
+import { DELIVERIES_QUEUE, dueTime } from './queues.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 const HOUR_MS = 3_600_000;

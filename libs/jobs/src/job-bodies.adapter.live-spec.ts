@@ -4,9 +4,8 @@ import { oneShard } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { redisOfSpec } from '@relay/testing';
 import { jest } from '@jest/globals';
-import type { DeliveryJob } from './delivery-job.js';
+import { type Aside, type DeliveryJob, INLINE_BYTES } from './delivery-job.js';
 import { JobBodies } from './job-bodies.adapter.js';
-import { type Aside, INLINE_BYTES } from './stored-job.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 

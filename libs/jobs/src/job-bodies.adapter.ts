@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
-import type { DeliveryJob } from './delivery-job.js';
-import { INLINE_BYTES, type Aside } from './stored-job.js';
+import { INLINE_BYTES, type Aside, type DeliveryJob } from './delivery-job.js';
 
 /** Longer than a dead letter is kept: a body that a crash left without a job expires. */
 const KEPT_SECONDS = 31 * 86_400;
@@ -119,7 +118,6 @@ export class JobBodies {
     return (await shard.redis.hget(keyOf(shard, stored), TEXT)) ?? undefined;
   }
 
-  /** Drops the reference of a removed job. */
   async release(stored: StoredBody): Promise<void> {
     if (stored.v === 1) return;
     const shard = this.shards.of(stored.envelopeId);

@@ -1,13 +1,11 @@
 import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
-import { dueTimeOf } from './due-time.js';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD, dueTimeOf } from './queues.js';
 
 export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
 export const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
 export type JobState = (typeof JOB_STATES)[number];
 
-/** Jobs of one queue in one state. */
 export interface QueueState {
   readonly queue: string;
   readonly state: JobState;
@@ -53,11 +51,11 @@ async function queuesOf(shard: Shard, now: number): Promise<QueueState[]> {
     if (KEPT[state].sorted) counts.zcard(key).zrange(key, '0', '0', 'WITHSCORES');
     else counts.llen(key).lrange(key, -1, -1);
   }
-  const ends = await executed(counts);
+  const ends = await repliesOf(counts);
   const oldest = PLACES.map((_, index) => ends[index * 2 + 1] as readonly string[]);
   const ages = shard.redis.pipeline();
   for (const [index, { queue }] of PLACES.entries()) ages.hmget(shard.key(queue, oldest[index]?.[0] ?? ''), ...FIELDS);
-  const jobs = (await executed(ages)) as Fields[];
+  const jobs = (await repliesOf(ages)) as Fields[];
   return PLACES.map(({ queue, state }, index): QueueState => {
     const count = Number(ends[index * 2]);
     const [id, score] = oldest[index] ?? [];
@@ -96,10 +94,11 @@ export async function countJobs(
     if (KEPT[state].sorted) counts.zcard(key);
     else counts.llen(key);
   }
-  return (await executed(counts)).reduce<number>((sum, count) => sum + Number(count), 0);
+  return (await repliesOf(counts)).reduce<number>((sum, count) => sum + Number(count), 0);
 }
 
-async function executed(pipeline: ChainableCommander): Promise<unknown[]> {
+/** The replies to a pipeline. Rejects with the first error among them. */
+export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
   const replies = (await pipeline.exec()) ?? [];
   return replies.map(([error, value]) => {
     if (error) throw error;

@@ -1,9 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
-import { STEPS } from './due-time.js';
-import { INDEXED_S, ofEnvelopeKey } from './envelope-index.js';
-import { DELIVERIES_QUEUE, DUE_FIELD } from './queues.js';
+import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.js';
 
 /** Queued deliveries that one script looks at, which takes Redis some 10 ms. */
 const LOOKED_AT_ONCE = 4_000;
@@ -149,7 +147,6 @@ export interface Recount {
   readonly missing: readonly string[];
 }
 
-/** Queued deliveries of a webhook. */
 export interface WaitingCount {
   readonly deliveries: number;
   /** Size of their bodies. */

@@ -1,7 +1,7 @@
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Registry } from 'prom-client';
-import { registerShardGauges } from './shard-gauges.js';
-import type { ShardState } from './shard-states.adapter.js';
+import { registerShardGauges } from './store-gauges.js';
+import type { ShardState } from './redis-states.adapter.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const state = (server: string, used: number, isOk = true): ShardState => ({

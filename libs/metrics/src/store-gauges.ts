@@ -3,9 +3,8 @@ import type { TopicLag } from '@relay/kafka';
 import type { ReplayTotals } from '@relay/replays';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { Registry } from 'prom-client';
-import { type Sample, registerGauge } from './gauge.js';
-import type { RedisDisks, RedisMemory } from './redis-memory.adapter.js';
-import { SharedReading } from './shared-reading.js';
+import type { RedisDisks, RedisMemory, ShardState } from './redis-states.adapter.js';
+import { type Sample, StoreReading } from './store-reading.js';
 
 /** Readings of the stores; a rejected one is left out of that scrape. */
 export interface StoreSources {
@@ -13,11 +12,8 @@ export interface StoreSources {
   lag(): Promise<readonly TopicLag[]>;
   memory(): Promise<RedisMemory>;
   disks(): Promise<RedisDisks>;
-  /** Registrations by status. */
   webhooks(): Promise<Readonly<Record<string, number>>>;
-  /** Number of webhooks with ranges in the log. */
   parked(): Promise<number>;
-  /** Number of notices that Kafka does not have yet. */
   notices(): Promise<number>;
   /** Totals of the replays ordered within a day. */
   replays(): Promise<ReplayTotals>;
@@ -27,111 +23,139 @@ const SHARED = 'The same from every worker: take max(), not sum().';
 
 /** Registers the gauges of the stores, read when they are scraped; every worker reports the same values. */
 export function registerStoreGauges(registry: Registry, sources: StoreSources, log: ThrottledLog): void {
-  const queues = new SharedReading('queues', () => sources.queues(), log);
-  const lag = new SharedReading('lag', () => sources.lag(), log);
-  const memory = new SharedReading('memory', () => sources.memory(), log);
-  const disks = new SharedReading('disks', () => sources.disks(), log);
-  const webhooks = new SharedReading('webhooks', () => sources.webhooks(), log);
-  const parked = new SharedReading('parked', () => sources.parked(), log);
-  const notices = new SharedReading('notices', () => sources.notices(), log);
-  const replays = new SharedReading('replays', () => sources.replays(), log);
+  const read = <T>(name: string, ask: () => Promise<T>): StoreReading<T> => new StoreReading(registry, log, name, ask);
 
-  registerGauge(
-    registry,
-    { name: 'relay_queue_jobs', help: `Jobs by queue and state. ${SHARED}`, labelNames: ['queue', 'state'] },
-    queues,
-    (states) => states.map(({ queue, state, jobs }): Sample => [{ queue, state }, jobs]),
+  read('queues', () => sources.queues())
+    .gauge('relay_queue_jobs', `Jobs by queue and state. ${SHARED}`, ['queue', 'state'], (states) =>
+      states.map(({ queue, state, jobs }): Sample => [{ queue, state }, jobs]),
+    )
+    .gauge(
+      'relay_queue_oldest_job_age_seconds',
+      `Age of the oldest job: waiting and delayed since it was due, active since its attempt began, failed since it was made; 0 where there is none. ${SHARED}`,
+      ['queue', 'state'],
+      (states) => states.map(({ queue, state, oldestS }): Sample => [{ queue, state }, oldestS ?? 0]),
+    )
+    .gauge('relay_dead_letters', `Deliveries given up and kept. ${SHARED}`, [], (states) => [
+      [{}, states.reduce((sum, { queue, jobs }) => sum + (queue === DEAD_LETTERS_QUEUE ? jobs : 0), 0)],
+    ]);
+  read('lag', () => sources.lag()).gauge(
+    'relay_kafka_consumer_lag',
+    `Records of a topic that the workers have not settled and committed. ${SHARED}`,
+    ['topic'],
+    (topics) => topics.map(({ topic, lag }): Sample => [{ topic }, lag]),
   );
-  registerGauge(
-    registry,
-    {
-      name: 'relay_queue_oldest_job_age_seconds',
-      help: `Age of the oldest job: waiting and delayed since it was due, active since its attempt began, failed since it was made; 0 where there is none. ${SHARED}`,
-      labelNames: ['queue', 'state'],
-    },
-    queues,
-    (states) => states.map(({ queue, state, oldestS }): Sample => [{ queue, state }, oldestS ?? 0]),
+  read('memory', () => sources.memory())
+    .gauge('relay_redis_memory_used_bytes', `Memory that Redis uses. ${SHARED}`, [], ({ used }) => [[{}, used]])
+    .gauge('relay_redis_memory_max_bytes', `maxmemory of Redis; 0: it has no limit. ${SHARED}`, [], ({ max }) => [
+      [{}, max],
+    ]);
+  read('disks', () => sources.disks())
+    .gauge(
+      'relay_redis_disk_ok',
+      `Whether Redis writes to its disk without a fault: 0 after a write, a rewrite of its file or a snapshot that failed. ${SHARED}`,
+      [],
+      ({ isWell }) => [[{}, isWell ? 1 : 0]],
+    )
+    .gauge(
+      'relay_redis_uptime_seconds',
+      `Time since Redis started; of several, the last one. ${SHARED}`,
+      [],
+      ({ uptimeS }) => [[{}, uptimeS]],
+    );
+  read('webhooks', () => sources.webhooks()).gauge(
+    'relay_webhooks',
+    `Registrations by status. ${SHARED}`,
+    ['status'],
+    (counts) => samplesOf('status', counts),
   );
-  registerGauge(
-    registry,
-    { name: 'relay_dead_letters', help: `Deliveries given up and kept. ${SHARED}` },
-    queues,
-    (states) => [[{}, sumOf(states.filter(({ queue }) => queue === DEAD_LETTERS_QUEUE).map(({ jobs }) => jobs))]],
-  );
-  registerGauge(
-    registry,
-    {
-      name: 'relay_kafka_consumer_lag',
-      help: `Records of a topic that the workers have not settled and committed. ${SHARED}`,
-      labelNames: ['topic'],
-    },
-    lag,
-    (topics) => topics.map(({ topic, lag: records }): Sample => [{ topic }, records]),
-  );
-  registerGauge(
-    registry,
-    { name: 'relay_redis_memory_used_bytes', help: `Memory that Redis uses. ${SHARED}` },
-    memory,
-    ({ used }) => [[{}, used]],
-  );
-  registerGauge(
-    registry,
-    { name: 'relay_redis_memory_max_bytes', help: `maxmemory of Redis; 0: it has no limit. ${SHARED}` },
-    memory,
-    ({ max }) => [[{}, max]],
-  );
-  registerGauge(
-    registry,
-    {
-      name: 'relay_redis_disk_ok',
-      help: `Whether Redis writes to its disk without a fault: 0 after a write, a rewrite of its file or a snapshot that failed. ${SHARED}`,
-    },
-    disks,
-    ({ isWell }) => [[{}, isWell ? 1 : 0]],
-  );
-  registerGauge(
-    registry,
-    { name: 'relay_redis_uptime_seconds', help: `Time since Redis started; of several, the last one. ${SHARED}` },
-    disks,
-    ({ uptimeS }) => [[{}, uptimeS]],
-  );
-  registerGauge(
-    registry,
-    { name: 'relay_webhooks', help: `Registrations by status. ${SHARED}`, labelNames: ['status'] },
-    webhooks,
-    (byStatus) => Object.entries(byStatus).map(([status, count]): Sample => [{ status }, count]),
-  );
-  registerGauge(
-    registry,
-    {
-      name: 'relay_webhooks_parked',
-      help: `Webhooks for which something waits in the log: over their queue limit, disabled, or being caught up. ${SHARED}`,
-    },
-    parked,
+  read('parked', () => sources.parked()).gauge(
+    'relay_webhooks_parked',
+    `Webhooks for which something waits in the log: over their queue limit, disabled, or being caught up. ${SHARED}`,
+    [],
     (count) => [[{}, count]],
   );
-  registerGauge(
-    registry,
-    { name: 'relay_notices_waiting', help: `Notices to partners that Kafka does not have yet. ${SHARED}` },
-    notices,
+  read('notices', () => sources.notices()).gauge(
+    'relay_notices_waiting',
+    `Notices to partners that Kafka does not have yet. ${SHARED}`,
+    [],
     (count) => [[{}, count]],
   );
-  registerGauge(
-    registry,
-    { name: 'relay_replays', help: `Replays under way by state. ${SHARED}`, labelNames: ['state'] },
-    replays,
-    ({ replays: byState }) => Object.entries(byState).map(([state, count]): Sample => [{ state }, count]),
-  );
-  registerGauge(
-    registry,
-    {
-      name: 'relay_replay_deliveries',
-      help: `Deliveries of the replays ordered within a day: done, failed (left to the queue) and left. ${SHARED}`,
-      labelNames: ['result'],
-    },
-    replays,
-    ({ deliveries }) => Object.entries(deliveries).map(([result, count]): Sample => [{ result }, count]),
-  );
+  read('replays', () => sources.replays())
+    .gauge('relay_replays', `Replays under way by state. ${SHARED}`, ['state'], ({ replays }) =>
+      samplesOf('state', replays),
+    )
+    .gauge(
+      'relay_replay_deliveries',
+      `Deliveries of the replays ordered within a day: done, failed (left to the queue) and left. ${SHARED}`,
+      ['result'],
+      ({ deliveries }) => samplesOf('result', deliveries),
+    );
 }
 
-const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+const samplesOf = (label: string, counts: Readonly<Record<string, number>>): Sample[] =>
+  Object.entries(counts).map(([value, count]): Sample => [{ [label]: value }, count]);
+
+type States = readonly (ShardState | undefined)[];
+
+/**
+ * Registers the gauges of the shards and of the cluster that they are in. With one shard none has a value.
+ * @param read the state of each shard, undefined where it does not answer this process; none where there is one shard
+ */
+export function registerShardGauges(registry: Registry, read: () => Promise<States>, log: ThrottledLog): void {
+  new StoreReading(registry, log, 'shards', read)
+    .gauge('relay_shard_up', '1 while the shard answers this worker: take min().', ['shard'], (states) =>
+      states.map((state, shard) => [{ shard: String(shard) }, state === undefined ? 0 : 1]),
+    )
+    .gauge(
+      'relay_shard_jobs',
+      `Jobs of the shard by queue, in whatever state. ${SHARED}`,
+      ['shard', 'queue'],
+      each(({ jobs }, shard) => Object.entries(jobs).map(([queue, count]): Sample => [{ shard, queue }, count])),
+    )
+    .gauge(
+      'relay_shard_memory_used_bytes',
+      `Memory that the server of the shard uses. ${SHARED}`,
+      ['shard'],
+      each(({ memory }, shard) => [[{ shard }, memory.used]]),
+    )
+    .gauge(
+      'relay_shard_memory_max_bytes',
+      `maxmemory of the server of the shard; 0: it has no limit. ${SHARED}`,
+      ['shard'],
+      each(({ memory }, shard) => [[{ shard }, memory.max]]),
+    )
+    .gauge(
+      'relay_cluster_ok',
+      '1 while every node of the Redis Cluster that has a shard says that its state is ok, by this worker: take min().',
+      [],
+      (states) => clustersOf(states, (clusters) => Math.min(...clusters.map(({ isOk }) => Number(isOk)))),
+    )
+    .gauge('relay_cluster_primaries', `Primaries of the Redis Cluster that have slots. ${SHARED}`, [], (states) =>
+      clustersOf(states, (clusters) => Math.max(...clusters.map(({ primaries }) => primaries))),
+    )
+    .gauge(
+      'relay_cluster_shards_most',
+      `Shards on the node of the Redis Cluster that has most of them. ${SHARED}`,
+      [],
+      (states) => clustersOf(states, () => most(states)),
+    );
+}
+
+const each =
+  (samples: (state: ShardState, shard: string) => Sample[]) =>
+  (states: States): Sample[] =>
+    states.flatMap((state, shard) => (state === undefined ? [] : samples(state, String(shard))));
+
+type Clusters = readonly NonNullable<ShardState['cluster']>[];
+
+/** No sample where no server is one of a cluster. */
+function clustersOf(states: States, value: (clusters: Clusters) => number): Sample[] {
+  const clusters = states.flatMap((state) => state?.cluster ?? []);
+  return clusters.length === 0 ? [] : [[{}, value(clusters)]];
+}
+
+function most(states: States): number {
+  const counts = new Map<string, number>();
+  for (const state of states) if (state !== undefined) counts.set(state.server, (counts.get(state.server) ?? 0) + 1);
+  return Math.max(...counts.values());
+}

@@ -4,6 +4,5 @@
 // that a line in Redis is told whoever is killed, and that telling never throws and never holds up the change that it is about.
 // Leaves types, payloads and words to `events`, and everything after Kafka has the record to the worker, which delivers a notice as
 // it delivers any envelope.
-export type { NoticeSubject } from './notice-line.js';
 export { NoticeLines } from './notice-lines.adapter.js';
 export { Notices, OPERATORS } from './notices.js';

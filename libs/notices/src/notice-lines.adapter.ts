@@ -9,7 +9,7 @@ import {
   type Shards,
 } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { HOUR_MS, STATE_OF } from './notice-id.js';
+import { HOUR_MS, STATE_OF } from './notice-line.js';
 
 /** Lines of one claim. */
 const CLAIMED = 100;
@@ -132,7 +132,6 @@ export class NoticeLines {
     };
   }
 
-  /** Lines that wait. */
   async count(): Promise<number> {
     const counts = await Promise.all(this.#sets.map(({ redis, key }) => redis.zcard(key)));
     return counts.reduce((sum, each) => sum + each, 0);

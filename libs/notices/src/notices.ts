@@ -8,8 +8,16 @@ import {
 } from '@relay/events';
 import { type OutgoingRecord, type Publisher, PublishFailed } from '@relay/publishing';
 import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
-import { HOUR_MS, noticeId, STATE_OF } from './notice-id.js';
-import { lineOf, payloadOf, readLine, type NoticeLine, type NoticeSubject } from './notice-line.js';
+import {
+  HOUR_MS,
+  lineOf,
+  noticeId,
+  payloadOf,
+  readLine,
+  STATE_OF,
+  type NoticeLine,
+  type NoticeSubject,
+} from './notice-line.js';
 import type { NoticeLines } from './notice-lines.adapter.js';
 
 /** Owns the webhooks of notices that operators add; no client has this id. They get the notices about every webhook. */

@@ -1,10 +1,32 @@
-import { type LogPartition, parkedKey, type ParkedRange, readReplay, type ReplayCounts } from '@relay/progress';
-import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
+import {
+  type LogPartition,
+  parkedKey,
+  type ParkedRange,
+  parkingKey,
+  readRanges,
+  readReplay,
+  without,
+} from '@relay/progress';
+import { defineScript, globalKey, runScript, type Shard, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { ENDED, orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
+import type { NewReplay, ReplayRange } from './replays.adapter.js';
 import { endReplayLua, resumeEndedLua } from './replays.script.js';
 
-const end = defineScript('replay-end', endReplayLua);
+/** Hash of the running and paused replays, range key → id. */
+export const REPLAYS = globalKey('replays');
+/** Set of the range keys of the paused replays. */
+export const PAUSED = globalKey('replays', 'paused');
+/** With several shards: sorted set of the replays that ended lately, each `<id> <range key>`, by the time of their end. */
+export const ENDED = globalKey('replays', 'ended');
+/** Hash of a replay: the facts of its order. */
+export const replayKeyOf = (id: string): string => globalKey('replay', id);
+/**
+ * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. With one shard they are those that are left, with several
+ * those that were ordered.
+ */
+export const orderKeyOf = (...rangeKey: readonly string[]): string => globalKey('parked', ...rangeKey);
+
+const endReplay = defineScript('replay-end', endReplayLua);
 const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
 
 /** A shard that goes back behind the end of a replay is noticed for this long after it, unless more replays ended since. */
@@ -12,10 +34,7 @@ const ENDED_MS = 86_400_000;
 const MOST_ENDED = 200;
 
 /** What one partition, or one shard of it, has left of a replay, and how its deliveries ended. */
-export interface ReplayPart {
-  readonly ranges: readonly ParkedRange[];
-  readonly counts: ReplayCounts;
-}
+export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
  * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a partition
@@ -34,9 +53,13 @@ export class ReplayParts {
   }
 
   /** The parts of a partition and shard: where they stand, or as they were ordered. A partition without records has one without ranges. */
-  async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
-    const shard = this.#shardOf(at);
-    const name = `${at.topic}/${at.partition}`;
+  async rangesOf(
+    { topic, partition, shard: number = 0 }: LogPartition,
+    keys: readonly string[],
+  ): Promise<Map<string, ReplayPart>> {
+    const name = `${topic}/${partition}`;
+    const shard = this.shards.all[number];
+    if (shard === undefined) throw new RangeError(`there is no shard ${number} of ${name}`);
     const found = await Promise.all(
       keys.map(async (key) => {
         const taken = await shard.redis.hget(parkedKey(shard, key), name);
@@ -44,12 +67,6 @@ export class ReplayParts {
       }),
     );
     return new Map(keys.map((key, index) => [key, found[index] as ReplayPart]));
-  }
-
-  #shardOf({ topic, partition, shard = 0 }: LogPartition): Shard {
-    const found = this.shards.all[shard];
-    if (found === undefined) throw new RangeError(`there is no shard ${shard} of ${topic}/${partition}`);
-    return found;
   }
 
   async ended(): Promise<ReadonlyMap<string, string>> {
@@ -65,12 +82,12 @@ export class ReplayParts {
   async endDone(keys: readonly string[]): Promise<void> {
     for (const key of keys)
       if (await this.#isDone(key))
-        await runScript(this.redis, end, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
+        await runScript(this.redis, endReplay, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
   }
 
   /** Whether every part was taken up and has ended, or the order has expired. The first shard that shows another one is the last that is asked. */
   async #isDone(key: string): Promise<boolean> {
-    const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter(isPart);
+    const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter((name) => name.includes('/'));
     if (names.length === 0) return true;
     for (const shard of this.shards.all) {
       const taken = await indexOf(shard, key);
@@ -96,4 +113,45 @@ export class ReplayParts {
 const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
   shard.redis.hgetall(parkedKey(shard, key));
 
-const isPart = (name: string): boolean => name.includes('/');
+/**
+ * The ranges without what waits in the log for the webhook, which it gets anyway. Of several shards, without what waits in all:
+ * what one of them has caught up can be replayed. A replay of dead letters needs none of this.
+ */
+export async function unwaitedRanges(
+  shards: Shards,
+  { webhookId, status }: Pick<NewReplay, 'webhookId' | 'status'>,
+  ranges: readonly ReplayRange[],
+): Promise<readonly ReplayRange[]> {
+  if (status === 'failed') return ranges;
+  const left = await Promise.all(
+    ranges.map(async ({ topic, partition, from, end }) => {
+      const at = { topic, partition };
+      // Of a shard that is away nothing is left out.
+      const texts = await Promise.all(
+        shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
+      );
+      const [first = [], ...others] = texts.map((text) => readRanges(text ?? ''));
+      const waiting = others.reduce<readonly ParkedRange[]>((all, of) => without(all, without(all, of)), first);
+      return without([{ from, to: end }], waiting).map((part) => ({
+        topic,
+        partition,
+        from: part.from,
+        end: part.to ?? end,
+      }));
+    }),
+  );
+  return left.flat();
+}
+
+export function partitionsOf(
+  ranges: readonly ReplayRange[],
+): (LogPartition & { readonly ranges: readonly ParkedRange[] })[] {
+  const found = new Map<string, LogPartition & { readonly ranges: ParkedRange[] }>();
+  for (const { from, end, ...at } of ranges) {
+    const name = `${at.topic}/${at.partition}`;
+    const known = found.get(name) ?? { ...at, ranges: [] };
+    known.ranges.push({ from, to: end });
+    found.set(name, known);
+  }
+  return [...found.values()];
+}

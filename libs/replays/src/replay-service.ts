@@ -1,16 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import type { AskedBy, Audit } from '@relay/audit';
-import type { TimeWindow } from '@relay/kafka';
+import { DeadLetterIndex } from '@relay/dead-letters';
+import { topicOf, type EnvelopeType } from '@relay/events';
+import { type KeptAdmin, rangesWithin, type TimeWindow } from '@relay/kafka';
+import { ProblemError } from '@relay/problem';
+import type { Shards } from '@relay/redis';
 import type { ReplayStatus } from './replay-status.js';
-import type { ReplayPage, ReplayPaging, ReplayRange, Replays } from './replays.adapter.js';
+import { Replays, type ReplayPage, type ReplayPaging, type ReplayRange } from './replays.adapter.js';
 
-/** The webhook whose deliveries are replayed. */
-export interface ReplayTarget {
-  readonly webhookId: string;
-  readonly partnerId: string;
-  readonly eventType: string;
-  /** `failed`: dead letters only. */
-  readonly status: ReplayStatus['status'];
-}
+export type ReplayTarget = Pick<ReplayStatus, 'webhookId' | 'partnerId' | 'eventType' | 'status'>;
 
 /** Another replay of the webhook is running or paused. */
 interface Running {
@@ -18,25 +16,12 @@ interface Running {
   readonly id: string;
 }
 
-export type Ordered = { readonly kind: 'ordered'; readonly replay: ReplayStatus } | Running;
+type Ordered = { readonly kind: 'ordered'; readonly replay: ReplayStatus } | Running;
 
-export type Counted = { readonly kind: 'counted'; readonly matched: number } | Running;
+type Counted = { readonly kind: 'counted'; readonly matched: number } | Running;
 
-export interface ReplayServiceParts {
-  readonly replays: Pick<
-    Replays,
-    | 'create'
-    | 'unwaited'
-    | 'find'
-    | 'ordered'
-    | 'cancel'
-    | 'pause'
-    | 'ofAll'
-    | 'ofPartner'
-    | 'ofWebhooks'
-    | 'runningOf'
-    | 'underWay'
-  >;
+interface ReplayServiceParts {
+  readonly replays: Replays;
   /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
   /** Upper bound of the dead letters of a webhook that died at `since` or later. */
@@ -143,7 +128,7 @@ export class ReplayService {
   async cancel(id: string, actor: AskedBy): Promise<boolean> {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());
-    if (replay === undefined || !isUnderWay(replay)) return false;
+    if (replay?.state !== 'running' && replay?.state !== 'paused') return false;
     await audit.report({ event: 'replay.cancelled', ...actor, id });
     return replays.cancel(id, now());
   }
@@ -168,10 +153,27 @@ export class ReplayService {
   }
 }
 
+/** A service over Redis and Kafka. While no broker answers, orders reject with ProblemError `unavailable`. */
+export const openReplayService = (shards: Shards, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayService =>
+  new ReplayService({
+    replays: new Replays(shards.global, shards),
+    ranges: (eventType, window) =>
+      kafka
+        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
+        .catch((cause: unknown) => {
+          throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
+            headers: { 'retry-after': '5' },
+            cause,
+          });
+        }),
+    letters: (webhookId, since) => new DeadLetterIndex(shards).count(webhookId, since),
+    audit,
+    newId: randomUUID,
+    now: Date.now,
+  });
+
 const recordsIn = (ranges: readonly ReplayRange[]): number =>
   ranges.reduce((sum, { from, end }) => sum + Math.max(0, end - from), 0);
-
-const isUnderWay = ({ state }: Pick<ReplayStatus, 'state'>): boolean => state === 'running' || state === 'paused';
 
 const timeOf = (time: number | undefined): string | undefined =>
   time === undefined ? undefined : new Date(time).toISOString();

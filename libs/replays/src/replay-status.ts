@@ -79,3 +79,42 @@ const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
 
 const timeOf = (text: string | undefined): number | undefined =>
   text === undefined || text === '' ? undefined : Number(text);
+
+/** Running and paused replays by state, and the deliveries of all by result. */
+export function replayTotals(all: readonly ReplayStatus[]) {
+  const replays = { running: 0, paused: 0 };
+  const deliveries = { done: 0, failed: 0, left: 0 };
+  for (const { state, matched, done, failed } of all) {
+    deliveries.done += done;
+    deliveries.failed += failed;
+    if (state !== 'running' && state !== 'paused') continue;
+    replays[state] += 1;
+    deliveries.left += matched - done - failed;
+  }
+  return { replays, deliveries };
+}
+
+export type ReplayTotals = ReturnType<typeof replayTotals>;
+
+/** A time of a replay as answers show it; `null` where it is open. */
+const shownTime = (time: number | undefined): string | null =>
+  time === undefined ? null : new Date(time).toISOString();
+/** A rate, or a number of seconds, to a tenth. */
+const rounded = (value: number): number => Math.round(value * 10) / 10;
+
+/** A replay as answers show it: times in ISO 8601, rates to a tenth. */
+export const replayFacts = (replay: ReplayStatus) => ({
+  id: replay.id,
+  webhookId: replay.webhookId,
+  status: replay.status,
+  since: shownTime(replay.since),
+  until: shownTime(replay.until),
+  state: replay.state,
+  matched: replay.matched,
+  done: replay.done,
+  failed: replay.failed,
+  ratePerSecond: rounded(replay.ratePerSecond),
+  secondsLeft: replay.secondsLeft === undefined ? null : rounded(replay.secondsLeft),
+  createdAt: new Date(replay.createdAt).toISOString(),
+  endedAt: shownTime(replay.endedAt),
+});

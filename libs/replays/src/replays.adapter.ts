@@ -10,10 +10,17 @@ import {
 } from '@relay/progress';
 import { defineScript, globalKey, runScript, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { orderKeyOf, PAUSED, replayKeyOf, REPLAYS } from './replay-keys.js';
+import {
+  orderKeyOf,
+  partitionsOf,
+  PAUSED,
+  replayKeyOf,
+  ReplayParts,
+  type ReplayPart,
+  REPLAYS,
+  unwaitedRanges,
+} from './replay-parts.adapter.js';
 import { replayStatus, type ReplayStatus } from './replay-status.js';
-import { partitionsOf, unwaitedRanges } from './replay-ranges.adapter.js';
-import { ReplayParts, type ReplayPart } from './replay-parts.adapter.js';
 import { cancelReplayLua, createReplayLua, pauseReplayLua, runningReplayLua } from './replays.script.js';
 
 const running = defineScript('replay-running', runningReplayLua);
@@ -100,6 +107,7 @@ export class Replays {
     const wanted = partitionsOf(ranges.filter(({ from, end }) => from < end));
     const matched = wanted.reduce((sum, { ranges: parts }) => sum + offsetsIn(parts, 0, 0), 0);
     const fields = { id, webhookId, partnerId, eventType, status, since, until, orderedBy, matched };
+    const [only, ...others] = this.shards.all;
     const keys = [
       newestKeyOf(webhookId),
       REPLAYS,
@@ -109,36 +117,27 @@ export class Replays {
       orderKeyOf(),
       ALL,
       partnerKeyOf(partnerId),
+      // One shard has the ranges of partitions where those of parked webhooks are.
+      ...(only === undefined || others.length > 0 ? [] : wanted.map((range) => parkingKey(only, range))),
     ];
-    const [other, ...forgotten] = (await runScript(
-      this.redis,
-      create,
-      [...keys, ...this.#parkingKeys(wanted)],
-      [
-        replayKeyOf(''),
-        id,
-        webhookId,
-        now,
-        wanted.length > 0 ? REPLAY_KEPT_S : KEPT_EMPTY_S,
-        KEPT_OF_WEBHOOK,
-        rangeKeyPrefix(status),
-        LISTED_OF_PARTNER,
-        Object.keys(fields).length,
-        ...Object.entries(fields).flat(),
-        ...wanted.flatMap(({ topic, partition, ranges: parts }) => [
-          `${topic}/${partition}`,
-          rangesText(parts, { done: 0, failed: 0 }),
-        ]),
-      ],
-    )) as string[];
+    const [other, ...forgotten] = (await runScript(this.redis, create, keys, [
+      replayKeyOf(''),
+      id,
+      webhookId,
+      now,
+      wanted.length > 0 ? REPLAY_KEPT_S : KEPT_EMPTY_S,
+      KEPT_OF_WEBHOOK,
+      rangeKeyPrefix(status),
+      LISTED_OF_PARTNER,
+      Object.keys(fields).length,
+      ...Object.entries(fields).flat(),
+      ...wanted.flatMap(({ topic, partition, ranges: parts }) => [
+        `${topic}/${partition}`,
+        rangesText(parts, { done: 0, failed: 0 }),
+      ]),
+    ])) as string[];
     await this.#parts?.forget(forgotten);
     return other === '' ? undefined : other;
-  }
-
-  /** Where one shard has the ranges of partitions, which an order writes. */
-  #parkingKeys(ranges: readonly LogPartition[]): string[] {
-    const [only, ...others] = this.shards.all;
-    return only === undefined || others.length > 0 ? [] : ranges.map((range) => parkingKey(only, range));
   }
 
   /** The id of the running or paused replay of a webhook; one read, however many other replays there are. */
@@ -170,7 +169,6 @@ export class Replays {
     return replayStatus(facts, { parts: found, shards: taken?.length ?? 1, endedAt, isPaused: isPaused === 1 }, now);
   }
 
-  /** The ids of the running and paused replays. */
   idsUnderWay(): Promise<string[]> {
     return this.redis.hvals(REPLAYS);
   }
@@ -181,7 +179,6 @@ export class Replays {
     return kept.find((entry) => entry.endsWith(` ${name}`) || entry.endsWith(`:${name}`))?.split(' ', 1)[0];
   }
 
-  /** The running and paused replays. */
   async underWay(now: number): Promise<ReplayStatus[]> {
     return this.#all(await this.idsUnderWay(), now);
   }
@@ -191,7 +188,6 @@ export class Replays {
     return this.#all(await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit), now);
   }
 
-  /** The replays of all partners. */
   ofAll(paging: ReplayPaging, now: number): Promise<ReplayPage> {
     return this.#page(ALL, paging, now);
   }

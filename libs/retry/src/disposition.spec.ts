@@ -2,12 +2,12 @@ import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
 import {
   DEFAULT_HORIZON_MS,
+  DEFAULT_SCHEDULE,
   disposition,
   isBeyondHorizon,
   type Disposition,
   type AttemptVerdict,
 } from './disposition.js';
-import { DEFAULT_SCHEDULE } from './schedule.js';
 
 const POLICY = { schedule: [1_000, 60_000], horizonMs: 100_000 };
 const NOW = 1_000_000;

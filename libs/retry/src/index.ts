@@ -3,8 +3,16 @@
 // Guarantees that the relay alone counts attempts, and that adding an id twice changes nothing.
 // Leaves the records to `jobs` and `dead-letters`, the outcome of an attempt to `delivery`, and its time to the worker.
 export { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
-export { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, type Disposition, type RetryPolicy } from './disposition.js';
+export {
+  DEFAULT_HORIZON_MS,
+  DEFAULT_SCHEDULE,
+  disposition,
+  isBeyondHorizon,
+  longestWait,
+  parseSchedule,
+  type Disposition,
+  type RetryPolicy,
+} from './disposition.js';
 export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';
 export { RetryQueue } from './retry-queue.port.js';
-export { DEFAULT_SCHEDULE, longestWait, parseSchedule } from './schedule.js';
 export { standing, standingAfter, type Standing } from './standing.js';

@@ -5,12 +5,12 @@ import {
   DELIVERIES_QUEUE,
   dueTimeOf,
   envelopeIdOf,
-  hasten,
-  LazyQueue,
+  repliesOf,
+  ShardQueues,
   StoredJob,
   WaitingJobs,
 } from '@relay/jobs';
-import type { PerShard, Shard, Shards } from '@relay/redis';
+import type { Shard, Shards } from '@relay/redis';
 
 /** A delivery that has not reached its endpoint: a queued one or a dead letter. */
 export interface PendingDelivery {
@@ -43,7 +43,7 @@ interface FoundJob {
 export class PendingDeliveries {
   readonly #waiting: WaitingJobs;
   readonly #letters: DeadLetterIndex;
-  readonly #queues: PerShard<LazyQueue>;
+  readonly #queues: ShardQueues;
 
   /** @param queueShards the same shards over connections for BullMQ, which wait for Redis; all other commands use `shards` */
   constructor(
@@ -52,7 +52,7 @@ export class PendingDeliveries {
   ) {
     this.#waiting = new WaitingJobs(shards);
     this.#letters = new DeadLetterIndex(shards);
-    this.#queues = queueShards.per((shard) => new LazyQueue(DELIVERIES_QUEUE, shard));
+    this.#queues = new ShardQueues(DELIVERIES_QUEUE, queueShards);
   }
 
   /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
@@ -88,7 +88,7 @@ export class PendingDeliveries {
     const isSelected = (id: string): boolean =>
       webhookIds === undefined || webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
     // A dead letter is stored before its job is removed, so it takes precedence.
-    const letters = await this.#deadOf(dead.filter(isSelected));
+    const letters = lettersIn(await this.#read(DEAD_LETTERS_QUEUE, dead.filter(isSelected)));
     const jobs = await this.#jobs(
       waiting.filter((id) => isSelected(id) && !letters.some((letter) => letter.id === id)),
     );
@@ -97,7 +97,7 @@ export class PendingDeliveries {
 
   /** Makes a delayed job due now; false when it runs, has ended or is due already. */
   hasten(id: string): Promise<boolean> {
-    return hasten(this.#queues.of(envelopeIdOf(id)), id, 0);
+    return this.#queues.of(id).hasten(id, 0);
   }
 
   async #jobs(ids: readonly string[]): Promise<PendingDelivery[]> {
@@ -108,40 +108,31 @@ export class PendingDeliveries {
     });
   }
 
-  async #deadOf(ids: readonly string[]): Promise<PendingDelivery[]> {
-    return lettersIn(await this.#read(DEAD_LETTERS_QUEUE, ids));
-  }
-
-  /** The stored jobs of these ids, without ended ones, which BullMQ keeps for a while. */
+  /**
+   * The stored jobs of these ids, without ended ones, which BullMQ keeps for a while. If there are several shards, they are not in
+   * the order of the ids: in each slice those of one shard come after another.
+   */
   async #read(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
     const found: FoundJob[] = [];
-    for (let at = 0; at < ids.length; at += SLICE)
-      found.push(...(await this.#readSlice(queue, ids.slice(at, at + SLICE))));
+    for (let at = 0; at < ids.length; at += SLICE) {
+      const parts = this.shards.divide(ids.slice(at, at + SLICE), envelopeIdOf);
+      found.push(...(await Promise.all(parts.map(([shard, part]) => readIn(shard, queue, part)))).flat());
+    }
     return found;
   }
 
-  /** Where there are several shards, not in the order of the ids: those of one shard after another. */
-  async #readSlice(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
-    const parts = this.shards.divide(ids, envelopeIdOf);
-    return (await Promise.all(parts.map(([shard, part]) => readIn(shard, queue, part)))).flat();
-  }
-
-  async close(): Promise<void> {
-    await Promise.all(this.#queues.all.map((queue) => queue.close()));
+  close(): Promise<void> {
+    return this.#queues.close();
   }
 }
 
-/** The stored jobs of these ids in one shard. */
 async function readIn(shard: Shard, queue: string, ids: readonly string[]): Promise<FoundJob[]> {
   const pipeline = shard.redis.pipeline();
   for (const id of ids) {
     pipeline.hmget(shard.key(queue, id), 'data', 'finishedOn');
     pipeline.zscore(shard.key(queue, 'delayed'), id);
   }
-  const replies = ((await pipeline.exec()) ?? []).map(([error, reply]) => {
-    if (error !== null) throw error;
-    return reply;
-  });
+  const replies = await repliesOf(pipeline);
   return ids.flatMap((id, index) => {
     const [data, finishedOn] = replies[2 * index] as (string | null)[];
     const score = replies[2 * index + 1] as string | null;

@@ -1,12 +1,12 @@
-import type { DeadLetter, DeadLetterQueue } from '@relay/dead-letters';
-import type { DeliveryQueue, QueuedDelivery } from '@relay/jobs';
+import type { DeadLetter } from '@relay/dead-letters';
+import type { QueuedDelivery } from '@relay/jobs';
 
 /**
  * The queues of deliveries that failed, wait or exceed their endpoint's share, and of dead letters. A delivery is settled
  * only when its call has resolved. Adding an id that is stored already changes nothing; an id names one acceptance, so what is
  * stored of an earlier one is no hindrance.
  */
-export abstract class RetryQueue implements DeadLetterQueue, DeliveryQueue {
+export abstract class RetryQueue {
   /** Resolves when the delivery is stored; waits while the store is away. */
   abstract add(delivery: QueuedDelivery): Promise<void>;
   /** Stores a dead letter; resolves as `add` does. */

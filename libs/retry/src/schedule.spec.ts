@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import * as fc from 'fast-check';
-import { DEFAULT_SCHEDULE, longestWait, parseSchedule, retryDelay } from './schedule.js';
+import { DEFAULT_SCHEDULE, longestWait, parseSchedule, retryDelay } from './disposition.js';
 
 const HOUR_MS = 3_600_000;
 

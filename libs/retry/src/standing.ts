@@ -3,7 +3,6 @@ import type { DeliveryJob, QueuedDelivery } from '@relay/jobs';
 
 /** The place of a delivery in its schedule. */
 export interface Standing {
-  /** Attempts made. */
   readonly attempts: number;
   /** Epoch milliseconds of the first logged attempt. */
   readonly begunAt: number;

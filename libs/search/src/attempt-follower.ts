@@ -1,11 +1,69 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AttemptRecord } from '@relay/events';
-import type { FetchedPart } from '@relay/kafka';
-
-import type { AttemptLog, LogBounds } from './attempt-log.adapter.js';
+import { AttemptRecord, deliveryAttemptsTopic, type LogRecord } from '@relay/events';
+import { answeredWithin, rangesWithin, type FetchedPart, type KeptAdmin, type LogFetcher } from '@relay/kafka';
 import type { IndexedAttempt } from './attempt-row.js';
 import type { AttemptStore, Position } from './attempt-store.adapter.js';
-import type { WebhookPlaces } from './webhook-places.js';
+
+/** Bytes fetched at once: what is unpacked in one turn of the event loop. */
+const FETCH_BYTES = 256 * 1024;
+const WAIT_MS = 500;
+/** A frozen broker answers nothing. */
+const ANSWER_MS = 10_000;
+
+/** Where a partition begins for an index of a time: at `from`, the first offset that is not older; `low` is the first that is kept. */
+interface LogBounds {
+  readonly partition: number;
+  readonly low: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** `relay.delivery-attempts`, as the index reads it. */
+export class AttemptLog {
+  readonly topic: string;
+
+  constructor(
+    private readonly admin: KeptAdmin,
+    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'topicIds' | 'close'>,
+    topicPrefix: string,
+  ) {
+    this.topic = deliveryAttemptsTopic(topicPrefix);
+  }
+
+  /** Its cluster and topic, by name and, where the brokers know ids, by its id: a topic that is made anew has another one. */
+  async name(): Promise<string> {
+    const { clusterId } = await this.admin.ask((admin) => admin.describeCluster());
+    const ids = await this.fetcher.topicIds([this.topic]);
+    if (!ids.has(this.topic)) throw new Error(`Kafka has no topic ${this.topic} at the moment`);
+    return [clusterId, this.topic, ids.get(this.topic)].join(' ').trim();
+  }
+
+  async bounds(since: number): Promise<LogBounds[]> {
+    return this.admin.ask(async (admin) => {
+      const lows = new Map(
+        (await admin.fetchTopicOffsets(this.topic)).map(({ partition, low }) => [partition, Number(low)]),
+      );
+      const ranges = await rangesWithin(admin, this.topic, { since, until: undefined });
+      return ranges.map(({ partition, from, end }) => ({ partition, from, end, low: lows.get(partition) ?? from }));
+    });
+  }
+
+  fetch(from: ReadonlyMap<number, number>): Promise<FetchedPart[]> {
+    const bounds = { maxBytes: FETCH_BYTES, waitMs: WAIT_MS };
+    return answeredWithin(ANSWER_MS, this.fetcher.fetch(this.topic, from, bounds));
+  }
+
+  /** The record at this offset, if it is one. */
+  async at(partition: number, offset: number): Promise<LogRecord | undefined> {
+    const asked = this.fetcher.fetch(this.topic, new Map([[partition, offset]]), { maxBytes: 1, waitMs: 0 });
+    const [part] = await answeredWithin(ANSWER_MS, asked);
+    return part?.records.find((record) => record.offset === offset);
+  }
+
+  close(): Promise<void> {
+    return this.fetcher.close();
+  }
+}
 
 /** How much of the log is indexed. */
 export interface IndexState {
@@ -109,12 +167,9 @@ export class AttemptFollower {
   }
 
   #positionAfter({ partition, records, next }: FetchedPart): Position {
-    const last = records.at(-1);
-    return {
-      next,
-      last:
-        last === undefined ? this.#positions.get(partition)?.last : { offset: last.offset, timestamp: last.timestamp },
-    };
+    const { offset, timestamp } = records.at(-1) ?? {};
+    const isEmpty = offset === undefined || timestamp === undefined;
+    return { next, last: isEmpty ? this.#positions.get(partition)?.last : { offset, timestamp } };
   }
 }
 
@@ -126,5 +181,38 @@ function attemptsIn(value: Buffer | null): IndexedAttempt[] {
     return read.success ? [read.data] : [];
   } catch {
     return [];
+  }
+}
+
+/** The part of the view of webhooks that tells where one is. */
+export interface PlacedWebhooks {
+  find(id: string): { readonly partnerId: string; readonly origin: string } | undefined;
+  refresh(): Promise<void>;
+}
+
+const REFRESH_MS = 1_000;
+
+/** Adds to attempts what their records leave out: the host of the endpoint, and the partner of an end without an attempt. */
+export class WebhookPlaces {
+  #refreshedAt = -Infinity;
+
+  constructor(private readonly webhooks: PlacedWebhooks) {}
+
+  /** Without Redis, or of a deleted webhook, attempts stay as they are. */
+  async of(attempts: readonly IndexedAttempt[]): Promise<IndexedAttempt[]> {
+    const isStale = attempts.length > 0 && performance.now() - this.#refreshedAt > REFRESH_MS;
+    if (isStale) {
+      this.#refreshedAt = performance.now();
+      await this.webhooks.refresh().catch(() => undefined);
+    }
+    return attempts.map((attempt) => {
+      const webhook = this.webhooks.find(attempt.webhookId);
+      if (webhook === undefined) return attempt;
+      return {
+        ...attempt,
+        partnerId: attempt.partnerId ?? webhook.partnerId,
+        host: URL.parse(webhook.origin)?.hostname,
+      };
+    });
   }
 }

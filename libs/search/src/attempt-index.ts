@@ -1,12 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Log, reasonOf } from '@relay/telemetry';
-import { AnotherLog, AttemptFollower, type IndexState } from './attempt-follower.js';
-import type { AttemptLog } from './attempt-log.adapter.js';
+import {
+  AnotherLog,
+  AttemptFollower,
+  type AttemptLog,
+  type IndexState,
+  type PlacedWebhooks,
+  WebhookPlaces,
+} from './attempt-follower.js';
 import type { IndexedAttempt } from './attempt-row.js';
 import type { AttemptSearch } from './attempt-search.js';
 import { AttemptStore, type AttemptPage, type AttemptTally } from './attempt-store.adapter.js';
-import { SqliteFault } from './sqlite-fault.js';
-import { type PlacedWebhooks, WebhookPlaces } from './webhook-places.js';
+import { SqliteFault } from './sqlite-file.adapter.js';
 
 /** @property windowMs attempts are kept for that long @property maxBytes of the file */
 export interface IndexSettings {

@@ -1,8 +1,7 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { ENVELOPE_TYPES, StatusFilter, uuidBytes } from '@relay/events';
 import { z } from 'zod';
-import { OUTCOMES, type Named } from './attempt-row.js';
-import { SELECTED } from './attempt-tables.js';
+import { OUTCOMES, SELECTED, type Named } from './attempt-row.js';
 import { DELIVERY_ID, parseDeliveryId } from '@relay/delivery';
 
 /** The first 19 digits of any cursor. */

@@ -1,10 +1,16 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidBytes } from '@relay/events';
-import { attemptOf, parametersOf, type IndexedAttempt } from './attempt-row.js';
+import {
+  attemptOf,
+  INSERT_ATTEMPT,
+  parametersOf,
+  SELECTED,
+  TABLES,
+  VERSION,
+  type IndexedAttempt,
+} from './attempt-row.js';
 import { statementOf, type AttemptSearch } from './attempt-search.js';
-import { INSERT_ATTEMPT, SELECTED, TABLES, VERSION } from './attempt-tables.js';
-import { SqliteFault } from './sqlite-fault.js';
-import { SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
+import { SqliteFault, SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
 
 /** How far a partition of the log is indexed: the next offset, and the last record that was. */
 export interface Position {
@@ -177,11 +183,6 @@ export class AttemptStore {
       'SELECT count(*) FILTER (WHERE outcome = 0) AS delivered, count(*) FILTER (WHERE outcome IN (1, 2)) AS failed FROM attempts WHERE id >= CAST(? AS INTEGER) << 20';
     const [row] = await this.file.all(sql, from);
     return { delivered: Number(row?.['delivered'] ?? 0), failed: Number(row?.['failed'] ?? 0) };
-  }
-
-  async count(): Promise<number> {
-    const [row] = await this.file.all('SELECT count(*) AS count FROM attempts');
-    return Number(row?.['count']);
   }
 
   close(): Promise<void> {

@@ -52,6 +52,8 @@ const search = (query: Record<string, unknown> = {}) => store.find(AttemptSearch
 const found = async (query: Record<string, unknown>) =>
   (await search(query)).attempts.map(({ envelopeId }) => envelopeId);
 const add = (...attempts: IndexedAttempt[]) => store.add(attempts, new Map());
+/** All of them are delivered. */
+const count = async (): Promise<number> => (await store.tally(0)).delivered;
 
 describe('the store of attempts', () => {
   it('returns an attempt as it was added', async () => {
@@ -193,7 +195,7 @@ describe('the store of attempts', () => {
   it('deletes what is too old, and the oldest while the file is too large, and says from when on it has all', async () => {
     await add(...Array.from({ length: 12_000 }, (_, n) => anAttempt({ time: NOW + n, answer: 'x'.repeat(200) })));
     await store.trim(NOW + 1_000);
-    expect([await store.count(), await store.since()]).toEqual([11_000, NOW + 1_000]);
+    expect([await count(), await store.since()]).toEqual([11_000, NOW + 1_000]);
     const bytes = await store.bytes();
     await store.close();
     store = await open(bytes / 2);
@@ -202,19 +204,19 @@ describe('the store of attempts', () => {
     const since = (await store.since()) ?? 0;
     const oldest = (await search({ until: new Date(since + 1).toISOString() })).attempts;
     expect(oldest.map(({ at }) => at)).toEqual([new Date(since).toISOString()]);
-    expect(await store.count()).toBeGreaterThan(1_000);
+    expect(await count()).toBeGreaterThan(1_000);
   });
 
   it('is made anew where the file is another log’s, or no database; nobody else may read it', async () => {
     await add(anAttempt());
     await store.close();
     store = await open(1e9, 'b');
-    expect(await store.count()).toBe(0);
+    expect(await count()).toBe(0);
     await store.close();
     writeFileSync(path, 'not a database, but long enough to be read as the head of one '.repeat(100));
     store = await open(1e9, 'b');
     await add(anAttempt());
-    expect(await store.count()).toBe(1);
+    expect(await count()).toBe(1);
     expect(reasons).toEqual(['it is of another log', expect.stringContaining('it is damaged')]);
     expect(existsSync(path)).toBe(true);
   });
@@ -222,6 +224,6 @@ describe('the store of attempts', () => {
   it('is opened by one process at a time', async () => {
     await expect(open()).rejects.toThrow('locked');
     await add(anAttempt());
-    expect(await store.count()).toBe(1);
+    expect(await count()).toBe(1);
   });
 });

@@ -2,11 +2,36 @@ import { rmSync } from 'node:fs';
 import { extname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
-import { SqliteFault } from './sqlite-fault.js';
 
+/** Codes of SQLite for a file that is damaged, or is no database. */
+const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
+
+/** What SQLite refused. */
+export class SqliteFault extends Error {
+  constructor(
+    message: string,
+    /** Of SQLite, extended; 0 for another fault. */
+    private readonly code: number,
+  ) {
+    super(message);
+    this.name = 'SqliteFault';
+  }
+
+  /** Whether only a new file helps. */
+  get isDamage(): boolean {
+    return DAMAGED.has(this.code & 0xff);
+  }
+}
+
+/** A statement, made once for each row of parameters. */
 export interface SqliteStatement {
   readonly sql: string;
   readonly rows: readonly (readonly SQLInputValue[])[];
+}
+/** Statements in one transaction; the answer is the rows of the last one. */
+export interface SqliteQuestion {
+  readonly number: number;
+  readonly statements: readonly SqliteStatement[];
 }
 export type SqliteRow = Readonly<Record<string, SQLInputValue>>;
 

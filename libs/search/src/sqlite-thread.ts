@@ -1,20 +1,10 @@
 import { closeSync, constants, openSync } from 'node:fs';
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
+import type { SqliteQuestion } from './sqlite-file.adapter.js';
 
-// The thread that has the file open, the only one. It knows SQL and nothing of attempts. It imports no file of ours, so that Node
-// can run it as TypeScript too, in specs.
-
-/** A statement, made once for each row of parameters. */
-interface Statement {
-  readonly sql: string;
-  readonly rows: readonly (readonly SQLInputValue[])[];
-}
-/** Statements in one transaction; the answer is the rows of the last one. */
-interface Question {
-  readonly number: number;
-  readonly statements: readonly Statement[];
-}
+// The thread that has the file open, the only one. It knows SQL and nothing of attempts. It imports only types
+// of ours, so that Node can run it as TypeScript too, in specs.
 
 const path = workerData as string;
 // Nobody else may read it, or lead it elsewhere by a link in a folder for everybody.
@@ -34,7 +24,7 @@ function statementOf(sql: string): StatementSync {
   return made;
 }
 
-function answerTo({ statements }: Question): unknown {
+function answerTo({ statements }: SqliteQuestion): unknown {
   let rows: unknown[] = [];
   file.exec('BEGIN');
   try {
@@ -50,7 +40,7 @@ function answerTo({ statements }: Question): unknown {
   }
 }
 
-parentPort?.on('message', (question: Question | 'close') => {
+parentPort?.on('message', (question: SqliteQuestion | 'close') => {
   if (question === 'close') {
     file.close();
     parentPort?.close();

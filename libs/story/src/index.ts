@@ -3,9 +3,14 @@
 // Guarantees that a part that cannot be told is named in `incomplete`, and that the answer costs Redis and Kafka a few reads, however
 // much they hold.
 // Leaves to the apps who may ask and what of it they are shown.
-export { ClueQuery, clueOf, type EnvelopeClue } from './clue.js';
-export { EnvelopeStory, StoryDelivery, withoutAnswers, type IncompletePart } from './envelope-story.js';
-export { LoggedAttempts } from './logged-attempts.js';
-export { storyOf, type StoryFacts } from './story-of.js';
-export { StoryReader, type AttemptsOfEnvelope, type StoryWebhook, type StoryWebhooks } from './story-reader.js';
+export {
+  ClueQuery,
+  clueOf,
+  EnvelopeStory,
+  StoryDelivery,
+  withoutAnswers,
+  type EnvelopeClue,
+  type IncompletePart,
+} from './envelope-story.js';
+export { LoggedAttempts, StoryReader, type AttemptsOfEnvelope, type StoryWebhooks } from './story-reader.js';
 export { StoryState } from './story-state.adapter.js';

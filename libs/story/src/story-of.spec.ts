@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { deliveryId } from '@relay/delivery';
-import type { AttemptRecord } from '@relay/events';
-import { replayName, storyOf, type PendingFacts, type StoryFacts } from './story-of.js';
+import type { AttemptFacts, AttemptRecord } from '@relay/events';
+import type { FoundEnvelope } from '@relay/kafka';
+import type { PendingDelivery } from '@relay/retry';
+import { replayName, storyOf, type StoryFacts } from './story-of.js';
 
 const NOW = 1_900_000_000_000;
 const [id, webhookId] = [randomUUID(), randomUUID()];
@@ -24,14 +26,18 @@ const attempt = (n: number, outcome: AttemptRecord['outcome'], series = 0): Atte
   final: outcome !== 'retry',
   ...(outcome === 'dead-letter' ? { reason: 'attempts_exhausted' } : {}),
 });
-const pending = (changes: Partial<PendingFacts> = {}): PendingFacts => ({
-  id: idOf(),
-  partnerId: 'partner_a',
-  eventType: 'plan.updated',
-  attempts: 1,
-  tries: [],
-  ...changes,
-});
+interface Changes {
+  readonly id?: string;
+  readonly partnerId?: string;
+  readonly attempts?: number;
+  readonly tries?: AttemptFacts[];
+  /** Of a dead letter. */
+  readonly reason?: string;
+}
+const pending = ({ id: deliveryOf = idOf(), reason, ...changes }: Changes = {}): PendingDelivery => {
+  const job = { partnerId: 'partner_a', eventType: 'plan.updated', attempts: 1, tries: [], ...changes };
+  return { id: deliveryOf, job, ...(reason === undefined ? {} : { letter: { ...job, reason } }) } as PendingDelivery;
+};
 const facts = (changes: Partial<StoryFacts> = {}): StoryFacts => ({
   id,
   mark: { state: 'settled', hash },
@@ -49,16 +55,14 @@ const facts = (changes: Partial<StoryFacts> = {}): StoryFacts => ({
 const record = {
   topic: 'plan.updated',
   partition: 2,
-  offset: 17,
-  timestamp: NOW + 3,
+  record: { offset: 17, timestamp: NOW + 3 },
   source: 'source_a',
-  hash,
   acceptedAt: NOW,
-  eventType: 'plan.updated',
-};
+  envelope: { type: 'plan.updated', contentHash: hash },
+} as FoundEnvelope;
 const statesOf = (changes: Partial<StoryFacts>): string[] =>
   storyOf(facts(changes)).deliveries.map(({ state }) => state);
-const webhook = { partnerId: 'partner_a', host: 'a.example', status: 'active', barredBy: undefined } as const;
+const webhook = { partnerId: 'partner_a', origin: 'https://a.example', status: 'active', barredBy: undefined } as const;
 
 describe('storyOf', () => {
   const died = [attempt(1, 'retry'), attempt(2, 'dead-letter')];

@@ -1,29 +1,9 @@
-import { deliveryId as deliveryIdOf, parseDeliveryId } from '@relay/delivery';
+import { deliveryId as deliveryIdOf, parseDeliveryId, type Delivery } from '@relay/delivery';
 import { isAskedToWait, type AttemptFacts, type AttemptRecord } from '@relay/events';
+import type { DeliveredLine } from '@relay/history';
+import type { FoundEnvelope } from '@relay/kafka';
+import type { PendingDelivery } from '@relay/retry';
 import type { EnvelopeStory, IncompletePart, StoryAttempt, StoryDelivery } from './envelope-story.js';
-
-/** A queued delivery or a dead letter. Times in epoch milliseconds. */
-export interface PendingFacts {
-  readonly id: string;
-  readonly partnerId: string;
-  readonly eventType: string;
-  readonly attempts: number;
-  readonly lastFailure?: string | undefined;
-  readonly tries: readonly AttemptFacts[];
-  /** Present for a dead letter. */
-  readonly reason?: string | undefined;
-  readonly dueAt?: number | undefined;
-  readonly diedAt?: number | undefined;
-}
-
-/** A delivery that succeeded, as the history has it: without the hash that is part of its id. Times in epoch milliseconds. */
-export interface DeliveredFacts {
-  readonly envelopeId: string;
-  readonly webhookId: string;
-  readonly series: number;
-  readonly acceptedAt: number;
-  readonly attempts: readonly AttemptFacts[];
-}
 
 /** An offset of the log that waits for a webhook: parked, or in a replay by time. */
 export interface RangeFacts {
@@ -35,34 +15,33 @@ export interface RangeFacts {
 export type Bar = 'breaker' | 'retry-after';
 
 /** A webhook as it is now. */
-export interface WebhookFacts {
+export interface StoryWebhook {
+  readonly id: string;
   readonly partnerId: string;
-  readonly host: string | undefined;
+  readonly origin: string;
+  readonly endpoint: string;
+  readonly breakerKey: string;
   readonly status: 'active' | 'parked' | 'disabled';
-  /** What bars attempts: `retry-after` until the time that its endpoint asked for. */
-  readonly barredBy: Bar | undefined;
 }
+
+/** @property barredBy what bars attempts: `retry-after` until the time that its endpoint asked for */
+export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'> & {
+  readonly barredBy: Bar | undefined;
+};
+
+/** An attempt as the log or the index has it. */
+export type LoggedAttempt = AttemptRecord & { readonly host?: string | undefined };
 
 /** All that is known of one envelope. */
 export interface StoryFacts {
   readonly id: string;
   readonly mark: { readonly state: 'published' | 'settled'; readonly hash: string } | undefined;
   readonly repeats: { readonly duplicates: number; readonly conflicts: number } | undefined;
-  readonly attempts: readonly (AttemptRecord & { readonly host?: string | undefined })[];
-  readonly pending: readonly PendingFacts[];
-  readonly delivered: readonly DeliveredFacts[];
-  readonly record:
-    | {
-        readonly topic: string;
-        readonly partition: number;
-        readonly offset: number;
-        readonly timestamp: number;
-        readonly source: string | undefined;
-        readonly hash: string;
-        readonly acceptedAt: number;
-        readonly eventType: string;
-      }
-    | undefined;
+  readonly attempts: readonly LoggedAttempt[];
+  readonly pending: readonly PendingDelivery[];
+  /** Without the hash that is part of a delivery's id. */
+  readonly delivered: readonly DeliveredLine[];
+  readonly record: FoundEnvelope | undefined;
   readonly ranges: readonly RangeFacts[];
   readonly webhooks: ReadonlyMap<string, WebhookFacts>;
   /** Ids of replays by time, by webhook and series as `replayName` has them. */
@@ -99,16 +78,21 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
   const acceptedAt = first?.acceptedAt ?? record?.acceptedAt;
   return {
     id,
-    eventType: record?.eventType ?? attempts[0]?.eventType ?? pending[0]?.eventType ?? null,
+    eventType: record?.envelope.type ?? attempts[0]?.eventType ?? pending[0]?.job.eventType ?? null,
     acceptedAt: acceptedAt === undefined ? null : timeOf(acceptedAt),
     source: record?.source ?? null,
     record:
       record === undefined
         ? null
-        : { topic: record.topic, partition: record.partition, offset: record.offset, at: timeOf(record.timestamp) },
+        : {
+            topic: record.topic,
+            partition: record.partition,
+            offset: record.record.offset,
+            at: timeOf(record.record.timestamp),
+          },
     mark: mark?.state ?? null,
     repeats: repeats === undefined ? null : { ...repeats },
-    deliveries: inOrder.map((each) => deliveryOf(facts, deliveryIdOf(each), ids)),
+    deliveries: inOrder.map((each) => deliveryOf(facts, each, ids)),
     incomplete: [...incomplete],
   };
 }
@@ -116,66 +100,66 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
 /** The ids of the deliveries that ranges of the log will make. */
 function rangesWithoutDelivery({ id, record, ranges, attempts, pending }: StoryFacts): string[] {
   if (record === undefined) return [];
-  const { hash, acceptedAt } = record;
+  const { acceptedAt, envelope } = record;
   const known = [...attempts.map(({ deliveryId }) => deliveryId), ...pending.map((each) => each.id)].map(
     parseDeliveryId,
   );
   return ranges
     .filter(({ webhookId, series }) => !known.some((each) => each?.webhookId === webhookId && each.series === series))
-    .map(({ webhookId, series }) => deliveryIdOf({ webhookId, envelopeId: id, hash, series, acceptedAt }));
+    .map(({ webhookId, series }) =>
+      deliveryIdOf({ webhookId, envelopeId: id, hash: envelope.contentHash, series, acceptedAt }),
+    );
 }
 
-function deliveryOf(facts: StoryFacts, id: string, ids: ReadonlySet<string>): StoryDelivery {
-  const { webhookId, series, ...named } = parseDeliveryId(id) ?? { webhookId: NO_WEBHOOK, series: 0, acceptedAt: 0 };
-  const job = facts.pending.find((each) => each.id === id);
+function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>): StoryDelivery {
+  const { webhookId, series, acceptedAt } = named;
+  const id = deliveryIdOf(named);
+  const pending = facts.pending.find((each) => each.id === id);
+  const job = pending?.job;
   const records = facts.attempts.filter(({ deliveryId }) => deliveryId === id);
   const webhook = facts.webhooks.get(webhookId);
   const delivered = facts.delivered.find((each) => deliveredId(each, facts.mark?.hash) === id);
   const attempts = attemptsOf(facts, webhookId, records, job?.tries ?? [], delivered?.attempts ?? []);
-  const isReplayed = ids.has(
-    deliveryIdOf({ ...named, webhookId, envelopeId: facts.id, hash: hashOf(id), series: series + 1 }),
-  );
+  const isReplayed = ids.has(deliveryIdOf({ ...named, series: series + 1 }));
   return {
     id,
     webhookId: webhookId === NO_WEBHOOK ? null : webhookId,
     partnerId: (job?.partnerId ?? records.at(-1)?.partnerId ?? webhook?.partnerId) || null,
-    host: records.findLast(({ host }) => host !== undefined)?.host ?? webhook?.host ?? null,
+    host:
+      records.findLast(({ host }) => host !== undefined)?.host ?? URL.parse(webhook?.origin ?? '')?.hostname ?? null,
     series,
     replayId: facts.replays.get(replayName(webhookId, series)) ?? null,
-    acceptedAt: timeOf(named.acceptedAt),
-    ...standing(facts, id, job, attempts, webhook, isReplayed),
+    acceptedAt: timeOf(acceptedAt),
+    ...standing(facts, series, pending, attempts, webhook, isReplayed),
     lastFailure: job?.lastFailure ?? null,
     attempts,
   };
 }
 
 /** The id of a delivery that neither log nor queue has: its content is that of the mark. */
-export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredFacts, hash = NO_HASH): string =>
+export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, hash = NO_HASH): string =>
   deliveryIdOf({ ...named, hash });
-
-const hashOf = (id: string): string => parseDeliveryId(id)?.hash ?? '';
 
 type Standing = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
 
 /** A dead letter is stored before its job is removed, so where both were read the dead letter is the job. */
 function standing(
   facts: StoryFacts,
-  id: string,
-  job: PendingFacts | undefined,
+  series: number,
+  pending: PendingDelivery | undefined,
   attempts: readonly StoryAttempt[],
   webhook: WebhookFacts | undefined,
   isReplayed: boolean,
 ): Standing {
   const nothing = { waitsFor: null, nextAttemptAt: null, reason: null };
-  if (job?.reason !== undefined) return { ...nothing, state: 'dead-letter', reason: job.reason };
-  if (job !== undefined) {
-    const nextAttemptAt = job.dueAt === undefined ? null : timeOf(job.dueAt);
-    return { ...nothing, state: 'waiting', nextAttemptAt, waitsFor: reasonToWait(job, webhook) };
+  if (pending?.letter !== undefined) return { ...nothing, state: 'dead-letter', reason: pending.letter.reason };
+  if (pending !== undefined) {
+    const nextAttemptAt = pending.dueAt === undefined ? null : timeOf(pending.dueAt);
+    return { ...nothing, state: 'waiting', nextAttemptAt, waitsFor: reasonToWait(pending, webhook) };
   }
   const last = attempts.at(-1);
   if (last === undefined) {
-    const isReplay = (parseDeliveryId(id)?.series ?? 0) > 0;
-    if (isReplay) return { ...nothing, state: 'replaying', waitsFor: 'replay' };
+    if (series > 0) return { ...nothing, state: 'replaying', waitsFor: 'replay' };
     return { ...nothing, state: 'parked', waitsFor: webhook?.status === 'disabled' ? 'disabled' : 'parked' };
   }
   if (last.outcome === null || last.outcome === 'retry') return { ...nothing, state: 'pending' };
@@ -186,14 +170,11 @@ function standing(
   return { ...nothing, state: facts.incomplete.includes('redis') ? 'dead-letter' : 'purged', reason };
 }
 
-function reasonToWait(
-  { attempts, tries, dueAt }: PendingFacts,
-  webhook: WebhookFacts | undefined,
-): StoryDelivery['waitsFor'] {
+function reasonToWait({ job, dueAt }: PendingDelivery, webhook: WebhookFacts | undefined): StoryDelivery['waitsFor'] {
   if (webhook?.status === 'disabled') return 'disabled';
-  if (dueAt !== undefined && isAskedToWait(tries, dueAt)) return 'retry-after';
+  if (dueAt !== undefined && isAskedToWait(job.tries ?? [], dueAt)) return 'retry-after';
   if (webhook?.barredBy !== undefined) return webhook.barredBy;
-  return attempts === 0 ? 'room' : 'schedule';
+  return job.attempts === 0 ? 'room' : 'schedule';
 }
 
 /**
@@ -219,22 +200,14 @@ function attemptsOf(
 }
 
 /** What a record of the log and the facts of a job say alike. */
-const told = ({
-  durationMs,
-  status,
-  error,
-  detail,
-  answer,
-  answerHeaders,
-  timing,
-}: Omit<AttemptFacts, 'at'> | AttemptRecord) => ({
-  durationMs: durationMs ?? null,
-  status: status ?? null,
-  error: error ?? null,
-  detail: detail ?? null,
-  answer: answer ?? null,
-  answerHeaders: answerHeaders ?? null,
-  timing: timing ?? null,
+const told = (attempt: Omit<AttemptFacts, 'at'> | AttemptRecord) => ({
+  durationMs: attempt.durationMs ?? null,
+  status: attempt.status ?? null,
+  error: attempt.error ?? null,
+  detail: attempt.detail ?? null,
+  answer: attempt.answer ?? null,
+  answerHeaders: attempt.answerHeaders ?? null,
+  timing: attempt.timing ?? null,
 });
 
 const shown = (record: AttemptRecord): StoryAttempt => ({

@@ -1,16 +1,16 @@
 import { parseDeliveryId } from '@relay/delivery';
-import { isEnvelopeType, type AttemptRecord } from '@relay/events';
-import { answeredWithin, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
-import type { EnvelopeClue } from './clue.js';
-import type { EnvelopeStory, IncompletePart } from './envelope-story.js';
+import { isEnvelopeType } from '@relay/events';
+import { answeredWithin, type AttemptFinder, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
+import type { EnvelopeClue, EnvelopeStory, IncompletePart } from './envelope-story.js';
 import {
   deliveredId,
   replayName,
   SERIES_OF_REPLAY,
   storyOf,
-  type PendingFacts,
+  type LoggedAttempt,
   type RangeFacts,
   type StoryFacts,
+  type StoryWebhook,
   type WebhookFacts,
 } from './story-of.js';
 import type { StoryState } from './story-state.adapter.js';
@@ -24,10 +24,23 @@ export interface AttemptsOfEnvelope {
   /** Whether it has come to the end of the log. */
   readonly state: { readonly isCurrent: boolean };
   /** @param moments around which attempts were told, as far as they are known, epoch milliseconds */
-  ofEnvelope(
-    envelopeId: string,
-    moments: readonly number[],
-  ): Promise<readonly (AttemptRecord & { readonly host?: string | undefined })[]>;
+  ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]>;
+}
+
+/** Attempts as the log has them, for a process without an index. It finds those of which a store knows the time. */
+export class LoggedAttempts implements AttemptsOfEnvelope {
+  readonly part = 'kafka';
+  readonly state = { isCurrent: true };
+
+  /** @param lacking what a story misses because this has only attempts of which a store knows the time */
+  constructor(
+    private readonly finder: Pick<AttemptFinder, 'find'>,
+    readonly lacking: readonly IncompletePart[] = [],
+  ) {}
+
+  async ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]> {
+    return moments.length === 0 ? [] : this.finder.find({ envelopeId, moments });
+  }
 }
 
 /** What a story needs of webhooks. */
@@ -38,21 +51,13 @@ export interface StoryWebhooks {
   /** The ids of those that get such an envelope. */
   matching(eventType: string, audience: readonly string[]): Promise<readonly string[]>;
 }
-export interface StoryWebhook {
-  readonly id: string;
-  readonly partnerId: string;
-  readonly origin: string;
-  readonly endpoint: string;
-  readonly breakerKey: string;
-  readonly status: WebhookFacts['status'];
-}
 
 /**
  * What is asked.
  * @property clue where the envelope may be, if it was never attempted
  * @property webhookIds the only ones that are told of, without which an envelope is unknown; by default all
  */
-export interface StoryQuestion {
+interface StoryQuestion {
   readonly clue?: EnvelopeClue | undefined;
   readonly webhookIds?: ReadonlySet<string> | undefined;
 }
@@ -64,13 +69,7 @@ const REFRESH_MS = 2_000;
 const MOST_ACCEPTANCES = 3;
 
 /** What the stores say of an envelope before the log is asked. */
-interface Known {
-  readonly attempts: StoryFacts['attempts'];
-  readonly pending: readonly PendingFacts[];
-  readonly delivered: StoryFacts['delivered'];
-  readonly mark: StoryFacts['mark'];
-  readonly repeats: StoryFacts['repeats'];
-}
+type Known = Pick<StoryFacts, 'attempts' | 'pending' | 'delivered' | 'mark' | 'repeats'>;
 
 /** Reads the story of an envelope from the stores. One that is away is named in it. */
 export class StoryReader {
@@ -110,7 +109,7 @@ export class StoryReader {
     const facts: StoryFacts = {
       id,
       ...known,
-      record: found === undefined ? undefined : recordFacts(found),
+      record: found,
       ranges,
       replays: await this.#orAway(away, 'redis', this.state.replayIds(replaysOf([...names, ...ranges])), new Map()),
       webhooks: await this.#orAway(away, 'redis', this.#webhooksOf([...names, ...ranges]), new Map()),
@@ -162,7 +161,7 @@ export class StoryReader {
   ): Promise<FoundEnvelope | undefined> {
     const ids = idsOf(known);
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
-    const eventType = known.attempts[0]?.eventType ?? known.pending[0]?.eventType;
+    const eventType = known.attempts[0]?.eventType ?? known.pending[0]?.job.eventType;
     const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
     if (eventType !== undefined && isEnvelopeType(eventType))
       for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
@@ -197,15 +196,7 @@ export class StoryReader {
     const keys = new Set(found.flatMap(({ endpoint, breakerKey }) => [endpoint, breakerKey]));
     const bars = await this.state.barsOf(keys, Date.now());
     return new Map(
-      found.map(({ id, partnerId, origin, endpoint, breakerKey, status }) => [
-        id,
-        {
-          partnerId,
-          host: URL.canParse(origin) ? new URL(origin).hostname : undefined,
-          status,
-          barredBy: bars.get(breakerKey) ?? bars.get(endpoint),
-        },
-      ]),
+      found.map((each) => [each.id, { ...each, barredBy: bars.get(each.breakerKey) ?? bars.get(each.endpoint) }]),
     );
   }
 }
@@ -219,7 +210,7 @@ const idsOf = ({ attempts, pending, delivered, mark }: Known): string[] => [
 
 /** When attempts of these deliveries were told. */
 const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): number[] => [
-  ...[...pending.flatMap(({ tries }) => tries), ...delivered.flatMap(({ attempts }) => attempts)].map(
+  ...[...pending.flatMap(({ job }) => job.tries ?? []), ...delivered.flatMap(({ attempts }) => attempts)].map(
     ({ at, durationMs }) => at + durationMs,
   ),
   ...pending.flatMap(({ diedAt }) => diedAt ?? []),
@@ -231,21 +222,3 @@ const replaysOf = (told: readonly { readonly webhookId: string; readonly series:
     told.flatMap(({ webhookId, series }) => (series >= SERIES_OF_REPLAY ? [replayName(webhookId, series)] : [])),
   ),
 ];
-
-const recordFacts = ({
-  topic,
-  partition,
-  record,
-  envelope,
-  acceptedAt,
-  source,
-}: FoundEnvelope): StoryFacts['record'] => ({
-  topic,
-  partition,
-  offset: record.offset,
-  timestamp: record.timestamp,
-  source,
-  hash: envelope.contentHash,
-  acceptedAt,
-  eventType: envelope.type,
-});

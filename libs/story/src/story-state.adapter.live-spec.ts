@@ -55,7 +55,7 @@ describe.each([1, 3])('what Redis knows of an envelope in one of %i shards', (co
       expect(await state.mark(id)).toMatchObject({ hash: HASH });
       expect(await state.repeats(id)).toEqual({ duplicates: n + 1, conflicts: 0 });
       expect(await state.delivered(id, all)).toMatchObject([{ webhookId: delivered, attempts: [attempt] }]);
-      expect(await state.pending(id, all)).toMatchObject([{ partnerId: 'p', dueAt: expect.any(Number) }]);
+      expect(await state.pending(id, all)).toMatchObject([{ job: { partnerId: 'p' }, dueAt: expect.any(Number) }]);
     }
   });
 

@@ -1,12 +1,12 @@
 import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
-import type { RedisDeliveryHistory } from '@relay/history';
+import type { HistoryLine, RedisDeliveryHistory } from '@relay/history';
 import { parkingKey, readRangeKey, readRanges, type LogPartition } from '@relay/progress';
 import type { Shards } from '@relay/redis';
 import { Replays } from '@relay/replays';
-import type { PendingDeliveries } from '@relay/retry';
+import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
 import type { Redis } from 'ioredis';
-import type { Bar, DeliveredFacts, PendingFacts, RangeFacts } from './story-of.js';
+import type { Bar, RangeFacts } from './story-of.js';
 
 /** The window of the marks counts where they are written. */
 const NOTHING_WRITTEN = 0;
@@ -40,24 +40,13 @@ export class StoryState {
   }
 
   /** Those to given webhooks that the history has. */
-  async delivered(envelopeId: string, webhookIds: ReadonlySet<string> | undefined): Promise<readonly DeliveredFacts[]> {
+  async delivered(envelopeId: string, webhookIds: ReadonlySet<string> | undefined): Promise<readonly HistoryLine[]> {
     return webhookIds === undefined ? [] : ((await this.history?.ofEnvelope(envelopeId, [...webhookIds])) ?? []);
   }
 
   /** @param webhookIds the only ones; by default all, and dead letters of the envelope as a whole */
-  async pending(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingFacts[]> {
-    const found = await this.jobs.ofEnvelope(envelopeId, webhookIds);
-    return found.map(({ id, job, letter, dueAt, diedAt }) => ({
-      id,
-      partnerId: job.partnerId,
-      eventType: job.eventType,
-      attempts: job.attempts,
-      lastFailure: job.lastFailure,
-      tries: job.tries ?? [],
-      reason: letter?.reason,
-      dueAt,
-      diedAt,
-    }));
+  pending(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingDelivery[]> {
+    return this.jobs.ofEnvelope(envelopeId, webhookIds);
   }
 
   /** The ranges of these webhooks, and of the replays under way to them, in which an envelope waits that is at this offset. */

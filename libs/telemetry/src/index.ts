@@ -2,11 +2,8 @@
 // Guarantees that health shows the real state of the process, that secrets are redacted, that the log has at most 100 lines a
 // second, and that a collector delays no delivery. Leaves checks and further metrics to the apps, and the gauges of the stores
 // to `metrics`.
-export { Health } from './health.js';
-export { serveHealth } from './health-server.adapter.js';
-export { Log, reasonOf, type LogFields } from './log.js';
+export { Health, registerProcessMetrics, serveHealth } from './health.js';
+export { Log, reasonOf, ThrottledLog, type LogFields } from './log.js';
 export { openTracing } from './open-tracing.js';
 export { nestLoggerOf, PinoLog } from './pino-log.adapter.js';
-export { registerProcessMetrics } from './process-metrics.js';
-export { ThrottledLog } from './throttled-log.js';
 export { Tracing, type Span } from './tracing.port.js';

@@ -13,16 +13,7 @@ export async function openTracing(env: TelemetryEnv, service: string, log: Log):
   const { OtlpTracing } = await import('./otlp-tracing.adapter.js');
   const attributes = { 'service.name': service, ...env.OTEL_RESOURCE_ATTRIBUTES };
   if (env.OTEL_SERVICE_NAME !== undefined) attributes['service.name'] = env.OTEL_SERVICE_NAME;
-  return new OtlpTracing(
-    {
-      url,
-      headers: env.OTEL_EXPORTER_OTLP_HEADERS,
-      attributes,
-      sampler: env.OTEL_TRACES_SAMPLER,
-      ratio: env.OTEL_TRACES_SAMPLER_ARG,
-    },
-    log,
-  );
+  return new OtlpTracing(url, attributes, env, log);
 }
 
 /** Address for spans: the one for traces as it is, or the one for all signals with OTLP's path of traces; undefined without either. */

@@ -24,8 +24,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import { RELAY_VERSION, type TelemetryEnv } from '@relay/config';
-import { reasonOf, type Log } from './log.js';
-import { ThrottledLog } from './throttled-log.js';
+import { reasonOf, ThrottledLog, type Log } from './log.js';
 import { Tracing, type Span, type SpanAttributes, type SpanKind } from './tracing.port.js';
 
 /** Maximum of spans that wait for the collector, about 2 KiB each: a second of a busy worker. Further ones are dropped. */
@@ -40,16 +39,15 @@ const KINDS: Readonly<Record<SpanKind, OtlpKind>> = {
   client: OtlpKind.CLIENT,
 };
 
-export interface OtlpSettings {
-  readonly url: string;
-  /** May hold a credential. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** Resource attributes: `service.name` and those of the operator. */
-  readonly attributes: Readonly<Record<string, string>>;
-  readonly sampler: TelemetryEnv['OTEL_TRACES_SAMPLER'];
-  /** Share of traces for the samplers by trace id, from 0 to 1. */
-  readonly ratio: number;
-}
+/** By the names of OpenTelemetry; `ratio` is the share of traces for the samplers by trace id, from 0 to 1. */
+const SAMPLERS: Readonly<Record<TelemetryEnv['OTEL_TRACES_SAMPLER'], (ratio: number) => Sampler>> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
+  parentbased_always_on: () => new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+  parentbased_always_off: () => new ParentBasedSampler({ root: new AlwaysOffSampler() }),
+  parentbased_traceidratio: (ratio) => new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) }),
+};
 
 /**
  * Spans over OTLP/HTTP in protobuf, in batches. A slow or absent collector costs spans, never a delivery: the number of waiting
@@ -62,25 +60,21 @@ export class OtlpTracing extends Tracing {
   /** Throttled apart, so that a failed export does not hide how many spans were dropped. */
   readonly #sdkLog: ThrottledLog;
 
-  constructor(settings: OtlpSettings, log: Log) {
+  /** @param attributes of the resource: `service.name` and those of the operator */
+  constructor(url: string, attributes: Readonly<Record<string, string>>, env: TelemetryEnv, log: Log) {
     super();
     this.#log = new ThrottledLog(log, TELL_EVERY_MS);
     this.#sdkLog = new ThrottledLog(log, TELL_EVERY_MS);
     // The SDK logs dropped spans and spans that the collector rejected. `#reported` reports failed exports.
-    const diagnostics = {
-      error: none,
-      warn: (text: string) => this.#tell(text, undefined, this.#sdkLog),
-      info: none,
-      debug: none,
-      verbose: none,
-    };
+    const warn = (text: string): void => this.#tell(text, undefined, this.#sdkLog);
+    const diagnostics = { error: none, warn, info: none, debug: none, verbose: none };
     diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
-    const exporter = new OTLPTraceExporter({ url: settings.url, headers: { ...settings.headers } });
+    const exporter = new OTLPTraceExporter({ url, headers: { ...env.OTEL_EXPORTER_OTLP_HEADERS } });
     const processor = new BatchSpanProcessor({ exporter: this.#reported(exporter), maxQueueSize: MAX_WAITING });
-    const own = resourceFromAttributes({ 'service.version': RELAY_VERSION, ...settings.attributes });
+    const own = resourceFromAttributes({ 'service.version': RELAY_VERSION, ...attributes });
     this.#provider = new TracerProvider({
       resource: defaultResource().merge(own),
-      sampler: samplerOf(settings),
+      sampler: SAMPLERS[env.OTEL_TRACES_SAMPLER](env.OTEL_TRACES_SAMPLER_ARG),
       spanProcessors: [processor],
     });
     this.#tracer = this.#provider.getTracer('partner-relay', RELAY_VERSION);
@@ -142,25 +136,6 @@ function within(parent: string, kind: SpanKind): Context {
     traceFlags: Number.parseInt(parent.slice(53, 55), 16) & TraceFlags.SAMPLED,
     isRemote: kind !== 'producer', // publishing happens within a request of this process
   });
-}
-
-function samplerOf({ sampler, ratio }: OtlpSettings): Sampler {
-  switch (sampler) {
-    case 'always_on':
-      return new AlwaysOnSampler();
-    case 'always_off':
-      return new AlwaysOffSampler();
-    case 'traceidratio':
-      return new TraceIdRatioBasedSampler(ratio);
-    case 'parentbased_always_on':
-      return new ParentBasedSampler({ root: new AlwaysOnSampler() });
-    case 'parentbased_always_off':
-      return new ParentBasedSampler({ root: new AlwaysOffSampler() });
-    case 'parentbased_traceidratio':
-      return new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) });
-    default:
-      return sampler satisfies never;
-  }
 }
 
 /** The status of the collector's answer only. A refused connection has its reason in `code` only. */

@@ -1,11 +1,13 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
-import { LineBound } from './line-bound.js';
-import { LineBudget } from './line-budget.js';
 import { Log, type LogFields } from './log.js';
 
 /** Bound for one event word; lines of level debug are not bounded. */
 const LINES_PER_SECOND = 20;
+/** Token bucket of all lines. With that of errors any second has at most 99 lines, and one that counts the dropped lines. */
+const USUAL = { burst: 40, perSecond: 39 };
+/** Reserved for errors, so that warnings do not displace them. */
+const ERRORS = { burst: 10, perSecond: 10 };
 
 /** Names of fields that must never be in a line. No field has one of them; this guards against later ones. */
 const SECRETS = [
@@ -80,3 +82,72 @@ export const nestLoggerOf = (log: Log): LoggerService => ({
     log.error('nest', message instanceof Error ? (message.stack ?? message.message) : String(message)),
   warn: (message: unknown) => log.warn('nest', String(message)),
 });
+
+/**
+ * Bounds the lines of one event word in a second, so that a burst (a thousand dead letters after an outage) leaves the log
+ * readable. The next line of that word has the count of dropped lines.
+ */
+export class LineBudget {
+  readonly #spent = new Map<string, { second: number; said: number; unsaid: number }>();
+
+  constructor(private readonly perSecond: number) {}
+
+  /** @returns how many lines of the word were dropped since its last one; undefined when this one must be dropped too */
+  take(event: string, nowMs: number): number | undefined {
+    const second = Math.floor(nowMs / 1_000);
+    let spent = this.#spent.get(event);
+    if (spent === undefined) this.#spent.set(event, (spent = { second, said: 0, unsaid: 0 }));
+    if (spent.second !== second) {
+      spent.second = second;
+      spent.said = 0;
+    }
+    if (spent.said >= this.perSecond) {
+      spent.unsaid += 1;
+      return undefined;
+    }
+    spent.said += 1;
+    const { unsaid } = spent;
+    spent.unsaid = 0;
+    return unsaid;
+  }
+}
+
+class Bucket {
+  #tokens: number;
+  #at = 0;
+
+  constructor(private readonly limit: { burst: number; perSecond: number }) {
+    this.#tokens = limit.burst;
+  }
+
+  take(now: number): boolean {
+    const { burst, perSecond } = this.limit;
+    // A clock that was set back adds no tokens, one that was set forward at most a burst.
+    this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, now - this.#at) * perSecond) / 1_000);
+    this.#at = now;
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+}
+
+/** Bounds the lines of a process over all event words, and counts the dropped lines of each word. */
+export class LineBound {
+  readonly #usual = new Bucket(USUAL);
+  readonly #errors = new Bucket(ERRORS);
+  #leftOut = new Map<string, number>();
+
+  /** Whether a line may be written. @param now milliseconds */
+  spend(event: string, isError: boolean, now: number): boolean {
+    if (this.#usual.take(now) || (isError && this.#errors.take(now))) return true;
+    this.#leftOut.set(event, (this.#leftOut.get(event) ?? 0) + 1);
+    return false;
+  }
+
+  /** Dropped lines of each event word since the last call. */
+  leftOut(): ReadonlyMap<string, number> {
+    const counts = this.#leftOut;
+    this.#leftOut = new Map();
+    return counts;
+  }
+}

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { originOf, type OriginProofs, OriginTurns } from '@relay/breaker';
+import { originOf, OriginTurns, type RedisOriginProofs } from '@relay/breaker';
 import { ProblemError } from '@relay/problem';
 
 /** Longest wait of a test for its turn: each other partner with a test of the origin comes at most once before it. */
@@ -11,7 +11,7 @@ const LOOK_MS = 250;
 export class UnprovenTests {
   readonly #turns = new OriginTurns();
 
-  constructor(private readonly proofs: Pick<OriginProofs, 'prove' | 'proven'>) {}
+  constructor(private readonly proofs: Pick<RedisOriginProofs, 'prove' | 'proven'>) {}
 
   /**
    * @param isDelivered whether the test was answered 2xx

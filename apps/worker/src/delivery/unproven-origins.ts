@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type Asker, type OriginProofs } from '@relay/breaker';
+import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type Asker } from '@relay/breaker';
 import { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
@@ -28,7 +28,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   #isLooking = false;
 
   constructor(
-    @Inject(RedisOriginProofs) private readonly proofs: OriginProofs,
+    @Inject(RedisOriginProofs) private readonly proofs: Pick<RedisOriginProofs, 'prove' | 'proven'>,
     @Inject(UnprovenJobs)
     private readonly jobs: Pick<UnprovenJobs, 'hold' | 'drop' | 'origins' | 'letGo' | 'forget'>,
     private readonly log: ThrottledLog,

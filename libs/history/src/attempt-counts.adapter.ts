@@ -1,0 +1,151 @@
+import type { AttemptFacts } from '@relay/events';
+import { runScript, type Shard, type Shards } from '@relay/redis';
+import { readTotals } from './attempt-totals.script.js';
+import { placesIn, repliesOf, type Places } from './delivery-history.adapter.js';
+import { addFailures } from './failures.script.js';
+import { HOUR_MS, lineOf, newestFirst, type HistoryLine, type StreamEntry } from './history-line.js';
+
+/** The failed attempts of a webhook since they were last written, and the last good answer that was kept. */
+export interface Failures {
+  readonly webhookId: string;
+  readonly count: number;
+  readonly last?: AttemptFacts | undefined;
+  readonly good?: AttemptFacts | undefined;
+}
+
+/** How many attempts of a webhook there were in the window of the history. */
+export interface AttemptTotals {
+  readonly delivered: number;
+  /** Failed ones, by whole hours. */
+  readonly failed: number;
+}
+
+/** Share of failed attempts, 0 to 1; `null` if there was no attempt. */
+export const failureRateOf = ({ delivered, failed }: AttemptTotals): number | null =>
+  delivered + failed === 0 ? null : failed / (delivered + failed);
+
+/** The attempts of a webhook in the window of the history. */
+export interface AttemptCounts extends AttemptTotals {
+  readonly lastDelivered?: HistoryLine | undefined;
+  readonly lastFailure?: AttemptFacts | undefined;
+  /** A successful attempt with its answer: one is kept every ten minutes. It may be older than the window. */
+  readonly lastGood?: AttemptFacts | undefined;
+}
+
+/** Webhooks looked at in one pipeline, which bounds the wait of other commands. */
+const SLICE = 100;
+
+/** The attempts at envelopes of one shard: the successful ones are known from its history, the failed ones counted here. */
+export class ShardAttemptCounts {
+  constructor(
+    private readonly shard: Shard,
+    private readonly windowMs: number,
+  ) {}
+
+  async add(failures: readonly Failures[]): Promise<void> {
+    if (failures.length === 0) return;
+    const args = failures.flatMap(({ webhookId, count, last, good }) => [webhookId, count, textOf(last), textOf(good)]);
+    await runScript(this.shard.redis, addFailures, [this.shard.key('failed')], [this.windowMs, ...args]);
+  }
+
+  /** Does what `RedisAttemptCounts.totalsOf` does, for this shard alone. */
+  async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
+    const totals: AttemptTotals[] = [];
+    for (let from = 0; from < webhookIds.length; from += SLICE) {
+      const slice = webhookIds.slice(from, from + SLICE);
+      const numbers = (await runScript(
+        this.shard.redis,
+        readTotals,
+        [this.shard.key('history'), this.shard.key('failed')],
+        [this.windowMs, ...slice],
+      )) as number[];
+      totals.push(...slice.map((_, n) => ({ delivered: numbers[2 * n] ?? 0, failed: numbers[2 * n + 1] ?? 0 })));
+    }
+    return totals;
+  }
+
+  async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
+    const [seconds, micros] = await this.shard.redis.time();
+    const oldest = Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000) - this.windowMs;
+    const counts: AttemptCounts[] = [];
+    for (let from = 0; from < webhookIds.length; from += SLICE) {
+      const slice = webhookIds.slice(from, from + SLICE);
+      const pipeline = this.shard.redis.pipeline();
+      for (const id of slice) {
+        // The writers drop whole nodes, and none while there is nothing to write.
+        pipeline.xtrim(this.shard.key('history', id), 'MINID', oldest);
+        pipeline.xlen(this.shard.key('history', id));
+        pipeline.xrevrange(this.shard.key('history', id), '+', '-', 'COUNT', 1);
+        pipeline.hgetall(this.shard.key('failed', id));
+      }
+      const replies = await repliesOf(pipeline);
+      counts.push(...slice.map((id, n) => countsOf(id, replies.slice(4 * n + 1, 4 * n + 4), oldest)));
+    }
+    return counts;
+  }
+}
+
+const textOf = (facts: AttemptFacts | undefined): string => (facts === undefined ? '' : JSON.stringify(facts));
+
+function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[], oldest: number): AttemptCounts {
+  const [entry] = newest as StreamEntry[];
+  const { last, good, ...hours } = failed as Record<string, string>;
+  const facts = last === undefined ? undefined : (JSON.parse(last) as AttemptFacts);
+  const counted = Object.entries(hours).filter(([hour]) => Number(hour) >= Math.floor(oldest / HOUR_MS));
+  return {
+    delivered: Number(length),
+    failed: counted.reduce((sum, [, count]) => sum + Number(count), 0),
+    lastDelivered: entry && lineOf(webhookId, entry),
+    lastFailure: facts === undefined || facts.at < oldest ? undefined : facts,
+    lastGood: good === undefined ? undefined : (JSON.parse(good) as AttemptFacts),
+  };
+}
+
+/** How often the attempts of webhooks succeeded and failed, over all shards. */
+export class RedisAttemptCounts {
+  readonly #parts: readonly { readonly counts: ShardAttemptCounts; readonly places: Places }[];
+
+  constructor(shards: Shards, windowMs: number) {
+    this.#parts = shards.all.map((shard) => ({
+      counts: new ShardAttemptCounts(shard, windowMs),
+      places: placesIn(shards, shard),
+    }));
+  }
+
+  /**
+   * The totals alone, in the order of the ids, for long lists: 10,000 webhooks are 100 scripts of each shard one after another, each of
+   * which lets other commands of Redis wait for a millisecond or two.
+   */
+  async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
+    const all = await Promise.all(this.#parts.map(({ counts }) => counts.totalsOf(webhookIds)));
+    return webhookIds.map((_, index) => totalsOver(all.flatMap((totals) => totals[index] ?? [])));
+  }
+
+  /** In the order of the ids. It does not check whose webhooks a caller names: callers must. */
+  async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
+    const all = await Promise.all(
+      this.#parts.map(async ({ counts, places }) => (await counts.of(webhookIds)).map((each) => placed(each, places))),
+    );
+    return webhookIds.map((_, index) => countsOver(all.flatMap((counts) => counts[index] ?? [])));
+  }
+}
+
+const placed = ({ lastDelivered, ...counts }: AttemptCounts, places: Places): AttemptCounts => ({
+  ...counts,
+  lastDelivered: lastDelivered && places.amongAll(lastDelivered),
+});
+
+/** The counts of one webhook over several shards: sums, and the last of each kind. */
+function countsOver(parts: readonly AttemptCounts[]): AttemptCounts {
+  const [lastDelivered] = parts.flatMap((each) => each.lastDelivered ?? []).toSorted(newestFirst);
+  const [lastFailure] = parts.flatMap((each) => each.lastFailure ?? []).toSorted(lastFirst);
+  const [lastGood] = parts.flatMap((each) => each.lastGood ?? []).toSorted(lastFirst);
+  return { ...totalsOver(parts), lastDelivered, lastFailure, lastGood };
+}
+
+const totalsOver = (parts: readonly AttemptTotals[]): AttemptTotals => ({
+  delivered: parts.reduce((sum, each) => sum + each.delivered, 0),
+  failed: parts.reduce((sum, each) => sum + each.failed, 0),
+});
+
+const lastFirst = (a: AttemptFacts, b: AttemptFacts): number => b.at - a.at;

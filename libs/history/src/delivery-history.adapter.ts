@@ -1,0 +1,219 @@
+import { randomUUID } from 'node:crypto';
+import { type PerShard, runScript, type Shard, type Shards } from '@relay/redis';
+import type { ChainableCommander } from 'ioredis';
+import {
+  foldOf,
+  HOUR_MS,
+  lineOf,
+  newestFirst,
+  placeOf,
+  RESTS,
+  shortOf,
+  textOf,
+  WEBHOOKS_FROM,
+  type DeliveredLine,
+  type HistoryLine,
+  type HistoryPeriod,
+  type StreamEntry,
+} from './history-line.js';
+import { addLines } from './history.script.js';
+import { merged, type SortedList } from './merged.js';
+
+/** Of a packed line, what has a fixed length. */
+const HEAD_BYTES = 13;
+/** Reads of streams in one pipeline, which bounds the wait of other commands. */
+const SLICE = 100;
+/** Deliveries of one envelope that one answer has: a partner with many webhooks may replay an envelope to all of them, again and again. */
+const DELIVERIES_OF_ENVELOPE = 1_000;
+
+/** The history of the envelopes of one shard. The place of a line is that in its shard. */
+export class ShardHistory {
+  /** The salt of this process until Redis has one. */
+  #salt: string = randomUUID();
+
+  constructor(
+    private readonly shard: Shard,
+    private readonly windowMs: number,
+  ) {}
+
+  #key(...parts: readonly (string | number)[]): string {
+    return this.shard.key('history', ...parts);
+  }
+
+  async add(lines: readonly DeliveredLine[]): Promise<void> {
+    if (lines.length === 0) return;
+    for (;;) {
+      const salt = this.#salt;
+      const webhooks = [...new Set(lines.map(({ webhookId }) => webhookId))];
+      const args = [this.windowMs, salt, packedLines(lines, webhooks, salt), ...webhooks];
+      const inUse = String(await runScript(this.shard.redis, addLines, [this.#key()], args));
+      if (inUse === salt) return;
+      this.#salt = inUse;
+    }
+  }
+
+  /** Newest first. */
+  async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
+    const oldest = Math.max(period.since ?? 0, (await this.#now()) - this.windowMs);
+    const end = endOf(period);
+    if (end === undefined) return [];
+    const entries = await this.shard.redis.xrevrange(this.#key(webhookId), end, oldest, 'COUNT', limit);
+    return entries.map((entry) => lineOf(webhookId, entry));
+  }
+
+  /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
+    const moments = await this.#momentsOf(envelopeId);
+    if (moments.length === 0) return [];
+    const byFold = new Map<number, string[]>();
+    for (const id of webhookIds) byFold.set(foldOf(id), [...(byFold.get(foldOf(id)) ?? []), id]);
+    const asked = moments
+      .flatMap(({ at, fold }) => (byFold.get(fold) ?? []).map((webhookId) => ({ at, webhookId })))
+      .toSorted((a, b) => b.at - a.at)
+      .slice(0, DELIVERIES_OF_ENVELOPE);
+    const found: StreamEntry[][] = [];
+    for (let from = 0; from < asked.length; from += SLICE) {
+      const pipeline = this.shard.redis.pipeline();
+      for (const { at, webhookId } of asked.slice(from, from + SLICE)) pipeline.xrange(this.#key(webhookId), at, at);
+      found.push(...((await repliesOf(pipeline)) as StreamEntry[][]));
+    }
+    const lines = asked
+      .flatMap(({ webhookId }, index) => (found[index] ?? []).map((entry) => lineOf(webhookId, entry)))
+      .filter((line) => line.envelopeId === envelopeId);
+    return firstsOf(lines)
+      .toSorted((a, b) => b.endedAt - a.endedAt)
+      .slice(0, DELIVERIES_OF_ENVELOPE);
+  }
+
+  /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
+  async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
+    const [now, salt] = await Promise.all([this.#now(), this.shard.redis.get(this.#key('salt'))]);
+    if (salt === null) return [];
+    const { bucket, rest } = placeOf(salt, envelopeId);
+    const newest = Math.floor(now / HOUR_MS);
+    const hours = Array.from({ length: Math.ceil(this.windowMs / HOUR_MS) + 1 }, (_, back) => newest - back);
+    const pipeline = this.shard.redis.pipeline();
+    for (const hour of hours) pipeline.lrange(this.#key('of', hour, bucket), 0, -1);
+    const lists = (await repliesOf(pipeline)) as string[][];
+    const moments = lists.flatMap((entries, index) =>
+      [...new Set(entries)]
+        .map(Number)
+        .filter((entry) => entry % RESTS === rest)
+        .map((entry) => ({
+          at: (hours[index] ?? 0) * HOUR_MS + Math.floor((entry % WEBHOOKS_FROM) / RESTS),
+          fold: Math.floor(entry / WEBHOOKS_FROM),
+        })),
+    );
+    return moments.filter(({ at }) => at > now - this.windowMs);
+  }
+
+  async #now(): Promise<number> {
+    const [seconds, micros] = await this.shard.redis.time();
+    return Number(seconds) * 1_000 + Math.floor(Number(micros) / 1_000);
+  }
+}
+
+/**
+ * The lines as one argument, since each argument costs ioredis more than its bytes. Of each line: number of its webhook, bucket,
+ * rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind four.
+ */
+function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[], salt: string): Buffer {
+  const numbers = new Map(webhooks.map((id, number) => [id, number]));
+  const parts = lines.map((line) => {
+    const { webhookId, envelopeId } = line;
+    const [short, text] = [shortOf(envelopeId), textOf(line)];
+    const { bucket, rest } = placeOf(salt, envelopeId);
+    const textBytes = Buffer.byteLength(text);
+    const bytes = Buffer.allocUnsafe(HEAD_BYTES + short.length + textBytes);
+    let at = bytes.writeUInt16BE(numbers.get(webhookId) ?? 0);
+    at = bytes.writeUInt16BE(bucket, at);
+    at = bytes.writeUInt16BE(rest, at);
+    at = bytes.writeUInt16BE(foldOf(webhookId), at);
+    at = bytes.writeUInt8(short.length, at);
+    at += bytes.write(short, at, 'latin1');
+    at = bytes.writeUInt32BE(textBytes, at);
+    bytes.write(text, at);
+    return bytes;
+  });
+  return Buffer.concat(parts);
+}
+
+/** The end of the range of stream ids; undefined for an empty range. */
+function endOf({ until, before }: HistoryPeriod): string | undefined {
+  // Redis rejects an exclusive end at its first id.
+  if (before?.endedAt === 0 && before.place === 0) return undefined;
+  if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
+  if (until === undefined) return '+';
+  return until > 0 ? `(${until}-0` : undefined;
+}
+
+/** Drops repeats: a batch whose acknowledgement was lost is written again, with the same attempts. */
+function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
+  const begun = new Set<string>();
+  return lines.filter(({ webhookId, attempts }) => {
+    const name = `${webhookId} ${attempts.at(-1)?.at}`;
+    const isFirst = !begun.has(name);
+    begun.add(name);
+    return isFirst;
+  });
+}
+
+/** The replies to a pipeline. Rejects with the first error among them. */
+export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
+  return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
+    if (error !== null) throw error;
+    return reply;
+  });
+}
+
+/**
+ * Places of the lines of a shard among the lines of all shards that ended in the same millisecond: each shard numbers its lines from 0 on,
+ * so line p of shard k is `p · n + k` of n shards. No two lines of a webhook have the same place, and with one shard it is that of Redis.
+ */
+export function placesIn({ all }: Shards, shard: Shard) {
+  const [number, count] = [all.indexOf(shard), all.length];
+  return {
+    /** A line of the shard with its place among all. */
+    amongAll: (line: HistoryLine): HistoryLine => ({ ...line, place: line.place * count + number }),
+    /** The first place in the shard that is not before a place among all. */
+    inShard: (place: number): number => Math.max(0, Math.ceil((place - number) / count)),
+  };
+}
+
+export type Places = ReturnType<typeof placesIn>;
+
+/** What each shard is asked for at once, of its even share of a page: ids are spread by chance, and few shards have more. */
+const OF_SHARE = 2;
+
+/** The history in Redis, over all shards. It does not check whose webhook a caller names: callers must. */
+export class RedisDeliveryHistory {
+  readonly #parts: PerShard<{ readonly history: ShardHistory; readonly places: Places }>;
+
+  constructor(shards: Shards, windowMs: number) {
+    this.#parts = shards.per((shard) => ({
+      history: new ShardHistory(shard, windowMs),
+      places: placesIn(shards, shard),
+    }));
+  }
+
+  /** Newest first. */
+  async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
+    const { all } = this.#parts;
+    const lists = all.map(({ history, places }): SortedList<HistoryLine> => async (last, count) => {
+      const after = last ?? period.before;
+      const before = after && { endedAt: after.endedAt, place: places.inShard(after.place) };
+      const lines = await history.ofWebhook(webhookId, { ...period, before }, count);
+      return lines.map((line) => places.amongAll(line));
+    });
+    const lines: HistoryLine[] = [];
+    const count = Math.min(limit, OF_SHARE * Math.ceil(limit / all.length));
+    for await (const line of merged(lists, newestFirst, count)) if (lines.push(line) === limit) break;
+    return lines;
+  }
+
+  /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
+    const { history, places } = this.#parts.of(envelopeId);
+    return (await history.ofEnvelope(envelopeId, webhookIds)).map((line) => places.amongAll(line));
+  }
+}

@@ -1,0 +1,88 @@
+import { countJobs, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
+import { answeredWithin } from '@relay/kafka';
+import { readDisk, type Shard, type Shards } from '@relay/redis';
+import type { Redis } from 'ioredis';
+
+/** Bytes; `max` is 0 when Redis has no limit. */
+export interface RedisMemory {
+  readonly used: number;
+  readonly max: number;
+}
+
+export const readMemory = async (redis: Redis): Promise<RedisMemory> => memoryIn(await redis.info('memory'));
+
+/** @param info the answer to INFO */
+function memoryIn(info: string): RedisMemory {
+  const bytesOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
+  return { used: bytesOf('used_memory'), max: bytesOf('maxmemory') };
+}
+
+/** The memory of the server that is nearest to its limit. */
+export const fullestMemory = async (shards: Pick<Shards, 'connections'>): Promise<RedisMemory> =>
+  fullestOf(await Promise.all(shards.connections.map(readMemory)));
+
+/** @param all at least one */
+export const fullestOf = (all: readonly RedisMemory[]): RedisMemory =>
+  all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
+
+const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);
+
+export interface RedisDisks {
+  /** Whether each of them writes to its own without a fault. */
+  readonly isWell: boolean;
+  /** Of the one that was started last. */
+  readonly uptimeS: number;
+}
+
+export async function readDisks({ servers }: Pick<Shards, 'servers'>): Promise<RedisDisks> {
+  const all = await Promise.all(servers.map(readDisk));
+  return {
+    isWell: all.every(({ fault }) => fault === undefined),
+    uptimeS: Math.min(...all.map(({ uptimeS }) => uptimeS)),
+  };
+}
+
+/** Shorter than a scrape waits, and than a frozen server keeps its connections. */
+const PATIENCE_MS = 2_000;
+
+export interface ShardState {
+  /** `run_id` of the server that it is on. */
+  readonly server: string;
+  readonly memory: RedisMemory;
+  readonly jobs: Readonly<Record<string, number>>;
+  /** What that server says of its cluster; undefined without one, and where it refuses to. */
+  readonly cluster?: { readonly isOk: boolean; readonly primaries: number };
+}
+
+/** The state of each shard in their order, undefined where it does not answer; empty where there is one shard. */
+export async function readShards(shards: Shards): Promise<readonly (ShardState | undefined)[]> {
+  if (shards.all.length === 1) return [];
+  return Promise.all(
+    shards.all.map((shard) =>
+      answeredWithin(PATIENCE_MS, stateOf(shard), () => new Error('no answer')).catch(() => undefined),
+    ),
+  );
+}
+
+async function stateOf(shard: Shard): Promise<ShardState> {
+  const [info, deliveries, deadLetters] = await Promise.all([
+    shard.redis.info(),
+    countJobs(shard, DELIVERIES_QUEUE),
+    countJobs(shard, DEAD_LETTERS_QUEUE),
+  ]);
+  const cluster = /^cluster_enabled:1/m.test(info) ? await clusterOf(shard) : undefined;
+  return {
+    server: /^run_id:(\S+)/m.exec(info)?.[1] ?? '',
+    memory: memoryIn(info),
+    jobs: { [DELIVERIES_QUEUE]: deliveries, [DEAD_LETTERS_QUEUE]: deadLetters },
+    ...(cluster === undefined ? {} : { cluster }),
+  };
+}
+
+/** An error only where the user has no right to ask: the shard itself has answered. */
+async function clusterOf({ redis }: Shard): Promise<ShardState['cluster']> {
+  const said = await redis.cluster('INFO').catch(() => '');
+  const [, state] = /^cluster_state:(\w+)/m.exec(said) ?? [];
+  const primaries = Number(/^cluster_size:(\d+)/m.exec(said)?.[1] ?? 0);
+  return state === undefined ? undefined : { isOk: state === 'ok', primaries };
+}
