@@ -3,8 +3,9 @@ import type { Redis } from 'ioredis';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { BoundedMemory } from '@relay/identity';
 import { globalKey } from '@relay/redis';
+import ipaddr from 'ipaddr.js';
 
-export interface FailureLimit {
+interface FailureLimit {
   /** Names the counters, so that two limits never share one. */
   readonly name: string;
   /** Failures allowed in one window. */
@@ -75,3 +76,107 @@ export class FailureLimiter {
 const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
 const secondsOf = (state: Pick<RateLimiterRes, 'msBeforeNext'>): number =>
   Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
+
+/** A network that a sender's address lies in. */
+interface Network {
+  /** Unique over networks of all sizes. */
+  readonly key: string;
+  /** Its limit as a multiple of that of the smallest network. */
+  readonly shares: number;
+}
+
+/** Some gateways write X-Forwarded-For with the port of each address; an IPv6 address has brackets then. */
+const withoutPort = (address: string): string =>
+  /^\[(?<six>[^\]]*)\](?::\d+)?$/.exec(address)?.groups?.['six'] ?? address.replace(/^([\d.]+):\d+$/, '$1');
+
+/**
+ * The networks that one sender can hardly change, the smallest first: an IPv4 address; of IPv6 the /64 of a host's addresses, and
+ * the /56 and /48 that one customer or site may hold (RFC 6177).
+ */
+export function networksOf(sender: string): readonly [Network, ...Network[]] {
+  const address = withoutPort(sender);
+  if (!ipaddr.isValid(address)) return [{ key: 'unknown', shares: 1 }];
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === 'ipv4') return [{ key: parsed.toString(), shares: 1 }];
+  const hex = Buffer.from(parsed.toByteArray()).toString('hex');
+  return [
+    { key: hex.slice(0, 16), shares: 1 },
+    { key: hex.slice(0, 14), shares: 4 },
+    { key: hex.slice(0, 12), shares: 16 },
+  ];
+}
+
+/** An exhausted limit, and the seconds until it is restored. */
+export interface SpentLimit {
+  readonly limit: FailureLimit;
+  readonly waitS: number;
+}
+
+interface NetworkLimit extends FailureLimit {
+  /** Failures allowed in one window to all networks together; undefined: any number. */
+  readonly everywhere?: number;
+}
+
+/**
+ * Counts failures by the networks of an address, with larger limits for larger networks: the holder of a /48 of IPv6 has 65,536
+ * networks of the smallest size.
+ */
+export class NetworkFailures {
+  readonly #limiters = new Map<number, FailureLimiter>();
+  readonly #everywhere: FailureLimiter | undefined;
+
+  constructor(
+    private readonly redis: Redis,
+    private readonly limit: NetworkLimit,
+  ) {
+    const { name, everywhere: points, windowMs } = limit;
+    if (points !== undefined) this.#everywhere = new FailureLimiter(redis, { name: `${name}-all`, points, windowMs });
+  }
+
+  /** Counts a failure. Returns the exhausted limit, if any; a failure beyond the limit of a network counts for no larger one. */
+  async fail(address: string): Promise<SpentLimit | undefined> {
+    for (const { limiter, key } of this.#countsOf(address)) {
+      const waitS = await limiter.fail(key);
+      if (waitS !== undefined) return { limit: limiter.limit, waitS };
+    }
+    return undefined;
+  }
+
+  /** The exhausted limit, if any; counts nothing. A known one comes from memory. */
+  async blockedFor(address: string): Promise<SpentLimit | undefined> {
+    const known = this.#knownBlocked(address);
+    if (known !== undefined) return known;
+    for (const { limiter, key } of this.#countsOf(address)) {
+      const waitS = await limiter.blockedFor(key);
+      if (waitS !== undefined) return { limit: limiter.limit, waitS };
+    }
+    return undefined;
+  }
+
+  /** Whether this process knows of an exhausted limit. Reads memory only. */
+  isKnownBlocked(address: string): boolean {
+    return this.#knownBlocked(address) !== undefined;
+  }
+
+  #knownBlocked(address: string): SpentLimit | undefined {
+    for (const { limiter, key } of this.#countsOf(address)) {
+      const waitS = limiter.knownBlockedFor(key);
+      if (waitS !== undefined) return { limit: limiter.limit, waitS };
+    }
+    return undefined;
+  }
+
+  #countsOf(address: string): { limiter: FailureLimiter; key: string }[] {
+    const counts = networksOf(address).map(({ key, shares }) => ({ limiter: this.#limiterOf(shares), key }));
+    return this.#everywhere === undefined ? counts : [...counts, { limiter: this.#everywhere, key: 'all' }];
+  }
+
+  #limiterOf(shares: number): FailureLimiter {
+    const { name, points, windowMs } = this.limit;
+    const known = this.#limiters.get(shares);
+    if (known !== undefined) return known;
+    const limiter = new FailureLimiter(this.redis, { name, points: points * shares, windowMs });
+    this.#limiters.set(shares, limiter);
+    return limiter;
+  }
+}

@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 import { defineScript, globalKey, runScript } from '@relay/redis';
-import { newSessionId, placeOf } from './session-id.js';
 import { Session, SessionStore, type Opening, type SessionLimits } from './session-store.port.js';
 import { endSessionLua, openSessionLua } from './session.script.js';
+import { createHash } from 'node:crypto';
 
 const openScript = defineScript('session-open', openSessionLua);
 const endScript = defineScript('session-end', endSessionLua);
@@ -50,3 +50,27 @@ const keysOf = (clientId: string, user: string): readonly [string, string] => [
   globalKey('session', clientId, user),
   globalKey('sessions', clientId),
 ];
+
+const HALF = 16;
+
+/**
+ * A new session id: 16 bytes shared by every session of the user at this partner, then 16 random bytes. The first half locates the
+ * user's sessions in the store and reveals nothing about the user.
+ */
+function newSessionId(clientId: string, userId: string, random: Buffer): string {
+  if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
+  const user = createHash('sha256').update(`${clientId} ${userId}`).digest().subarray(0, HALF);
+  return Buffer.concat([user, random]).toString('base64url');
+}
+
+/** Location of a session in the store: of its user, and its own there. Neither reveals the id. */
+interface SessionPlace {
+  readonly user: string;
+  readonly session: string;
+}
+
+/** The id has 128 random bits: its hash needs no key and no more bits than that. */
+const placeOf = (sessionId: string): SessionPlace => ({
+  user: Buffer.from(sessionId, 'base64url').subarray(0, HALF).toString('base64url'),
+  session: createHash('sha256').update(sessionId).digest().subarray(0, HALF).toString('base64url'),
+});

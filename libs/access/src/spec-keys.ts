@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { parseSigningKeys, type SigningKey } from './signing-keys.js';
+import { parseSigningKeys, type SigningKey } from './access-tokens.js';
 
 // For specs only.
 

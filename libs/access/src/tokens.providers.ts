@@ -3,11 +3,10 @@ import type { FactoryProvider } from '@nestjs/common';
 import { ClientDirectory } from '@relay/identity';
 import { ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import { AccessTokens } from './access-tokens.js';
+import { AccessTokens, parseSigningKeys } from './access-tokens.js';
 import { DirectoryRefresh } from './directory-refresh.js';
 import { RedisRevocationStore } from './redis-revocation-store.adapter.js';
 import { RevokedTokens } from './revoked-tokens.js';
-import { parseSigningKeys } from './signing-keys.js';
 
 /** The most that the clocks of processes and Redis may differ by. */
 const CLOCKS_MS = 300_000;

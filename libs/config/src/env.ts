@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { parseDuration } from './duration.js';
-import { withoutIdleTelemetry } from './idle-telemetry.js';
 
 /** Every fault of the environment at once, one line each, by variable name; a value is never repeated, it may be a secret. */
 export class ConfigurationFault extends Error {
@@ -166,3 +164,22 @@ export const list = (byDefault = '') =>
         .map((part) => part.trim())
         .filter((part) => part !== ''),
     );
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds of a duration such as `500ms`, `15s`, `5m`, `72h` or `7d`; undefined when the text is none. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Without the variables of OpenTelemetry where spans go nowhere: platforms set them in every pod, and nothing reads them here. */
+function withoutIdleTelemetry(env: Variables): Variables {
+  const isIdle =
+    (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) ||
+    env['OTEL_SDK_DISABLED'] === 'true' ||
+    env['OTEL_TRACES_EXPORTER'] === 'none';
+  return isIdle ? Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_'))) : env;
+}

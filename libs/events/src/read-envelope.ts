@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto';
-import { excerpt, jsonPointer, parseJson } from '@relay/json';
-import type { JsonFault } from '@relay/json';
+import { excerpt, jsonPointer, parseJson, type JsonFault } from '@relay/json';
 import { z } from 'zod';
 import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
-import { isEventType, type EventType } from './event-type.js';
+import { isEventType, type EventType, type EnvelopeType, type NoticeType } from './event-type.js';
 import { Notice } from './notice.js';
-import type { EnvelopeType, NoticeType } from './notice-type.js';
 
 /** Largest number of faults in one answer. */
 const MAX_ERRORS = 20;

@@ -1,8 +1,17 @@
-import type { LogRecord } from './log-record.js';
-import type { EnvelopeType } from './notice-type.js';
+import type { EnvelopeType } from './event-type.js';
 import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope.js';
 import { readRecordHeaders } from './record-headers.js';
 import { noticesTopic, topicOf } from './topic.js';
+
+/** A record as Kafka holds it. */
+export interface LogRecord {
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+  /** Milliseconds since the epoch. */
+  timestamp: number;
+}
 
 export interface EnvelopeRecord {
   kind: 'envelope';

@@ -1,10 +1,68 @@
-import type { EnvelopeHeaders } from './header-schemas.js';
-import type { EnvelopeType } from './notice-type.js';
+import { EVENT_TYPES, NOTICE_TYPES, ENVELOPE_TYPES, type EnvelopeType } from './event-type.js';
 import type { AcceptedEnvelope } from './read-envelope.js';
 import { isTraceparent } from './traceparent.js';
+import { z } from 'zod';
+
+/** Headers of an envelope's record: CloudEvents 1.0 in binary mode, and what the relay adds. Each is UTF-8 text. */
+export const EnvelopeHeaders = z
+  .object({
+    ce_specversion: z.literal('1.0'),
+    ce_id: z.guid().describe("The envelope's id, in lower case; the same on a repeated record."),
+    ce_type: z.enum(EVENT_TYPES),
+    ce_source: z.string().describe('Source of the CloudEvent that was sent, else the public address of the relay.'),
+    ce_time: z.iso.datetime().describe('When the relay accepted it.'),
+    'content-type': z.literal('application/json'),
+    'relay-source': z.string().describe('Client id of the source that sent it.'),
+    traceparent: z.string().optional().describe('W3C Trace Context.'),
+    'relay-event-time': z.string().optional().describe('Time of the CloudEvent that was sent, by its producer.'),
+    'relay-partner': z.string().optional().describe('Client ids of the only partners it is for, joined by commas.'),
+  })
+  .meta({ id: 'EnvelopeHeaders' });
+export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
+
+/** Headers of a notice's record. */
+export const NoticeHeaders = EnvelopeHeaders.extend({
+  ce_type: z.enum(NOTICE_TYPES),
+  ce_source: z.literal('partner-relay'),
+  ce_time: z.iso.datetime().describe('When the relay told it.'),
+  'relay-source': z.literal('relay'),
+  'relay-partner': z.string().describe('Client id of the partner whose webhook it is about, and `operators`.'),
+}).meta({ id: 'NoticeHeaders' });
+export type NoticeHeaders = z.infer<typeof NoticeHeaders>;
+
+/** Headers of a poison record: one that is no envelope. */
+export const PoisonHeaders = z
+  .object({
+    'relay-reason': z.string().describe('Why the record is not an envelope.'),
+    'relay-topic': z.string().describe('Where it was found.'),
+    'relay-partition': z.string().regex(/^\d+$/),
+    'relay-offset': z.string().regex(/^\d+$/),
+    'relay-truncated': z
+      .string()
+      .regex(/^\d+$/)
+      .optional()
+      .describe('Length of the record in bytes, if it was too large to be stored whole.'),
+  })
+  .meta({ id: 'PoisonHeaders' });
+export type PoisonHeaders = z.infer<typeof PoisonHeaders>;
+
+/** The headers of every delivery, besides the webhook's own credential. */
+export const deliveryHeaders = z.object({
+  'webhook-id': z.guid().describe("The envelope's id: the same on every attempt."),
+  'webhook-timestamp': z.string().regex(/^\d+$/).describe('Time of this attempt, Unix seconds.'),
+  'webhook-signature': z
+    .string()
+    .regex(/^v1,[\w+/=]+( v1,[\w+/=]+)*$/)
+    .describe(
+      "Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` by the webhook's secret; two while it is rotated.",
+    ),
+  'relay-event-type': z.enum(ENVELOPE_TYPES),
+  'relay-attempt': z.string().regex(/^\d+$/).describe('1, 2, …'),
+  traceparent: z.string().optional().describe('W3C Trace Context.'),
+});
 
 /** The source of the headers of an envelope's record. */
-export interface RecordOrigin {
+interface RecordOrigin {
   envelope: AcceptedEnvelope<EnvelopeType>;
   /** Client id of the source that sent it. */
   source: string;
@@ -20,7 +78,7 @@ export interface RecordOrigin {
 export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefined;
 
 /** The facts that the worker reads from a record's headers. */
-export interface RecordFacts {
+interface RecordFacts {
   /** As in AcceptedEnvelope. A `relay-partner` header without a name gives one empty name, which is no partner's. */
   audience: string[];
   /** Epoch milliseconds of `ce_time`. Of a foreign producer it is the time of the event, perhaps long before the record. */

@@ -1,13 +1,19 @@
 import type { Keyring } from '@relay/keyring';
 import type { ClientStore } from './client-store.port.js';
-import type { ClientRecord } from './client.js';
-import { ClientRefused } from './client-refused.js';
-import { jwsFault } from './compact-jws.js';
-import { withNewSecret, withoutTokens } from './generation.js';
-import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
-import type { IssuedClient, NewClient } from './new-client.js';
-import { hasRole, roleOf, scopeOfRole, scopesOfRole, type OperatorRole } from './operator-role.js';
-import { SCOPES_OF, type ClientKind } from './scope.js';
+import {
+  hasRole,
+  roleOf,
+  scopeOfRole,
+  scopesOfRole,
+  SCOPES_OF,
+  ClientRefused,
+  type ClientRecord,
+  type OperatorRole,
+  type ClientKind,
+  type IssuedClient,
+  type NewClient,
+} from './client.js';
+import { withNewSecret, withoutTokens, formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
 
 export interface IssuedSecret {
   readonly clientId: string;
@@ -16,23 +22,23 @@ export interface IssuedSecret {
 }
 
 /** Authentication of a source: as an OAuth client, by a generated key or password, or by a JWT of its own. */
-export type SourceCredential = 'client' | 'apiKey' | { readonly jwt: string } | { readonly userName: string };
+type SourceCredential = 'client' | 'apiKey' | { readonly jwt: string } | { readonly userName: string };
 
-export type IssuedSource =
+type IssuedSource =
   | IssuedSecret
   | { readonly clientId: string; readonly apiKey: string }
   | { readonly clientId: string; readonly jwt: string }
   | { readonly clientId: string; readonly userName: string; readonly password: string };
 
 /** A change of a client that is about to be made. */
-export type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
+type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
 
 /**
  * Told of each change before it is made; a rejection prevents the change.
  * @param client with its new role, else as it was
  * @param formerRole of an operator whose role changes
  */
-export type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
+type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
 
 /** Tells of changes by somebody. @param report stores one record, without a secret */
 export const clientAudit =
@@ -238,5 +244,33 @@ export class Clients {
     const result = await this.store.insert(client, credentialHashes);
     if (result === 'credential-exists') throw new ClientRefused('Another source has this credential');
     if (result !== 'inserted') throw new Error('The new client id exists already');
+  }
+}
+
+const MAX_JWS_LENGTH = 4_096;
+/** The signature of HS256, the shortest of RFC 7518. A token with less could be guessed at. */
+const MIN_SIGNATURE_BYTES = 32;
+
+/** Why a text is no signed JWT in the compact form of RFC 7515 section 7.1; undefined when it is one. The reason never quotes it. */
+export function jwsFault(text: string): string | undefined {
+  if (text.length > MAX_JWS_LENGTH) return `it is longer than ${MAX_JWS_LENGTH} characters`;
+  const [header = '', , signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]*)$/.exec(text)?.slice(1) ?? [];
+  if (header === '') return 'it does not have three parts in base64url with dots between them';
+  const alg = algorithmIn(header);
+  if (alg === undefined) return 'its first part is no JSON object that names an algorithm in `alg`';
+  if (alg.toLowerCase() === 'none') return 'it is not signed: its `alg` is none';
+  const bytes = Buffer.from(signature, 'base64url').length;
+  if (bytes < MIN_SIGNATURE_BYTES)
+    return `its signature has ${bytes} bytes: at least ${MIN_SIGNATURE_BYTES} are expected`;
+  return undefined;
+}
+
+function algorithmIn(header: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(header, 'base64url').toString('utf8'));
+    const alg: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'alg') : undefined;
+    return typeof alg === 'string' && alg !== '' ? alg : undefined;
+  } catch {
+    return undefined;
   }
 }

@@ -1,10 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import type { LogView } from '@relay/redis';
-import { ClientResult, type ClientCommand } from './client-command.js';
+import { ClientResult, ClientRecord, ClientRefused, type ClientCommand } from './client.js';
 import { ClientStore, Insertion } from './client-store.port.js';
-import { ClientRecord } from './client.js';
-import { ClientRefused } from './client-refused.js';
 import { clientKeys } from './client.script.js';
 
 const [CLIENTS, CREDENTIALS, VERSION] = clientKeys;

@@ -1,4 +1,4 @@
-import { answeredWithin } from './answered-within.js';
+import { answeredWithin } from './asked-again.adapter.js';
 
 const never = new Promise<never>(() => undefined);
 

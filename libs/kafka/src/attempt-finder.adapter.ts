@@ -1,8 +1,8 @@
 import { AttemptRecord, deliveryAttemptsTopic, partitionOf, type LogRecord } from '@relay/events';
-import { answeredWithin } from './answered-within.js';
+import { answeredWithin } from './asked-again.adapter.js';
 import type { KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
-import { rangesWithin, type TimeWindow } from './time-window.adapter.js';
+import { rangesWithin, type TimeWindow } from './topic-reader.adapter.js';
 
 /** When attempts of an envelope were told, in epoch milliseconds. */
 export interface SoughtAttempts {

@@ -1,8 +1,8 @@
 import { readRecord, topicOf, type EnvelopeRecord, type EnvelopeType } from '@relay/events';
-import { answeredWithin } from './answered-within.js';
+import { answeredWithin } from './asked-again.adapter.js';
 import type { KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
-import { rangesWithin } from './time-window.adapter.js';
+import { rangesWithin } from './topic-reader.adapter.js';
 
 /** @property acceptedAt epoch milliseconds, as the id of a delivery of it says */
 export interface SoughtEnvelope {

@@ -1,10 +1,4 @@
-import './coordinator-not-found.adapter.js';
-import './fetch-session.adapter.js';
-import { startingBroker } from './hung-broker.adapter.js';
-import { openSocket, splittable } from './literal-address.adapter.js';
-import './produce-encoder.adapter.js';
-import './record-decoder.adapter.js';
-import './request-queue.adapter.js';
+import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
 import { bearerTokens, type TokenSettings } from './bearer-tokens.adapter.js';
 

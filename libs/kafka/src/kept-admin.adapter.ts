@@ -1,5 +1,5 @@
 import type { Admin, Kafka } from 'kafkajs';
-import { answeredWithin } from './answered-within.js';
+import { answeredWithin } from './asked-again.adapter.js';
 
 /** An HTTP request that needs Kafka is answered within 10 s in any case. */
 const ANSWER_MS = 8_000;
@@ -105,4 +105,42 @@ class KeptConnection {
   #leave(): void {
     if (this.#isRetired && this.#open === 0) this.admin.disconnect().catch(() => undefined);
   }
+}
+
+/** Runs `work` with an admin connection and ends it. Rejects when no broker answers. */
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Unsettled records of one topic by the committed offsets, which follow the high water within 5 s. */
+export interface TopicLag {
+  readonly topic: string;
+  readonly lag: number;
+}
+
+/** The lag of a group by topic, without missing topics. Rejects when no broker answers. */
+export async function readLag(admin: Admin, groupId: string, topics: readonly string[]): Promise<TopicLag[]> {
+  const existing = new Set(await admin.listTopics());
+  const asked = topics.filter((topic) => existing.has(topic));
+  if (asked.length === 0) return [];
+  const committed = await admin.fetchOffsets({ groupId, topics: asked });
+  return Promise.all(
+    committed.map(async ({ topic, partitions }) => {
+      const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+      const ends = await admin.fetchTopicOffsets(topic);
+      // Without a commit, or with one that retention has overtaken, reading starts at the oldest record.
+      const lag = ends.reduce(
+        (sum, { partition, high, low }) =>
+          sum + Math.max(0, Number(high) - Math.max(offsets.get(partition) ?? -1, Number(low))),
+        0,
+      );
+      return { topic, lag };
+    }),
+  );
 }

@@ -1,10 +1,15 @@
 import type { LogRecord } from '@relay/events';
 import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
-import { answeredWithin } from './answered-within.js';
-import { askedAgain } from './asked-again.adapter.js';
-import { batchOf, newCluster, READ_COMMITTED, type Cluster } from './kafkajs-cluster.adapter.js';
-import { logRecordOf } from './log-record.adapter.js';
-import { type TopicIds, topicIdsOf, type TopicsOfCluster } from './topic-ids.adapter.js';
+import { answeredWithin, askedAgain } from './asked-again.adapter.js';
+import {
+  batchOf,
+  newCluster,
+  READ_COMMITTED,
+  topicIdsOf,
+  type Cluster,
+  type TopicIds,
+  type TopicsOfCluster,
+} from './kafkajs-cluster.adapter.js';
 
 const ANSWER_MS = 8_000;
 
@@ -201,3 +206,17 @@ async function fetchFrom(
     }),
   );
 }
+
+/** A record as kafkajs hands it out. */
+export const logRecordOf = (message: KafkaMessage): LogRecord => ({
+  offset: Number(message.offset),
+  key: message.key,
+  value: message.value,
+  headers: message.headers ?? {},
+  timestamp: Number(message.timestamp),
+});
+
+/** The number of the leader that wrote a record (KIP-101), which each new leader of the partition raises; the types of kafkajs leave it out. */
+export const leaderEpochOf = (message: KafkaMessage): number | undefined =>
+  (message as KafkaMessage & { readonly batchContext?: { readonly partitionLeaderEpoch: number } }).batchContext
+    ?.partitionLeaderEpoch;

@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from './catalog.js';
-import type { ProblemBody } from './problem-schema.js';
+import { z } from 'zod';
 
 /** One invalid member: RFC 6901 pointer into the body, and the rule that it breaks. */
 export interface MemberFault {
@@ -7,7 +7,7 @@ export interface MemberFault {
   readonly detail: string;
 }
 
-export interface ProblemExtra {
+interface ProblemExtra {
   readonly errors?: readonly MemberFault[];
   /** Response headers that belong to the error, such as `retry-after`, in seconds. */
   readonly headers?: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ export class ProblemError extends Error {
 }
 
 /** Where a problem occurred. */
-export interface Occurrence {
+interface Occurrence {
   /** Public address of the relay without a slash at its end. */
   readonly publicUrl: string;
   /** Path of the request without its query, which may hold secrets. */
@@ -56,3 +56,27 @@ export function toProblem(error: ProblemError, at: Occurrence): ProblemBody {
     ...(error.extra.errors === undefined ? {} : { errors: [...error.extra.errors] }),
   };
 }
+
+/** The form of every error but those of RFC 6749; some have further members for the client. */
+export const ProblemBody = z
+  .looseObject({
+    type: z.url().describe('Ends in `#` and a code; match on this.'),
+    title: z.string().describe('Short words, the same for every occurrence.'),
+    status: z.int().describe('The HTTP status.'),
+    detail: z.string().describe('What is wrong this time, for a person.'),
+    instance: z.string().describe('Path of the request.'),
+    requestId: z.string().describe('As in the header `x-request-id`; name it when you ask us.'),
+    errors: z
+      .array(
+        z.object({
+          pointer: z.string().describe('JSON pointer (RFC 6901) into the body; empty for the body as a whole.'),
+          detail: z.string().describe('What is expected there.'),
+        }),
+      )
+      .optional()
+      .describe('Each invalid member of the body.'),
+    id: z.string().optional().describe('With 409: what is there already.'),
+    ids: z.array(z.string()).optional().describe('With 409: what the request could mean.'),
+  })
+  .meta({ id: 'Problem', description: 'An error (RFC 9457).' });
+export type ProblemBody = z.infer<typeof ProblemBody>;

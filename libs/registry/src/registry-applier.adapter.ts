@@ -1,10 +1,10 @@
 import { REGISTRY_APPLIED, REGISTRY_REBUILDING, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { Freeze } from './freeze-watch.js';
 import type { RegistryClaim } from './registry-claim.adapter.js';
 import type { LoggedCommand } from './registry-log.port.js';
-import { APPLY, registryKeys, SNAPSHOT, STATES } from './registry.script.js';
+import { APPLY, registryKeys, SNAPSHOT, STATES, type Entity } from './registry.script.js';
+import { randomUUID } from 'node:crypto';
 
 /** Limits of one call, which blocks Redis: the number of commands, and their bytes when there are several. */
 const SLICE = 100;
@@ -13,14 +13,14 @@ const SLICE_BYTES = 64 * 1024;
 const Reply = z.tuple([z.number(), z.string(), z.number()]);
 
 /** Result of applying commands: the last offset, the requested result, and the reason why it ended. */
-export interface Applied {
+interface Applied {
   readonly applied: number;
   readonly result: string | undefined;
   readonly state: (typeof STATES)[number];
 }
 
 /** State of the view: the last applied offset, -1 before the first, and whether it is being emptied. */
-export interface Position {
+interface Position {
   readonly applied: number;
   readonly isEmptying: boolean;
 }
@@ -108,3 +108,38 @@ function slicesOf(commands: readonly LoggedCommand[]): LoggedCommand[][] {
   }
   return slices;
 }
+
+/** The snapshot under way, during which nothing changes, and the number of its next record. */
+interface Freeze {
+  readonly snapshot: string;
+  readonly next: number;
+}
+
+/** A snapshot without progress for this time is given up: its process has died or hangs. */
+const STUCK_MS = 10_000;
+
+/** Watches the progress of the snapshot under way, as this process sees it. */
+export class FreezeWatch {
+  #seen: Freeze | undefined;
+  #since = 0;
+
+  /** @param now time of a monotonic clock in milliseconds */
+  look(freeze: Freeze | undefined, now: number): 'none' | 'moving' | 'stuck' {
+    if (freeze?.snapshot !== this.#seen?.snapshot || freeze?.next !== this.#seen?.next) {
+      this.#seen = freeze;
+      this.#since = now;
+    }
+    if (freeze === undefined) return 'none';
+    return now - this.#since >= STUCK_MS ? 'stuck' : 'moving';
+  }
+}
+
+/** A command in the log, under an id of its own. */
+export function commandOf(entity: Entity | 'snapshot', command: object): { id: string; value: Buffer } {
+  const id = randomUUID();
+  return { id, value: Buffer.from(JSON.stringify({ v: 1, id, entity, at: Date.now(), command })) };
+}
+
+/** Whether a command had no effect because a snapshot was under way. */
+export const isFrozen = (result: unknown): boolean =>
+  typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'frozen';

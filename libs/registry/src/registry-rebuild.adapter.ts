@@ -2,7 +2,7 @@ import { runScript, GLOBAL_TAG } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './rebuild.script.js';
 import type { RegistryLog } from './registry-log.port.js';
-import { SnapshotReading } from './snapshot-record.js';
+import { z } from 'zod';
 
 /** Keys that one call scans; it removes at most as many. */
 const SCANNED = 1_000;
@@ -47,4 +47,64 @@ async function isSnapshot(log: RegistryLog, start: number, end: number): Promise
     if (error !== enough) throw error;
   }
   return reading.isWhole;
+}
+
+/** A record of a snapshot in the log; `at` is epoch milliseconds. */
+const SnapshotRecord = z.object({
+  v: z.literal(1),
+  id: z.string(),
+  entity: z.literal('snapshot'),
+  command: z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('begin'), snapshot: z.string() }),
+    z.object({
+      kind: z.literal('restore'),
+      snapshot: z.string(),
+      n: z.number(),
+      part: z.string(),
+      items: z.array(z.string()),
+    }),
+    z.object({
+      kind: z.literal('end'),
+      snapshot: z.string(),
+      records: z.number(),
+      counts: z.record(z.string(), z.number()),
+      at: z.number(),
+    }),
+    z.object({ kind: z.literal('abort'), snapshot: z.string() }),
+  ]),
+});
+export type SnapshotCommand = z.infer<typeof SnapshotRecord>['command'];
+
+/** The snapshot's command in a record of the log; undefined for any other record. */
+export function snapshotCommandOf(value: Buffer): SnapshotCommand | undefined {
+  try {
+    return SnapshotRecord.safeParse(JSON.parse(value.toString('utf8'))).data?.command;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads a snapshot in the log record by record from its first. */
+class SnapshotReading {
+  #snapshot: string | undefined;
+  #next = 0;
+  #isWhole = false;
+
+  /** Whether the snapshot is whole. */
+  get isWhole(): boolean {
+    return this.#isWhole;
+  }
+
+  /** Whether it takes more records to know. */
+  take(value: Buffer): boolean {
+    const command = snapshotCommandOf(value);
+    if (this.#snapshot === undefined) {
+      this.#snapshot = command?.kind === 'begin' ? command.snapshot : undefined;
+      return this.#snapshot !== undefined;
+    }
+    if (command?.snapshot !== this.#snapshot) return true;
+    if (command.kind === 'restore' && command.n === this.#next) this.#next += 1;
+    this.#isWhole = command.kind === 'end' && command.records === this.#next;
+    return command.kind === 'restore' || command.kind === 'begin';
+  }
 }

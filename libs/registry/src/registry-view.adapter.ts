@@ -3,15 +3,25 @@ import { answeredWithin } from '@relay/kafka';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import { FreezeWatch } from './freeze-watch.js';
-import { NotApplied, RegistryApplier } from './registry-applier.adapter.js';
+import { FreezeWatch, NotApplied, RegistryApplier, commandOf, isFrozen } from './registry-applier.adapter.js';
 import { RegistryClaim } from './registry-claim.adapter.js';
-import { emptyForSnapshot } from './registry-rebuild.adapter.js';
-import { commandOf, isFrozen } from './registry-record.adapter.js';
-import { RegistryUnavailable } from './registry-unavailable.js';
+import { emptyForSnapshot, type SnapshotCommand } from './registry-rebuild.adapter.js';
 import type { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
-import type { SnapshotCommand } from './snapshot-record.js';
+
+/** A change was not confirmed, or the view in Redis may be out of date; another try may succeed. */
+export class RegistryUnavailable extends Error {
+  override readonly name = 'RegistryUnavailable';
+
+  /** @param mayBeStored whether the change may still take effect */
+  constructor(
+    message: string,
+    readonly mayBeStored: boolean,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
 
 /** Longest time from the call to the answer; the log's own deadline is shorter. */
 const DEADLINE_MS = 9_000;

@@ -4,8 +4,17 @@ import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Credential } from './credential.js';
 import { credentialHashes, openSecret } from './sealing.js';
-import { detailsOf, recordOf, type StoredRecord, type StoredWebhook } from './stored-webhook.js';
-import { StoredWebhooks } from './stored-webhooks.adapter.js';
+import {
+  detailsOf,
+  recordOf,
+  ENABLED,
+  type StoredRecord,
+  type StoredWebhook,
+  type Fresh,
+  type WebhookChanges,
+  type WebhookCommand,
+} from './stored-webhook.js';
+import { StoredWebhooks, WebhookCommands } from './stored-webhooks.adapter.js';
 import {
   disabling,
   enabling,
@@ -19,8 +28,6 @@ import {
   type WebhookDraft,
   type WebhookLimits,
 } from './webhook-changes.js';
-import { ENABLED, type Fresh, type WebhookChanges, type WebhookCommand } from './webhook-command.js';
-import { WebhookCommands } from './webhook-commands.adapter.js';
 import {
   WebhookStore,
   type ChangeResult,

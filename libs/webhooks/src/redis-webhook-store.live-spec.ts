@@ -3,9 +3,8 @@ import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
 import { storedOf } from './spec-stored.js';
-import type { StoredWebhook } from './stored-webhook.js';
+import type { StoredWebhook, WebhookCommand } from './stored-webhook.js';
 import { updateCommand, type WebhookDraft } from './webhook-changes.js';
-import type { WebhookCommand } from './webhook-command.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const { redis } = await redisOfSpec();

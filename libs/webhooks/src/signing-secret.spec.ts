@@ -1,6 +1,5 @@
 import { Keyring } from '@relay/keyring';
-import { openSecrets, seal, sealCredential } from './sealing.js';
-import { newSigningSecret } from './signing-secret.js';
+import { openSecrets, seal, sealCredential, newSigningSecret } from './sealing.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { rotation } from './webhook-changes.js';
 

@@ -7,13 +7,19 @@ import {
   seal,
   sealCredential,
   signingAt,
+  newSigningSecret,
   type Place,
 } from './sealing.js';
-import { newSigningSecret } from './signing-secret.js';
-import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
-import { namedAttributes, shownAttributes } from './webhook-attributes.js';
-import { ENABLED, UNVERIFIED, type Fresh, type WebhookChanges, type WebhookCommand } from './webhook-command.js';
-import type { WebhookInput, WebhookPatch } from './webhook.js';
+import {
+  ENABLED,
+  UNVERIFIED,
+  type StoredRecord,
+  type StoredWebhook,
+  type Fresh,
+  type WebhookChanges,
+  type WebhookCommand,
+} from './stored-webhook.js';
+import { namedAttributes, shownAttributes, type WebhookInput, type WebhookPatch } from './webhook.js';
 
 /** A registration whose URL is a permitted destination: `url` is its normalised form. */
 export type WebhookDraft = WebhookInput & { readonly url: string; readonly origin: string };

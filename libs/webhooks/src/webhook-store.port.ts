@@ -1,6 +1,6 @@
 import type { Credential } from './credential.js';
 import type { PatchDraft, WebhookDraft } from './webhook-changes.js';
-import type { CommandResult } from './webhook-command.js';
+import type { CommandResult } from './stored-webhook.js';
 import type { Webhook } from './webhook-view.js';
 import type { WebhookDetails, WebhookRecord } from './webhook.js';
 
