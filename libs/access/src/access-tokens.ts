@@ -116,7 +116,6 @@ export class AccessTokens {
     this.#remembered = new TextMemory(settings.remembered ?? 10_000);
   }
 
-  /** Lifetime of a token, in whole seconds. */
   get expiresInS(): number {
     return Math.floor(this.settings.ttlMs / 1_000);
   }
@@ -201,7 +200,6 @@ export class AccessTokens {
     }
   }
 
-  /** The public keys as a JWK Set (RFC 7517). */
   jwks(): { keys: JWK[] } {
     return {
       keys: this.keys.map(({ kid, publicKey }) => ({

@@ -10,23 +10,20 @@ import { Guesses } from './guesses.port.js';
 import { admits, isStillGranted, type PortalRule, type PortalGrant } from './portal-grant.js';
 import { ProblemError } from '@relay/problem';
 
+const unauthorized = (detail: string, challenge: string): ProblemError =>
+  new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
+
 /** The request carries no credential: RFC 6750 section 3.1 has no error code then. */
-const missingCredential = (): ProblemError =>
-  new ProblemError('unauthorized', 'The request has no credential.', {
-    headers: { 'www-authenticate': 'Bearer realm="relay"' },
-  });
+const missingCredential = (): ProblemError => unauthorized('The request has no credential.', 'Bearer realm="relay"');
 
-/** The token is invalid, expired or revoked. */
 const invalidToken = (): ProblemError =>
-  new ProblemError('unauthorized', 'The access token is not valid, or no longer valid.', {
-    headers: { 'www-authenticate': 'Bearer realm="relay", error="invalid_token"' },
-  });
+  unauthorized(
+    'The access token is not valid, or no longer valid.',
+    'Bearer realm="relay", error="invalid_token"',
+  );
 
-/** No source has this fixed credential. */
 const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
-  new ProblemError('unauthorized', 'The credential is not valid.', {
-    headers: { 'www-authenticate': `${scheme} realm="relay"` },
-  });
+  unauthorized('The credential is not valid.', `${scheme} realm="relay"`);
 
 /** The token is valid and lacks a scope (RFC 6750 section 3.1). */
 const insufficientScope = (scopes: readonly string[]): ProblemError =>
@@ -98,7 +95,6 @@ export type AccessRule =
 /** The head of a request, as any HTTP framework has it: guards decide before the body is read. */
 export interface GuardedRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Address of the caller. */
   readonly ip: string;
 }
 

@@ -13,10 +13,29 @@ interface FailureLimit {
   readonly windowMs: number;
 }
 
+/** A limit over all processes; while Redis is away each process counts for itself. */
+export function sharedLimiter(
+  redis: Redis,
+  kind: 'failures' | 'quota',
+  { name, points, windowMs }: FailureLimit,
+): RateLimiterRedis {
+  const options = { points, duration: windowMs / 1_000 };
+  return new RateLimiterRedis({
+    ...options,
+    storeClient: redis,
+    keyPrefix: globalKey(kind, name),
+    insuranceLimiter: new RateLimiterMemory(options),
+    // A key over its limit is refused from memory: a flood does not reach Redis.
+    inMemoryBlockOnConsumed: points + 1,
+  });
+}
+
+/** A key as Redis has it: a caller may send its secret in place of its client id. */
+export const hiddenKey = (key: string): string => createHash('sha256').update(key).digest('base64url');
+
 /**
  * Counts failures by key, over all processes; by this process alone while Redis is away. The key, such as client id and address,
- * must keep one client's failures from limiting another. Never rejects. Redis holds the hash of a key: a caller may send its secret
- * in place of its client id.
+ * must keep one client's failures from limiting another. Never rejects.
  */
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
@@ -27,20 +46,12 @@ export class FailureLimiter {
     redis: Redis,
     readonly limit: FailureLimit,
   ) {
-    const options = { points: limit.points, duration: limit.windowMs / 1_000 };
-    this.#limiter = new RateLimiterRedis({
-      ...options,
-      storeClient: redis,
-      keyPrefix: globalKey('failures', limit.name),
-      insuranceLimiter: new RateLimiterMemory(options),
-      // A key over its limit is refused from memory: a flood does not reach Redis.
-      inMemoryBlockOnConsumed: limit.points + 1,
-    });
+    this.#limiter = sharedLimiter(redis, 'failures', limit);
   }
 
   /** Counts a failure. Returns whole seconds to wait (`Retry-After`) beyond the limit, else undefined. */
   async fail(key: string): Promise<number | undefined> {
-    const hash = hashOf(key);
+    const hash = hiddenKey(key);
     try {
       await this.#limiter.consume(hash);
       return undefined;
@@ -53,7 +64,7 @@ export class FailureLimiter {
 
   /** Whole seconds to wait when this process knows that the key is beyond its limit, else undefined. Reads memory only. */
   knownBlockedFor(key: string): number | undefined {
-    const waitMs = (this.#blocked.get(hashOf(key)) ?? 0) - Date.now();
+    const waitMs = (this.#blocked.get(hiddenKey(key)) ?? 0) - Date.now();
     return waitMs > 0 ? secondsOf({ msBeforeNext: waitMs }) : undefined;
   }
 
@@ -61,7 +72,7 @@ export class FailureLimiter {
   async blockedFor(key: string): Promise<number | undefined> {
     const known = this.knownBlockedFor(key);
     if (known !== undefined) return known;
-    const hash = hashOf(key);
+    const hash = hiddenKey(key);
     try {
       const state = await this.#limiter.get(hash);
       if (state === null || state.remainingPoints > 0) return undefined;
@@ -73,11 +84,9 @@ export class FailureLimiter {
   }
 }
 
-const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
 const secondsOf = (state: Pick<RateLimiterRes, 'msBeforeNext'>): number =>
   Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
 
-/** A network that a sender's address lies in. */
 interface Network {
   /** Unique over networks of all sizes. */
   readonly key: string;
@@ -135,32 +144,26 @@ export class NetworkFailures {
 
   /** Counts a failure. Returns the exhausted limit, if any; a failure beyond the limit of a network counts for no larger one. */
   async fail(address: string): Promise<SpentLimit | undefined> {
-    for (const { limiter, key } of this.#countsOf(address)) {
-      const waitS = await limiter.fail(key);
-      if (waitS !== undefined) return { limit: limiter.limit, waitS };
-    }
-    return undefined;
+    return this.#firstSpent(address, (limiter, key) => limiter.fail(key));
   }
 
   /** The exhausted limit, if any; counts nothing. A known one comes from memory. */
   async blockedFor(address: string): Promise<SpentLimit | undefined> {
-    const known = this.#knownBlocked(address);
-    if (known !== undefined) return known;
-    for (const { limiter, key } of this.#countsOf(address)) {
-      const waitS = await limiter.blockedFor(key);
-      if (waitS !== undefined) return { limit: limiter.limit, waitS };
-    }
-    return undefined;
+    const known = await this.#firstSpent(address, (limiter, key) => limiter.knownBlockedFor(key));
+    return known ?? this.#firstSpent(address, (limiter, key) => limiter.blockedFor(key));
   }
 
   /** Whether this process knows of an exhausted limit. Reads memory only. */
   isKnownBlocked(address: string): boolean {
-    return this.#knownBlocked(address) !== undefined;
+    return this.#countsOf(address).some(({ limiter, key }) => limiter.knownBlockedFor(key) !== undefined);
   }
 
-  #knownBlocked(address: string): SpentLimit | undefined {
+  async #firstSpent(
+    address: string,
+    waitOf: (limiter: FailureLimiter, key: string) => Promise<number | undefined> | number | undefined,
+  ): Promise<SpentLimit | undefined> {
     for (const { limiter, key } of this.#countsOf(address)) {
-      const waitS = limiter.knownBlockedFor(key);
+      const waitS = await waitOf(limiter, key);
       if (waitS !== undefined) return { limit: limiter.limit, waitS };
     }
     return undefined;

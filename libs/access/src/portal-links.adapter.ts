@@ -5,7 +5,6 @@ import { z } from 'zod';
 import { PortalGrant, PortalAccess } from './portal-grant.js';
 import type { Caller } from './callers.guard.js';
 
-/** What a link opens. */
 export const PortalLink = z.object({
   partnerId: z.string(),
   /** Of the secret by which the partner made it: a link ends with what it was made with. An operator's has none. */

@@ -7,7 +7,6 @@ interface Entry {
   readonly endsAtS: number;
 }
 
-/** The revocation of one token. */
 export interface SingleRevocation extends Entry {
   readonly kind: 'single';
   readonly jti: string;
@@ -49,7 +48,6 @@ export class Revocations {
   /** @param singlesOfClient largest number of single revocations of a client */
   constructor(private readonly singlesOfClient: number) {}
 
-  /** Number of revocations in memory. */
   get size(): number {
     return [...this.#byClient.values()].reduce(
       (sum, { singles, joint }) => sum + singles.size + (joint === undefined ? 0 : 1),

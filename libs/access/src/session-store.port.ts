@@ -10,7 +10,6 @@ export const Session = z.object({
 });
 export type Session = z.infer<typeof Session>;
 
-/** Largest numbers of live sessions. */
 export interface SessionLimits {
   readonly ofPartner: number;
   /** Of one user at one partner: a further session ends the one with the earliest expiry. */

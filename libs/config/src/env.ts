@@ -13,9 +13,8 @@ export class ConfigurationFault extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`,
- * the path of a file that holds it. An empty variable counts as not set, and so do those of
- * OpenTelemetry where spans go nowhere.
+ * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`, the path of a
+ * file that holds it. An empty variable counts as not set, and so do those of OpenTelemetry where spans go nowhere.
  * @param readFile reads such a file; an argument because this file is pure
  * @throws ConfigurationFault naming every fault
  */
@@ -60,7 +59,6 @@ export function parseEnv<S extends z.ZodObject>(
 /** Marks a variable as secret: readable from `NAME_FILE`, never printed. A schema derived from it is secret too. */
 export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...field.meta(), secret: true });
 
-/** Whether a variable was marked by `secret()`. */
 export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
 /** Lets whoever uses a value read it, so that its fault is reported together with all others. */
@@ -93,7 +91,6 @@ export const duration = (byDefault: string, { from, to }: { from?: string; to?: 
     .meta({ written: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d)$' }, values });
 };
 
-/** A whole number within bounds. */
 export const integer = (byDefault: number, min: number, max: number) =>
   z
     .string()
@@ -106,7 +103,6 @@ export const integer = (byDefault: number, min: number, max: number) =>
     })
     .meta({ written: { type: 'integer', minimum: min, maximum: max }, values: `${min} to ${max}` });
 
-/** `true` or `false`. */
 export const flag = (byDefault: boolean) =>
   z
     .enum(['true', 'false'], { error: 'true or false is expected' })

@@ -41,7 +41,6 @@ interface UrlForm {
   readonly rest?: RegExp;
 }
 
-/** A URL with a host. */
 export const urlOf = (form: UrlForm) =>
   z.string().superRefine((text, context) => {
     const message = urlFault(text, form);

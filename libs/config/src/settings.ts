@@ -97,10 +97,7 @@ const RedisPlace = z.object({
   REDIS_TLS: z.boolean().optional(),
 });
 
-/**
- * The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not
- * used.
- */
+/** The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not used. */
 export function redisAddressFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
   if (place === undefined) return undefined; // a variable of it is wrong by itself, which is reported
@@ -229,7 +226,6 @@ export const portalEnv = {
 export const origins = () =>
   list().refine((named) => named.every(isOrigin), 'origins such as https://app.example are expected');
 
-/** What `relay send` and `relay listen` read. */
 export const sendEnv = {
   PUBLIC_URL: tokenEnv.PUBLIC_URL,
   RELAY_CLIENT_ID: z

@@ -16,7 +16,6 @@ export const AttemptTiming = z
       'What the time of an attempt that failed, or lasted a second, went into. A step without a time was not taken, or did not end.',
   });
 
-/** Chosen header fields of an answer. */
 export const AnswerHeaders = z
   .record(z.string(), z.string())
   .describe(

@@ -90,7 +90,6 @@ const TEXTS: { readonly [T in NoticeType]: (facts: NoticeFacts<T>) => string } =
     `The webhook has a new signing secret. The former one signs as well until ${oldSecretUntil}.`,
 };
 
-/** A notice in words. */
 export const noticeText = <T extends NoticeType>(type: T, facts: NoticeFacts<T>): string => TEXTS[type](facts);
 
 const ABOUT = {

@@ -5,7 +5,6 @@ import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
 import { isEventType, type EventType, type EnvelopeType, type NoticeType } from './event-type.js';
 import { Notice } from './notice.js';
 
-/** Largest number of faults in one answer. */
 const MAX_ERRORS = 20;
 
 /** An envelope that passed every check, and the facts that the relay derives from it. */

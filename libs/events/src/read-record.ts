@@ -3,7 +3,6 @@ import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope
 import { readRecordHeaders } from './record-headers.js';
 import { noticesTopic, topicOf } from './topic.js';
 
-/** A record as Kafka holds it. */
 export interface LogRecord {
   offset: number;
   key: Buffer | null;

@@ -20,7 +20,6 @@ export const EnvelopeHeaders = z
   .meta({ id: 'EnvelopeHeaders' });
 export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
 
-/** Headers of a notice's record. */
 export const NoticeHeaders = EnvelopeHeaders.extend({
   ce_type: z.enum(NOTICE_TYPES),
   ce_source: z.literal('partner-relay'),
@@ -61,7 +60,6 @@ export const deliveryHeaders = z.object({
   traceparent: z.string().optional().describe('W3C Trace Context.'),
 });
 
-/** The source of the headers of an envelope's record. */
 interface RecordOrigin {
   envelope: AcceptedEnvelope<EnvelopeType>;
   /** Client id of the source that sent it. */
@@ -70,7 +68,6 @@ interface RecordOrigin {
   ceSource: string;
   /** Epoch milliseconds. */
   acceptedAt: number;
-  /** W3C Trace Context. */
   traceparent?: string;
 }
 

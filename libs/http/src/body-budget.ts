@@ -1,9 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-/**
- * A caller may hold a third of what is free: alone it gets a quarter of the budget, and there is always room for
- * another.
- */
+/** A caller may hold a third of what is free: alone it gets a quarter of the budget, and there is always room for another. */
 const FREE_FOR_EACH = 3;
 
 /**
@@ -20,7 +17,6 @@ export class BodyBudget {
 
   constructor(private readonly bytes: number) {}
 
-  /** Bytes held for all callers. */
   get used(): number {
     return this.#used;
   }
@@ -105,9 +101,7 @@ export class HeldBody {
     return 'added';
   }
 
-  /**
-   * Doubles the buffer, so that bytes are copied rarely; a body in one piece, the usual case, is kept without a copy.
-   */
+  /** Doubles the buffer, so that bytes are copied rarely; a body in one piece, the usual case, is kept without a copy. */
   #grow(piece: Buffer, length: number): boolean {
     const isWhole = length === piece.length && length === this.mostBytes;
     const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));

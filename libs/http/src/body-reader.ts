@@ -1,5 +1,5 @@
 import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
-import { ProblemError } from '@relay/problem';
+import { ProblemError, unavailable } from '@relay/problem';
 import { HeldBody, type BodyBudget, type Added } from './body-budget.js';
 import type { FastifyRequest } from './fastify-request.js';
 import type { BodyRule } from './route-rules.decorator.js';
@@ -109,13 +109,7 @@ const faultOf = (added: Added): ProblemError | undefined =>
   added === 'added' ? undefined : added === 'too-long' ? tooLong() : noRoom();
 
 export const noRoom = (): ProblemError =>
-  new ProblemError(
-    'unavailable',
-    'The relay holds as many bodies and answers as it can and accepts no more of yours now.',
-    {
-      headers: { 'retry-after': '1' },
-    },
-  );
+  unavailable('The relay holds as many bodies and answers as it can and accepts no more of yours now.', 1);
 
 /** The connection has ended, so this answer reaches no one. */
 const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before it was complete.');

@@ -243,7 +243,6 @@ export class UnreadRests {
     request.resume();
   }
 
-  /** Reads the next pieces. */
   readOn(): void {
     for (const request of [...this.#paused].slice(0, this.pieces)) this.#resume(request);
     if (this.#paused.size > 0) return;

@@ -25,7 +25,6 @@ export function callerOf({ caller }: FastifyRequest): Caller {
   return caller;
 }
 
-/** Client id of the caller on a path that is not public. */
 export const callerIdOf = (request: FastifyRequest): string => callerOf(request).clientId;
 
 const answers = new AsyncLocalStorage<FastifyReply>();

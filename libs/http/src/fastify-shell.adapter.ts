@@ -23,7 +23,6 @@ const MAX_PARAM_LENGTH = 300;
  */
 const LINGER_MS = 500;
 
-/** The settings of an app that the shell reads. */
 export interface ShellSettings {
   readonly PUBLIC_URL: string;
   readonly TRUST_PROXY: boolean | number | string;

@@ -55,7 +55,6 @@ export async function createHttpApp(
   return app;
 }
 
-/** Registers the gauges of buffered bodies and open connections. */
 function registerBufferMetrics(
   registry: Registry,
   budget: BodyBudget,
@@ -89,8 +88,7 @@ function registerBufferMetrics(
 const NO_ROUTE = 'unknown';
 
 /**
- * Registers the durations of requests by route and status; name and buckets follow OpenTelemetry’s semantic conventions
- * for HTTP.
+ * Registers the durations of requests by route and status; name and buckets follow OpenTelemetry’s semantic conventions for HTTP.
  * @returns the function to call after each answered request
  */
 function registerRequestMetrics(registry: Registry): (request: FastifyRequest, reply: FastifyReply) => void {

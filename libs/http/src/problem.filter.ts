@@ -1,6 +1,6 @@
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { traceIdOf } from '@relay/events';
-import { ProblemError, toProblem, type ProblemCode } from '@relay/problem';
+import { ProblemError, toProblem, unavailable, type ProblemCode } from '@relay/problem';
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 import { CannotOpen } from '@relay/keyring';
@@ -13,7 +13,6 @@ interface ProblemSettings {
   readonly routes: KnownRoutes;
 }
 
-/** The parts of a request that an error names. */
 export type RequestContext = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 
 export interface Answer {
@@ -43,9 +42,8 @@ export class ProblemFilter implements ExceptionFilter {
   answerTo(thrown: unknown, request: RequestContext): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown);
-    // Without a route the framework may reject something else first, such as the body, although the method is wrong. A
-    // literal path such as `/deliveries/batch` also matches `/deliveries/:envelopeId` for other methods, where it names
-    // nothing.
+    // Without a route the framework may reject something else first, such as the body, although the method is wrong. A literal
+    // path such as `/deliveries/batch` also matches `/deliveries/:envelopeId` for other methods, where it names nothing.
     const methods = this.settings.routes.methodsOf(instance);
     if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
     this.#log(problem, request);
@@ -67,7 +65,6 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** The fields of a log line about a request. */
 export const requestFacts = ({ id, url, method, headers: { traceparent }, envelopeId }: RequestContext) => ({
   requestId: id,
   traceId: traceIdOf(typeof traceparent === 'string' ? traceparent : undefined),
@@ -97,15 +94,8 @@ export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
   if (thrown instanceof CannotOpen && thrown.isElsewhere)
-    return new ProblemError('unavailable', 'This process lacks the key of a stored value at the moment.', {
-      headers: { 'retry-after': '2' },
-      cause: thrown,
-    });
-  if (isRedisAway(thrown))
-    return new ProblemError('unavailable', 'Redis is not available at the moment.', {
-      headers: { 'retry-after': '2' },
-      cause: thrown,
-    });
+    return unavailable('This process lacks the key of a stored value at the moment.', 2, thrown);
+  if (isRedisAway(thrown)) return unavailable('Redis is not available at the moment.', 2, thrown);
   const [code, detail] = BY_STATUS[statusOf(thrown)] ?? ['internal', 'The relay failed to answer.'];
   const headers = code === 'unauthorized' ? { 'www-authenticate': 'Bearer realm="relay"' } : {};
   return new ProblemError(code, detail, { headers, cause: thrown });
@@ -118,7 +108,7 @@ function unconfirmed(cause: RegistryUnavailable): ProblemError {
     : isRedisAway(cause.cause)
       ? 'Redis is not available at the moment: registrations can be neither read nor changed.'
       : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
-  return new ProblemError('unavailable', detail, { headers: { 'retry-after': '2' }, cause });
+  return unavailable(detail, 2, cause);
 }
 
 function statusOf(thrown: unknown): number {
@@ -128,8 +118,7 @@ function statusOf(thrown: unknown): number {
 }
 
 /**
- * Paths and methods of all routes, to distinguish a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an
- * unknown path.
+ * Paths and methods of all routes, to distinguish a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an unknown path.
  */
 export class KnownRoutes {
   readonly #routes: { pattern: RegExp; isLiteral: boolean; methods: readonly string[] }[] = [];
@@ -142,10 +131,7 @@ export class KnownRoutes {
     this.#routes.push({ pattern: new RegExp(`^${pattern}$`), isLiteral: !url.includes('/:'), methods });
   }
 
-  /**
-   * The methods of a path, sorted; empty for an unknown path. A literal path takes precedence over one with a
-   * parameter.
-   */
+  /** The methods of a path, sorted; empty for an unknown path. A literal path takes precedence over one with a parameter. */
   methodsOf(path: string): readonly string[] {
     const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
     const literal = matching.filter(({ isLiteral }) => isLiteral);

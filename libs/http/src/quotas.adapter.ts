@@ -1,8 +1,7 @@
 import { presentReply, answering, type FastifyReply, type FastifyRequest } from './fastify-request.js';
-import { RateLimiterMemory, RateLimiterRes, RateLimiterRedis } from 'rate-limiter-flexible';
+import { RateLimiterMemory, RateLimiterRes, type RateLimiterRedis } from 'rate-limiter-flexible';
 import { ProblemError } from '@relay/problem';
-import { createHash } from 'node:crypto';
-import { globalKey } from '@relay/redis';
+import { hiddenKey, sharedLimiter } from '@relay/access';
 import type { Redis } from 'ioredis';
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
@@ -50,6 +49,30 @@ export const spentHeaders = (quota: Quota, waitS: number): Readonly<Record<strin
   ...rateLimitHeaders(quota, 0, waitS),
 });
 
+interface Allowance {
+  readonly isSpent: boolean;
+  readonly remaining: number;
+  /** Whole seconds until the quota is renewed. */
+  readonly resetS: number;
+}
+
+const allowanceOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isSpent: boolean): Allowance => ({
+  isSpent,
+  remaining: remainingPoints,
+  resetS: Math.max(1, Math.ceil(msBeforeNext / 1_000)),
+});
+
+/** @throws ProblemError `too-many-requests` when the quota is used up */
+function tellOrRefuse(
+  quota: Quota,
+  { isSpent, remaining, resetS }: Allowance,
+  reply: FastifyReply | undefined,
+  detail: string,
+): void {
+  if (isSpent) throw new ProblemError('too-many-requests', detail, { headers: spentHeaders(quota, resetS) });
+  if (reply !== undefined) tellQuota(reply, quota, remaining, resetS);
+}
+
 /**
  * Counts each partner’s requests to this process, in memory: a round trip for each request would cost more than the
  * limit protects.
@@ -61,38 +84,24 @@ export class PartnerQuota {
     this.#limiter = new RateLimiterMemory({ points: quota.points, duration: quota.windowMs / 1_000 });
   }
 
-  /** Counts a request, or its cost in points, also beyond the quota. */
-  async consume(clientId: string, points = 1): Promise<RateLimiterRes> {
-    try {
-      return await this.#limiter.consume(clientId, points);
-    } catch (refused) {
+  /** Counts points, also beyond the quota. */
+  consume(clientId: string, points: number): Promise<RateLimiterRes> {
+    return this.#limiter.consume(clientId, points).catch((refused: unknown) => {
       if (refused instanceof RateLimiterRes) return refused;
       throw refused;
-    }
+    });
   }
 
   /**
-   * Counts points and tells the quota in the answer to the present request.
+   * Counts points and tells the quota in the answer, without `reply` in that to the present request.
    * @param detail text of the problem when the quota is used up
    * @throws ProblemError `too-many-requests`
    */
-  async charge(clientId: string, detail: string, points: number): Promise<void> {
-    const { consumedPoints, msBeforeNext, remainingPoints } = await this.consume(clientId, points);
-    const resetS = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-    if (consumedPoints > this.quota.points)
-      throw new ProblemError('too-many-requests', detail, { headers: spentHeaders(this.quota, resetS) });
-    const reply = presentReply();
-    if (reply !== undefined) tellQuota(reply, this.quota, remainingPoints, resetS);
+  async charge(clientId: string, detail: string, points: number, reply?: FastifyReply): Promise<void> {
+    const used = await this.consume(clientId, points);
+    const isSpent = used.consumedPoints > this.quota.points;
+    tellOrRefuse(this.quota, allowanceOf(used, isSpent), reply ?? presentReply(), detail);
   }
-}
-
-/** The rest of a key’s quota. */
-interface Allowance {
-  /** Whether this use went beyond the quota. */
-  readonly isSpent: boolean;
-  readonly remaining: number;
-  /** Whole seconds until the quota is renewed. */
-  readonly resetS: number;
 }
 
 /**
@@ -106,23 +115,15 @@ export class SharedQuota {
     redis: Redis,
     readonly quota: Quota,
   ) {
-    const options = { points: quota.points, duration: quota.windowMs / 1_000 };
-    this.#limiter = new RateLimiterRedis({
-      ...options,
-      storeClient: redis,
-      keyPrefix: globalKey('quota', quota.name),
-      insuranceLimiter: new RateLimiterMemory(options),
-      // A key over its quota is refused from memory: a flood does not reach Redis.
-      inMemoryBlockOnConsumed: quota.points + 1,
-    });
+    this.#limiter = sharedLimiter(redis, 'quota', quota);
   }
 
   /** Counts a use of the given points, also beyond the quota. */
   async consume(key: string, points = 1): Promise<Allowance> {
     try {
-      return this.#allowanceOf(await this.#limiter.consume(hashOf(key), points), false);
+      return allowanceOf(await this.#limiter.consume(hiddenKey(key), points), false);
     } catch (refused) {
-      if (refused instanceof RateLimiterRes) return this.#allowanceOf(refused, true);
+      if (refused instanceof RateLimiterRes) return allowanceOf(refused, true);
       // A fault of the limiter itself must not refuse the caller.
       return { isSpent: false, remaining: this.quota.points, resetS: Math.ceil(this.quota.windowMs / 1_000) };
     }
@@ -133,23 +134,15 @@ export class SharedQuota {
    * @param detail text of the problem when the quota is used up
    * @throws ProblemError `too-many-requests`
    */
-  async admit(key: string, reply: FastifyReply, detail: string, points = 1): Promise<void> {
-    const { isSpent, remaining, resetS } = await this.consume(key, points);
-    if (isSpent) throw new ProblemError('too-many-requests', detail, { headers: spentHeaders(this.quota, resetS) });
-    tellQuota(reply, this.quota, remaining, resetS);
-  }
-
-  #allowanceOf({ remainingPoints, msBeforeNext }: RateLimiterRes, isSpent: boolean): Allowance {
-    return { isSpent, remaining: remainingPoints, resetS: Math.max(1, Math.ceil(msBeforeNext / 1_000)) };
+  async admit(key: string, reply: FastifyReply, detail: string): Promise<void> {
+    tellOrRefuse(this.quota, await this.consume(key), reply, detail);
   }
 }
 
-const hashOf = (key: string): string => createHash('sha256').update(key).digest('base64url');
-
 /**
- * Limits the requests of one partner to this process and reports the rest of the quota in every answer, which is `presentReply` from then on. It runs after
- * the guards, so the caller is known. Sources have no limit: they get 503 when the log cannot keep up. The interceptor
- * is not global, since it would cost each envelope a tenth of its time in the ingress; the controllers of partners name
+ * Limits the requests of one partner to this process and reports the rest of the quota in every answer, which is `presentReply` from
+ * then on. It runs after the guards, so the caller is known. Sources have no limit: they get 503 when the log cannot keep up. The
+ * interceptor is not global, since it would cost each envelope a tenth of its time in the ingress; the controllers of partners name
  * it.
  */
 @Injectable()
@@ -160,15 +153,8 @@ export class RateLimitInterceptor implements NestInterceptor {
     const http = context.switchToHttp();
     const { caller } = http.getRequest<FastifyRequest>();
     if (caller === undefined) return next.handle();
-    const { quota } = this.partnerQuota;
-    const { consumedPoints, msBeforeNext, remainingPoints } = await this.partnerQuota.consume(caller.clientId);
-    const resetS = Math.max(1, Math.ceil(msBeforeNext / 1_000));
-    if (consumedPoints > quota.points)
-      throw new ProblemError('too-many-requests', 'You have used up your requests for now.', {
-        headers: spentHeaders(quota, resetS),
-      });
     const reply = http.getResponse<FastifyReply>();
-    tellQuota(reply, quota, remainingPoints, resetS);
+    await this.partnerQuota.charge(caller.clientId, 'You have used up your requests for now.', 1, reply);
     return new Observable((subscriber) => answering(reply, () => next.handle().subscribe(subscriber)));
   }
 }

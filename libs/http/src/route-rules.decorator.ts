@@ -12,11 +12,9 @@ export interface BodyRule {
   readonly types?: readonly string[];
   /** Header beside which a missing content type means JSON. */
   readonly jsonBeside?: string;
-  /** Longest body, in bytes. */
   readonly maxBytes?: number;
 }
 
-/** The rules of a route for the shell. */
 interface RouteRules {
   readonly access?: AccessRule;
   /** What a portal token must permit; none is taken without it. */
@@ -26,7 +24,6 @@ interface RouteRules {
   readonly waits?: boolean;
   /** Parameters that the operation does not know are ignored, and so are members of a body that no schema of the handler reads. */
   readonly ignoresUnknown?: boolean;
-  /** The handler reads the body by a schema. */
   readonly readsBody?: boolean;
   /** The handler obeys `If-Match`. */
   readonly hasVersions?: boolean;
@@ -56,7 +53,6 @@ const rule =
 
 /** For a route whose clients may send more than it knows. Others refuse that: see `refuseUnknown`. */
 export const IgnoresUnknown = rule({ ignoresUnknown: true });
-/** For a route whose handler obeys `If-Match`. */
 export const HasVersions = rule({ hasVersions: true });
 /** For a route whose handler waits for somebody else's server: it takes no place of its caller. */
 export const Waits = rule({ waits: true });

@@ -1,5 +1,5 @@
 import { kidOf, type Keyring } from '@relay/keyring';
-import { ProblemError } from '@relay/problem';
+import { unavailable, type ProblemError } from '@relay/problem';
 import { BoundedMemory, TextMemory } from './text-memory.js';
 import { hashesOfCredential, hashesOfSecret, provenSecret, generationAt, isLiveGeneration } from './client-secret.js';
 import type { ClientStore } from './client-store.port.js';
@@ -166,7 +166,7 @@ export class ClientDirectory {
   /** @throws ProblemError `unavailable` when a key of these hashes is missing here and others have it: a secret may be valid */
   #assertComparable(hashes: readonly string[]): void {
     const kid = hashes.map(kidOf).find((each) => this.keyring.missing.has(each));
-    if (kid !== undefined) throw unavailable(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
+    if (kid !== undefined) throw away(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
   }
 
   /** One read of the store at a time; concurrent callers share it. */
@@ -189,7 +189,7 @@ export class ClientDirectory {
       return client;
     } catch (cause) {
       if (seen !== undefined) return seen.client;
-      throw unavailable(cause);
+      throw away(cause);
     }
   }
 }
@@ -198,15 +198,11 @@ async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (cause) {
-    throw unavailable(cause);
+    throw away(cause);
   }
 }
 
-const unavailable = (cause: unknown): ProblemError =>
-  new ProblemError('unavailable', 'Clients cannot be looked up at the moment.', {
-    headers: { 'retry-after': '2' },
-    cause,
-  });
+const away = (cause: unknown): ProblemError => unavailable('Clients cannot be looked up at the moment.', 2, cause);
 
 /** Refreshes of the directory, one every two seconds, between two renewals for one client. */
 const REFRESHES_BETWEEN = 300;

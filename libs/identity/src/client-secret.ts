@@ -27,7 +27,6 @@ function checksumOf(body: string): string {
   return sum.toString('base64url');
 }
 
-/** The hash that is stored for a client secret. */
 export const hashOfSecret = (keyring: Keyring, clientId: string, secret: string): string =>
   keyring.hash(secret, ['client-secret', clientId]);
 

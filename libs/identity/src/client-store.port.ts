@@ -1,15 +1,12 @@
 import { z } from 'zod';
 import type { ClientRecord } from './client.js';
 
-/** Result of adding a client; any other than `inserted` names the obstacle. */
 export const Insertion = z.enum(['inserted', 'client-exists', 'credential-exists']);
 export type Insertion = z.infer<typeof Insertion>;
 
 /** The store of clients. Every method rejects while the store is away or may have lost writes. */
 export abstract class ClientStore {
-  /**
-   * Adds a client. `credentialHashes`, under every key, must belong to no client yet; otherwise nothing is stored.
-   */
+  /** Adds a client. `credentialHashes`, under every key, must belong to no client yet; otherwise nothing is stored. */
   abstract insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion>;
 
   /**

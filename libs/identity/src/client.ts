@@ -42,7 +42,6 @@ export const scopeOfRole = (role: OperatorRole): string => SCOPES[role].at(-1) ?
 export const roleOf = (scopes: readonly string[]): OperatorRole | undefined =>
   OPERATOR_ROLES.findLast((role) => scopes.includes(scopeOfRole(role)));
 
-/** Whether scopes give this role or a higher one. */
 export function hasRole(scopes: readonly string[], needed: OperatorRole): boolean {
   const role = roleOf(scopes);
   return role !== undefined && OPERATOR_ROLES.indexOf(role) >= OPERATOR_ROLES.indexOf(needed);
@@ -62,7 +61,7 @@ export const ClientRecord = z.object({
   secretHashes: z.array(z.string()).max(2),
   /** Epoch milliseconds of the last rotation. */
   rotatedAt: z.number().optional(),
-  /** Of the newest secret, see `generation.ts`. */
+  /** Of the newest secret, see `generationAt`. */
   generation: z.int(),
   /** Keyed hash of a source's fixed credential. */
   credential: z.object({ type: z.enum(CREDENTIAL_TYPES), hash: z.string() }).optional(),

@@ -22,15 +22,8 @@ export interface IssuedSecret {
 }
 
 /** Authentication of a source: as an OAuth client, by a generated key or password, or by a JWT of its own. */
-type SourceCredential = 'client' | 'apiKey' | { readonly jwt: string } | { readonly userName: string };
+type SourceCredential = Extract<NewClient, { kind: 'source' }>['credential'];
 
-type IssuedSource =
-  | IssuedSecret
-  | { readonly clientId: string; readonly apiKey: string }
-  | { readonly clientId: string; readonly jwt: string }
-  | { readonly clientId: string; readonly userName: string; readonly password: string };
-
-/** A change of a client that is about to be made. */
 type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
 
 /**
@@ -44,18 +37,11 @@ type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: Opera
 export const clientAudit =
   (report: (facts: { readonly event: ClientEvent; readonly [fact: string]: unknown }) => Promise<void>): ClientAudit =>
   (event, { clientId, kind, name, scopes }, formerRole) =>
-    report({
-      event,
-      clientId,
-      kind,
-      name,
-      ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}),
-    });
+    report({ event, clientId, kind, name, ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}) });
 
 /** A client's secret is not rotated again within this time, in milliseconds, unless forced: a repeat ends a secret in use. */
 const REPEAT_MS = 60_000;
 
-/** Creates and changes clients. Randomness and clock are arguments. */
 export class Clients {
   constructor(
     private readonly store: ClientStore,
@@ -66,12 +52,11 @@ export class Clients {
   ) {}
 
   /** @throws ClientRefused as `createSource` */
-  async create(wanted: NewClient): Promise<IssuedClient> {
+  create(wanted: NewClient): Promise<IssuedClient> {
     if (wanted.kind === 'partner') return this.createPartner(wanted.name);
     if (wanted.kind === 'operator') return this.createOperator(wanted.name, wanted.role);
     const { name, partners: audience, credential } = wanted;
-    const issued = await this.createSource(name, { audience, credential });
-    return 'jwt' in issued ? { clientId: issued.clientId } : issued;
+    return this.createSource(name, { audience, credential });
   }
 
   createPartner(name: string): Promise<IssuedSecret> {
@@ -89,7 +74,7 @@ export class Clients {
   async createSource(
     name: string,
     options: { audience?: readonly string[]; credential?: SourceCredential } = {},
-  ): Promise<IssuedSource> {
+  ): Promise<IssuedClient> {
     const { audience = [], credential = 'client' } = options;
     for (const partner of audience)
       if ((await this.store.find(partner))?.kind !== 'partner')
@@ -102,7 +87,7 @@ export class Clients {
     if ('jwt' in credential) {
       const fault = jwsFault(credential.jwt);
       if (fault !== undefined) throw new ClientRefused(`That is no signed JWT: ${fault}`);
-      return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt), jwt: credential.jwt };
+      return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt) };
     }
     const { userName } = credential;
     if (userName === '' || /[:\p{Cc}]/u.test(userName))

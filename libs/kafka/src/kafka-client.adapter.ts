@@ -13,7 +13,6 @@ export interface KafkaSettings extends TokenSettings {
   KAFKA_SASL_MECHANISM?: 'plain' | 'scram-sha-256' | 'scram-sha-512' | 'oauthbearer' | undefined;
 }
 
-/** Log of kafkajs, which the app maps to its own. */
 export type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
 
 /** A kafkajs client. Its own retries are short: each caller has a deadline and handles failures itself. */

@@ -101,12 +101,7 @@ export async function topicIdsOf(broker: AskedBroker, topics: readonly string[])
   if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION)
     return { cluster: null, ids: new Map(topics.map((topic) => [topic, undefined])) };
   return broker.connectionPool.send({
-    request: {
-      apiKey: METADATA,
-      apiVersion: VERSION,
-      apiName: 'Metadata',
-      encode: async () => requestFor(topics),
-    },
+    request: { apiKey: METADATA, apiVersion: VERSION, apiName: 'Metadata', encode: async () => requestFor(topics) },
     response: { decode: async (data) => toldIn(data), parse: async (answer) => answer },
   });
 }

@@ -13,13 +13,11 @@ import {
 
 const ANSWER_MS = 8_000;
 
-/** What one fetch brought of a partition. */
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly LogRecord[];
   /** Where the next fetch goes on. */
   readonly next: number;
-  /** The end of the partition. */
   readonly end: number;
 }
 
@@ -41,7 +39,6 @@ export interface LogSlice extends FetchedPart {
   readonly from: number;
 }
 
-/** Offsets of a topic by partition. */
 export type Offsets = readonly number[];
 
 /**
@@ -99,7 +96,6 @@ export class LogFetcher {
     return answeredWithin(ANSWER_MS, answer);
   }
 
-  /** How many partitions each topic has. */
   partitions(topics: readonly string[]): Promise<Map<string, number>> {
     return this.#asked(topics, (cluster) =>
       Promise.resolve(new Map(topics.map((topic) => [topic, partitionsOf(cluster, topic).length]))),

@@ -16,7 +16,6 @@ export interface UnencodedProduce {
   readonly topicData: readonly { readonly topic: string; readonly partitions: readonly UnencodedPartition[] }[];
 }
 
-/** A batch without its records. */
 const BATCH_BYTES = 61;
 /** Where the part of a batch starts that its length counts, and the part that its checksum covers. */
 const [COUNTED, COVERED] = [12, 21];
@@ -30,7 +29,6 @@ export const isPlain = ({ compression = 0, topicData }: UnencodedProduce): boole
     partitions.every(({ messages }) => messages.every(({ timestamp }) => timestamp === undefined)),
   );
 
-/** The body of a produce request of versions 3 to 7, in a buffer of its size. */
 export function produceBytes(request: UnencodedProduce, now: number): Buffer {
   const { acks, timeout, transactionalId = null, producerId = -1, producerEpoch = 0, topicData } = request;
   const producer = BigInt(String(producerId));

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import './kafkajs-mends.adapter.js';
 import type { RequestQueue } from './kafkajs-mends.adapter.js';
 
 interface Entry {

@@ -18,7 +18,6 @@ export interface TopicSettings {
   KAFKA_TOPIC_REPLICATION: number;
 }
 
-/** A topic as planned. */
 interface TopicPlan {
   readonly topic: string;
   readonly partitions: number;
@@ -45,7 +44,6 @@ const NEEDED_BATCH_BYTES = 576 * 1_024;
 /** Retention of the event types' topics. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
 
-/** Every topic of a relay. */
 export function planTopics(settings: TopicSettings): TopicPlan[] {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_TOPIC_PARTITIONS: partitions } = settings;
   const plan = (topic: string, count: number, retentionMs: number): TopicPlan => ({
@@ -117,7 +115,6 @@ export function topicNotes({ KAFKA_TOPIC_PREFIX: prefix }: TopicSettings, found:
       ];
 }
 
-/** The settings of a topic as its broker has them, by name. */
 export interface TopicConfigFound {
   readonly topic: string;
   readonly config: Readonly<Record<string, string>>;
@@ -206,11 +203,7 @@ export async function readTopicConfigs(admin: Admin, settings: TopicSettings): P
   if (asked.length === 0) return [];
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: asked.map(({ topic: name, config }) => ({
-      type: TOPIC,
-      name,
-      configNames: Object.keys(config),
-    })),
+    resources: asked.map(({ topic: name, config }) => ({ type: TOPIC, name, configNames: Object.keys(config) })),
   });
   return resources.map(({ resourceName, configEntries }) => ({
     topic: resourceName,

@@ -1,5 +1,4 @@
 interface CatalogEntry {
-  /** HTTP status the code is always answered with. */
   readonly status: number;
   /** Short words, the same for every occurrence (RFC 9457 section 3.1.3). */
   readonly title: string;

@@ -2,4 +2,4 @@
 // Guarantees that each code has one status and one title, and that docs/errors.md lists exactly these codes.
 // Leaves to the apps how a problem is written to HTTP, and to the throwing code which detail helps the client.
 export { errorsPage, PROBLEMS, type ProblemCode } from './catalog.js';
-export { ProblemError, toProblem, ProblemBody, type MemberFault } from './problem.js';
+export { ProblemBody, ProblemError, toProblem, unavailable, type MemberFault } from './problem.js';

@@ -33,6 +33,10 @@ export class ProblemError extends Error {
   }
 }
 
+/** A refusal for now, such as while Redis is away. */
+export const unavailable = (detail: string, retryAfterS: number, cause?: unknown): ProblemError =>
+  new ProblemError('unavailable', detail, { headers: { 'retry-after': String(retryAfterS) }, cause });
+
 /** Where a problem occurred. */
 interface Occurrence {
   /** Public address of the relay without a slash at its end. */

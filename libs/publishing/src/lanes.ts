@@ -70,7 +70,6 @@ export class Lanes {
     private readonly clock: LaneClock,
   ) {}
 
-  /** Bytes of records in memory. */
   get waitingBytes(): number {
     return this.#bytes;
   }
@@ -262,7 +261,6 @@ interface Entry {
   readonly resolve: (offset: number | undefined) => void;
   readonly reject: (error: Error) => void;
   isolation: Isolation;
-  /** Whether the caller has its answer. */
   answered: boolean;
 }
 
@@ -285,7 +283,6 @@ interface BatchBounds {
 // Memory beside key and value: lengths, times, the promise of the caller.
 const RECORD_OVERHEAD = 128;
 
-/** Bytes that a record counts while it is in memory. */
 function sizeOf(record: OutgoingRecord): number {
   let bytes = RECORD_OVERHEAD + record.key.length + record.value.length;
   for (const name in record.headers) bytes += name.length + (record.headers[name]?.length ?? 0);

@@ -9,7 +9,6 @@ const FAULTS = [
 /** Behind the start of Redis in which a rewrite was asked for and has not ended well since. */
 const ASKED = ' asked';
 
-/** The field of an answer to INFO. */
 const fieldIn = (info: string, name: string): string => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1] ?? '';
 
 /**
@@ -39,7 +38,6 @@ const WELL_MS = 120_000;
 /** What is stored of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
 const markKey = (shard: Shard): string => shard.key('rewritten');
 
-/** What Redis says of its disk. */
 export interface DiskState {
   /** Its start. */
   readonly run: string;

@@ -113,7 +113,6 @@ export async function askNode<T>(
   }
 }
 
-/** Host and port of a server. An IPv6 address has colons of its own. */
 export function addressOf(server: string, usualPort = 6_379): [host: string, port: number] {
   const [, host = '', port = usualPort] = /^(.*?)(?::(\d+))?$/.exec(server) ?? [];
   return [host.replace(/^\[(.*)\]$/, '$1'), Number(port)];

@@ -46,13 +46,11 @@ export function primaryOnly(Base: ConnectorClass): Connector {
   return PrimaryOnly;
 }
 
-/** Opens a connection as the options of ioredis say. */
 export function open({ host, port, path, family, tls }: RedisOptions): Connected {
   const place = path ? { path } : { host, port: port ?? 6_379, ...(family && { family }) };
   return tls ? connectSecured({ ...place, ...tls }) : connectPlain(place);
 }
 
-/** The way to the address of a URL. */
 export class AddressConnector extends AbstractConnector {
   readonly #options: RedisOptions;
 

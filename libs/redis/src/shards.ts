@@ -70,12 +70,10 @@ export class Shards {
     return [...new Map([...this.all, onlyShard(this.global)].map((shard) => [shard.redis, shard])).values()];
   }
 
-  /** The shard of an envelope. */
   of(envelopeId: string): Shard {
     return this.all[shardNumber(envelopeId, this.all.length)] as Shard;
   }
 
-  /** Makes one of a kind for each shard. */
   per<T>(make: (shard: Shard) => T): PerShard<T> {
     const all = this.all.map(make);
     return { all, of: (envelopeId) => all[shardNumber(envelopeId, all.length)] as T };

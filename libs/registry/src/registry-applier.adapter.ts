@@ -37,7 +37,6 @@ export class NotApplied extends Error {
   }
 }
 
-/** Applies commands of the log to Redis. */
 export class RegistryApplier {
   constructor(
     private readonly redis: Redis,

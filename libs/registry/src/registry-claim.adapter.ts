@@ -20,7 +20,6 @@ export type Deployment = z.infer<typeof Deployment>;
 export const deploymentText = ({ cluster, topic, group, moving }: Deployment): string =>
   JSON.stringify({ cluster, topic, group, moving });
 
-/** For messages. */
 export const deploymentName = ({ cluster, topic, group }: Deployment): string =>
   `Kafka cluster ${cluster ?? 'without an id'}, topic ${topic}, group ${group}`;
 

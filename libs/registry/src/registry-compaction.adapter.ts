@@ -15,7 +15,6 @@ import { RESULTS_PART } from './snapshot.script.js';
 /** Number of records in one append: about 1 MiB. */
 const WINDOW = 16;
 
-/** Results of the commands of a snapshot. */
 const Answer = z.object({
   kind: z.enum(['begun', 'busy', 'completed', 'refused', 'stale', 'aborted', 'failed']),
   offset: z.number().optional(),
@@ -49,13 +48,11 @@ export class RegistryCompaction {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Undefined before the first one. */
   async last(): Promise<LastSnapshot | undefined> {
     const { id, begin, end, at } = await this.redis.hgetall(LAST_SNAPSHOT);
     return id === undefined ? undefined : { id, begin: Number(begin), end: Number(end), at: Number(at) };
   }
 
-  /** Number of records after the last snapshot. */
   async grown(): Promise<number> {
     const [last, applied] = await Promise.all([this.last(), this.redis.get(REGISTRY_APPLIED)]);
     return Number(applied ?? -1) - (last?.end ?? -1);
@@ -88,12 +85,7 @@ export class RegistryCompaction {
       this.log.info(
         'registry.compacted',
         'A snapshot of clients and webhooks replaces the older records of the registry',
-        {
-          snapshot,
-          begin: begun.offset,
-          records,
-          freed,
-        },
+        { snapshot, begin: begun.offset, records, freed },
       );
       return { kind: 'compacted', records, begin: begun.offset, freed };
     } catch (error) {
@@ -162,10 +154,7 @@ export class RegistryCompaction {
     this.log.error(
       'registry.snapshot_refused',
       'A snapshot of the registry was not complete; the worker deletes no records',
-      {
-        snapshot,
-        reason,
-      },
+      { snapshot, reason },
     );
     return { kind: 'refused', reason };
   }

@@ -84,13 +84,11 @@ export function snapshotCommandOf(value: Buffer): SnapshotCommand | undefined {
   }
 }
 
-/** Reads a snapshot in the log record by record from its first. */
 class SnapshotReading {
   #snapshot: string | undefined;
   #next = 0;
   #isWhole = false;
 
-  /** Whether the snapshot is whole. */
   get isWhole(): boolean {
     return this.#isWhole;
   }

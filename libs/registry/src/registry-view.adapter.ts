@@ -258,10 +258,7 @@ export class RegistryView {
     this.log.info(
       'registry.caught_up',
       'Redis lacked changes of clients and webhooks; they were applied from the registry',
-      {
-        from,
-        end,
-      },
+      { from, end },
     );
   }
 
@@ -287,10 +284,7 @@ export class RegistryView {
     this.log.error(
       'registry.foreign',
       `${this.#fault}; clients and webhooks stay as they are and no change is accepted`,
-      {
-        applied,
-        end,
-      },
+      { applied, end },
     );
     return this.#fault;
   }

@@ -81,7 +81,6 @@ export const policyOf = (config: z.infer<z.ZodObject<typeof checkedDestinationEn
     nat64Prefix: config.EGRESS_NAT64_PREFIX,
   });
 
-/** Environment of the ingress. */
 export const IngressEnv = z
   .object({
     ...processEnv,
@@ -135,10 +134,8 @@ export const IngressEnv = z
 
 export type IngressConfig = z.infer<typeof IngressEnv>;
 
-/** Injection token of the process's IngressConfig. */
 export const INGRESS_CONFIG = Symbol('IngressConfig');
 
-/** Environment of the operations app. */
 export const OperationsEnv = z
   .object({
     ...processEnv,
@@ -162,10 +159,8 @@ export const OperationsEnv = z
 
 export type OperationsConfig = z.infer<typeof OperationsEnv>;
 
-/** Injection token of the process's OperationsConfig. */
 export const OPERATIONS_CONFIG = Symbol('OperationsConfig');
 
-/** Environment of the worker. */
 export const WorkerEnv = z
   .object({
     ...processEnv,

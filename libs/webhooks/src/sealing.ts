@@ -4,7 +4,6 @@ import type { SealedCredential, StoredWebhook } from './stored-webhook.js';
 
 /** The webhook that a sealed value belongs to; it opens for no other. */
 export type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
-/** The members of a webhook that opening its sealed values takes. */
 export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil' | 'olderSecretUntil'>;
 type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
 

@@ -117,7 +117,6 @@ export type WebhookCommand =
       readonly eventType: string;
       /** Commands of earlier releases name none where the webhook was the partner's only one of its event type. */
       readonly id?: string;
-      /** As of `update`. */
       readonly only?: boolean;
       readonly ifVersion?: number;
     };
@@ -144,5 +143,4 @@ export const ENABLED = { status: 'active', disabledReason: null } as const;
 /** Where endpoints are verified: deliveries wait until the endpoint answers a test delivery with 2xx. */
 export const UNVERIFIED = { status: 'disabled', disabledReason: 'unverified' } as const;
 
-/** State of a webhook right after it was registered or changed. */
 export type Fresh = typeof ENABLED | typeof UNVERIFIED;

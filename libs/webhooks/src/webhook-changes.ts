@@ -83,7 +83,6 @@ export function updateCommand(
   return { kind: 'update', ...target, eventType: draft.eventType, at: now, changes };
 }
 
-/** Changes what the patch names. */
 export function patchChanges(stored: StoredRecord, patch: PatchDraft, seals: Seal, fresh: Fresh): WebhookChanges {
   const { endPointUrl, url, origin } = patch;
   return {

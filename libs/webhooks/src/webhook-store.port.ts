@@ -69,7 +69,6 @@ export abstract class WebhookStore {
   abstract patch(partnerId: string, id: string, patch: PatchDraft, ifVersions?: Versions): Promise<ChangeResult>;
   /** Deletes a webhook of the event type; without `id` the partner's only one. */
   abstract delete(partnerId: string, eventType: string, id?: string, ifVersions?: Versions): Promise<DeleteResult>;
-  /** Deletes a webhook of any event type. */
   abstract remove(partnerId: string, id: string, ifVersions?: Versions): Promise<RemoveResult>;
   /** Its deliveries wait until it is enabled. `stale` also if it is disabled already; an operator's stop replaces another reason. */
   abstract disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult>;
@@ -84,9 +83,7 @@ export abstract class WebhookStore {
   /** The ids of all webhooks of the partner, or of those of one event type, oldest first. */
   abstract idsOf(partnerId: string, eventType?: string): Promise<string[]>;
   abstract find(partnerId: string, id: string): Promise<Versioned | undefined>;
-  /** As deliveries see it. */
   abstract deliverable(partnerId: string, id: string): Promise<Webhook | undefined>;
-  /** The signing secret in force. */
   abstract signingSecret(partnerId: string, id: string): Promise<string | undefined>;
   /** The partner whose webhooks have this credential; undefined for none or several. */
   abstract partnerWith(credential: Credential): Promise<string | undefined>;

@@ -3,14 +3,12 @@ import type { Credential } from './credential.js';
 import { openCredential, openSecrets, signingAt, type Openable } from './sealing.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
 
-/** The credential and the signing secrets of a webhook. */
 export interface OpenedWebhook {
   credential(): Credential;
   /** Secrets that sign at a time, not before that of the opening, the one in force first. */
   secrets(now: number): readonly string[];
 }
 
-/** A webhook as deliveries see it. */
 export interface Webhook {
   readonly id: string;
   readonly partnerId: string;
@@ -34,7 +32,6 @@ export interface Webhook {
   opened(): Promise<OpenedWebhook>;
 }
 
-/** The keys of what limits the attempts of a webhook. */
 export function breakerKeysOf(
   of: Pick<Webhook, 'id' | 'partnerId' | 'origin'>,
 ): Pick<Webhook, 'endpoint' | 'breakerKey'> {

@@ -40,8 +40,7 @@ const optionalText = (text: z.ZodString, meaning: string) => ({
 });
 
 /**
- * The attributes that a webhook may lack. A new one is an entry here: input, patch, stored record, details and commands
- * follow.
+ * The attributes that a webhook may lack. A new one is an entry here: input, patch, stored record, details and commands follow.
  */
 const OPTIONAL = {
   endPointDesc: optionalText(

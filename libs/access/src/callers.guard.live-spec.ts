@@ -2,11 +2,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { connectRedis, redisReady } from '@relay/redis';
-import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
+import { aSigningKeyText, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
 import { ClientDirectory, Clients, RedisClientStore } from '@relay/identity';
-import { AccessTokens, Guesses, SourceGuard, type Caller } from './index.js';
-import { aSigningKey } from './spec-keys.js';
+import { AccessTokens, Guesses, parseSigningKeys, SourceGuard, type Caller } from './index.js';
 
 const JWT = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.${'c2ln'.repeat(11)}`;
 
@@ -16,7 +15,7 @@ let clients: Clients;
 let directory: ClientDirectory;
 let guard: SourceGuard;
 let now = Date.now();
-const tokens = new AccessTokens([aSigningKey('k1')], { issuer: 'https://r', ttlMs: 60_000 }, randomUUID, () => now, {
+const tokens = new AccessTokens(parseSigningKeys(aSigningKeyText()), { issuer: 'https://r', ttlMs: 60_000 }, randomUUID, () => now, {
   has: () => false,
   notBeforeS: () => 0,
 });
