@@ -182,16 +182,9 @@ export class AccessTokens {
         currentDate: new Date(this.now()),
         requiredClaims: ['sub'],
       });
-      const {
-        client_id: clientId,
-        scope,
-        jti,
-        gen: generation,
-        iat: issuedAtS,
-        exp: expiresAtS,
-        portal,
-      } = Claims.parse(payload);
-      const verified = { clientId, scopes: scope.split(' '), jti, generation, issuedAtS, expiresAtS, portal };
+      const { client_id: clientId, scope, jti, gen: generation, portal, ...claims } = Claims.parse(payload);
+      const times = { issuedAtS: claims.iat, expiresAtS: claims.exp };
+      const verified = { clientId, scopes: scope.split(' '), jti, generation, ...times, portal };
       this.#remembered.set(token, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {

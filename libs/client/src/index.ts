@@ -6,9 +6,8 @@
 // Leaves to others: repeating a request, what an endpoint stores, and Kafka. Published as @partner-relay/client.
 export { Envelope, EVENT_TYPES, isEventType, Notice, NOTICE_TYPES, subjectOf, TaskPayload } from '@relay/events';
 export type { EventType, NoticeType, Subject } from '@relay/events';
-export { RelayProblem, TokenRefused, type Problem } from './errors.js';
+export { RelayProblem, TokenRefused, type Problem, type Heard } from './listen.js';
 export { forwardDeliveries, type Forwarding } from './forward-deliveries.js';
-export type { Heard } from './listen.js';
 export { RelayClient } from './relay-client.adapter.js';
 export type { ListenInput, RelayClientSettings, Input, OperationName, Success } from './relay-client.adapter.js';
 export { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from './operations.gen.js';

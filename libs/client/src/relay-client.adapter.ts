@@ -1,7 +1,6 @@
 import type { EventType } from '@relay/events';
 import type { Problem } from './api.gen.js';
-import { RelayProblem, TokenRefused } from './errors.js';
-import { listen, type Heard } from './listen.js';
+import { RelayProblem, TokenRefused, listen, type Heard } from './listen.js';
 import { OPERATIONS, type Operations } from './operations.gen.js';
 
 export interface RelayClientSettings {

@@ -103,17 +103,17 @@ export const integer = (byDefault: number, min: number, max: number) =>
     })
     .meta({ written: { type: 'integer', minimum: min, maximum: max }, values: `${min} to ${max}` });
 
+const trueOrFalse = () => z.enum(['true', 'false'], { error: 'true or false is expected' });
+
 export const flag = (byDefault: boolean) =>
-  z
-    .enum(['true', 'false'], { error: 'true or false is expected' })
+  trueOrFalse()
     .default(byDefault ? 'true' : 'false')
     .transform((text) => text === 'true')
     .meta({ written: { type: 'boolean' } });
 
 /** A flag that means a third thing while it is not set. */
 export const optionalFlag = () =>
-  z
-    .enum(['true', 'false'], { error: 'true or false is expected' })
+  trueOrFalse()
     .optional()
     .transform((text) => (text === undefined ? undefined : text === 'true'))
     .meta({ written: { type: 'boolean' } });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** What the time of an attempt went into, told of one that failed or lasted a second. A step without a time was not taken, or did not end. */
 export const AttemptTiming = z
   .object({
     reused: z.boolean().describe('Whether the connection had carried an earlier attempt.'),

@@ -13,12 +13,12 @@ export { shownAttempt, withoutAnswer, StatusFilter, AttemptRecord } from './atte
 export { uuidBytes, uuidOf, partitionOf, deadLettersTopic, deliveryAttemptsTopic, dlqOf } from './topic.js';
 export { envelopeTopics, noticesTopic, operationsTopic, registryTopic, topicOf } from './topic.js';
 export { OPERATIONS_EVENTS, operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
-export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, deliveryHeaders, recordHeaders } from './record-headers.js';
-export { CloudEvent, readBinaryCloudEvent, readCloudEvent } from './cloud-event.js';
+export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, deliveryHeaders, recordHeaders } from './read-record.js';
+export { readRecord } from './read-record.js';
+export type { LogRecord, EnvelopeRecord, ReadRecord } from './read-record.js';
+export { CloudEvent, readBinaryCloudEvent, readCloudEvent, readEnvelope, readNotice } from './read-envelope.js';
+export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
 export { Envelope, MAX_ENVELOPE_BYTES, examplePayload, payloadSchemaOf, PAYLOADS, TaskPayload } from './envelope.js';
 export { ListenEvents, STREAM_ENDS } from './listen-event.js';
 export type { ListenEventData, ListenEventName, StreamEnd } from './listen-event.js';
-export { readRecord, type LogRecord, type EnvelopeRecord, type ReadRecord } from './read-record.js';
-export { readEnvelope, readNotice } from './read-envelope.js';
-export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
 export { continueTrace, isTraceparent, traceIdOf } from './traceparent.js';

@@ -42,7 +42,7 @@ const MAX_ANONYMOUS_BYTES = 16 * 1024;
 /** All callers without a credential share this account. */
 const NOBODY = '';
 
-type Done = (error: Error | null, body?: Buffer) => void;
+export type Done = (error: Error | null, body?: Buffer) => void;
 
 /** Reads the bodies of known callers, within the limits of the route and the budget of the process. */
 export class BodyReader {

@@ -4,7 +4,7 @@ import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
 import { holdAnswer, type BodyBudget } from './body-budget.js';
-import { BodyReader, noRoom, DEFAULT_TYPES, refusedBody } from './body-reader.js';
+import { BodyReader, noRoom, DEFAULT_TYPES, refusedBody, type Done } from './body-reader.js';
 import { Connections, OpenRequests, stopParsingWhenEnded, endAtTinyPieces, UnreadRests } from './connections.js';
 import type { FastifyRequest } from './fastify-request.js';
 import { KnownRoutes, answerUnread, type Answer, type RequestContext } from './problem.filter.js';
@@ -110,17 +110,10 @@ export function fastifyShell(
   // The shell sends 100 only for a body that it will read: a refused caller need not send it.
   fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
-  fastify.decorateRequest('rawBody', undefined);
-  fastify.decorateRequest('heldBody', undefined);
-  fastify.decorateRequest('caller', undefined);
-  fastify.decorateRequest('envelopeId', undefined);
+  for (const name of ['rawBody', 'heldBody', 'caller', 'envelopeId']) fastify.decorateRequest(name, undefined);
   const bodies = new BodyReader(budget);
   fastify.removeAllContentTypeParsers();
-  const read = (
-    request: FastifyRequest,
-    payload: IncomingMessage,
-    done: (error: Error | null, body?: Buffer) => void,
-  ): void =>
+  const read = (request: FastifyRequest, payload: IncomingMessage, done: Done): void =>
     bodies.read(request, payload, (error, bytes) => {
       request.rawBody = bytes?.length === 0 ? undefined : bytes;
       done(error, request.rawBody);

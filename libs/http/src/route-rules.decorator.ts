@@ -45,17 +45,16 @@ function addRules(handler: object, rules: RouteRules): void {
   RouteConfig(all)(handler as () => unknown);
 }
 
-const rule =
-  (rules: RouteRules) =>
-  (): MethodDecorator =>
+const says =
+  (rules: RouteRules): MethodDecorator =>
   (_controller, _name, { value: handler }) =>
     addRules(handler as object, rules);
 
 /** For a route whose clients may send more than it knows. Others refuse that: see `refuseUnknown`. */
-export const IgnoresUnknown = rule({ ignoresUnknown: true });
-export const HasVersions = rule({ hasVersions: true });
+export const IgnoresUnknown = (): MethodDecorator => says({ ignoresUnknown: true });
+export const HasVersions = (): MethodDecorator => says({ hasVersions: true });
 /** For a route whose handler waits for somebody else's server: it takes no place of its caller. */
-export const Waits = rule({ waits: true });
+export const Waits = (): MethodDecorator => says({ waits: true });
 
 /**
  * Who may call a route, or every route of a controller without a rule of its own. The shell applies the rule before it
@@ -78,16 +77,10 @@ const handlersOf = (controller: object): object[] =>
     );
 
 /** Lets portal tokens of this access call a route. Without it a route takes none, whatever the token is for. */
-export const Portal =
-  (portal: PortalRule): MethodDecorator =>
-  (_controller, _name, { value: handler }) =>
-    addRules(handler as object, { portal });
+export const Portal = (portal: PortalRule): MethodDecorator => says({ portal });
 
 /** The body rule of a route that differs from the default, `application/json` of at most 64 KiB. */
-export const TakesBody =
-  (body: BodyRule): MethodDecorator =>
-  (_controller, _name, { value: handler }) =>
-    addRules(handler as object, { body });
+export const TakesBody = (body: BodyRule): MethodDecorator => says({ body });
 
 /**
  * Reads the JSON body of the request.

@@ -8,6 +8,9 @@ import type { ClientRecord, CredentialType } from './client.js';
 /** A client authenticated by a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
 
+/** What of a token decides whether it counts. */
+type IssuedFor = Readonly<Pick<ClientRecord, 'clientId' | 'generation'>>;
+
 interface Seen {
   readonly client: ClientRecord;
   /** State of the store at its read. */
@@ -86,16 +89,13 @@ export class ClientDirectory {
    * The client of a token, if it is enabled and the secret behind the token is still valid.
    * @throws ProblemError `unavailable`
    */
-  async findByToken(token: {
-    readonly clientId: string;
-    readonly generation: number;
-  }): Promise<ClientRecord | undefined> {
+  async findByToken(token: IssuedFor): Promise<ClientRecord | undefined> {
     const client = await this.find(token.clientId);
     return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
   }
 
   /** The same from memory alone; undefined where only `findByToken` can tell. */
-  knownByToken(token: { readonly clientId: string; readonly generation: number }): ClientRecord | undefined {
+  knownByToken(token: IssuedFor): ClientRecord | undefined {
     const seen = this.#seen.get(token.clientId);
     if (seen?.epoch !== this.#epoch || seen.client.disabled) return undefined;
     return isLiveGeneration(seen.client, token.generation) ? seen.client : undefined;

@@ -1,4 +1,4 @@
-import { halfLived, type Pass } from './bearer-tokens.adapter.js';
+import { halfLived, type Pass } from './kafka-client.adapter.js';
 
 interface Asked {
   readonly give: (pass: Pass) => void;

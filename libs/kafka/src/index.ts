@@ -1,11 +1,10 @@
 // Owns the driver side of Kafka: clients, the creation and the checks of the relay's topics, reading ranges of the log once,
 // fetching records by offset or time, and the consumer lag. Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above
 // 1), and that creating topics again changes nothing. Leaves producing to `publishing` and consuming to the worker.
-export { AttemptFinder, readAttempt, type SoughtAttempts } from './attempt-finder.adapter.js';
-export { answeredWithin, askedAgain } from './asked-again.adapter.js';
+export { AttemptFinder, readAttempt, EnvelopeFinder } from './finders.adapter.js';
+export type { SoughtAttempts, FoundEnvelope, SoughtEnvelope } from './finders.adapter.js';
+export { answeredWithin, askedAgain, KeptAdmin, readLag, withAdmin, type TopicLag } from './kept-admin.adapter.js';
 export { connectKafka } from './kafka-client.adapter.js';
-export { EnvelopeFinder, type FoundEnvelope, type SoughtEnvelope } from './envelope-finder.adapter.js';
-export { KeptAdmin, readLag, withAdmin, type TopicLag } from './kept-admin.adapter.js';
 export { leaderEpochOf, logRecordOf, LogFetcher, placeOutside } from './log-fetcher.adapter.js';
 export type { FetchBounds, FetchedPart, LogPlace, LogSlice, Offsets } from './log-fetcher.adapter.js';
 export type { TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@relay/events';
 import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
-import { answeredWithin, askedAgain } from './asked-again.adapter.js';
+import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 import {
   batchOf,
   newCluster,

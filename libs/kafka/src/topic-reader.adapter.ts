@@ -7,7 +7,7 @@ import kafkajs, {
   type Batch,
   type Admin,
 } from 'kafkajs';
-import { askedAgain } from './asked-again.adapter.js';
+import { askedAgain } from './kept-admin.adapter.js';
 
 /** After this time without a record the broker has stopped answering. */
 const IDLE_MS = 15_000;

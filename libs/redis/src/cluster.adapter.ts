@@ -1,6 +1,6 @@
-import { Redis, AbstractConnector, type RedisOptions } from 'ioredis';
 import { setTimeout as delay } from 'node:timers/promises';
-import { open, primaryOnly, type Connected, type Connector } from './primary-connector.adapter.js';
+import { Redis, type RedisOptions } from 'ioredis';
+import { AddressConnector, primaryOnly, type Connected, type Connector, type Tell } from './primary-connector.adapter.js';
 
 /** What a node of Redis Cluster says of one. */
 interface Claim {
@@ -182,26 +182,15 @@ const AGAIN_MS = 500;
  * one slot, so its commands, transactions and scripts need no client that knows every node.
  */
 export function clusterConnector(look: ClusterLook, key: string): Connector {
-  class ClusterConnector extends AbstractConnector {
-    readonly #options: RedisOptions;
-
-    constructor(options: RedisOptions) {
-      super(options.disconnectTimeout ?? 2_000);
-      this.#options = options;
-    }
-
+  class ClusterConnector extends AddressConnector {
     /** Repeats until a primary is found: ioredis never connects again after a connector has failed. */
-    async connect(tell: (type: string, error: Error) => void): Promise<Connected> {
+    override async connect(tell: Tell): Promise<Connected> {
       this.connecting = true;
       for (;;) {
         try {
-          const { host, port } = await look.primaryOf(key, this.#options);
+          const { host, port } = await look.primaryOf(key, this.options);
           if (!this.connecting) throw new Error('Connection is closed.');
-          this.stream = open({ ...this.#options, host, port });
-          this.stream.once('error', (error: Error) => {
-            this.firstError = error;
-          });
-          return this.stream;
+          return this.opened({ ...this.options, host, port });
         } catch (error) {
           if (!this.connecting) throw error;
           tell('error', error instanceof Error ? error : new Error(String(error)));

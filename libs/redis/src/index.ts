@@ -15,6 +15,6 @@ export type { LogView, ViewPart } from './log-view.port.js';
 export { droppedNoticesOf, NOTICE_LINES, noticeClaimsOf, NOTICES, noticeLinesLua } from './notice-lines.script.js';
 export { NO_REGISTRY, readRegistryVersion, REGISTRY_APPLIED, REGISTRY_REBUILDING } from './registry-version.script.js';
 export { registryVersionKeys, registryVersionLua } from './registry-version.script.js';
-export { OneServer } from './one-server.adapter.js';
+export { OneServer } from './primary-connector.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';
 export { hostTime, StoreClock } from './store-clock.js';

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
 import type { RegistryView } from './registry-view.adapter.js';
 import { LAST_SNAPSHOT, SNAPSHOT, PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
-import { snapshotCommandOf, type SnapshotCommand } from './registry-rebuild.adapter.js';
+import { snapshotCommandOf, type SnapshotCommand } from './registry-applier.adapter.js';
 import { FIELDS, VALUES } from './snapshot-read.script.js';
 import { RESULTS_PART } from './snapshot.script.js';
 

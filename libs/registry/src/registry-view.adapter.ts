@@ -3,9 +3,16 @@ import { answeredWithin } from '@relay/kafka';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import { FreezeWatch, NotApplied, RegistryApplier, commandOf, isFrozen } from './registry-applier.adapter.js';
+import {
+  FreezeWatch,
+  NotApplied,
+  RegistryApplier,
+  commandOf,
+  isFrozen,
+  emptyForSnapshot,
+  type SnapshotCommand,
+} from './registry-applier.adapter.js';
 import { RegistryClaim } from './registry-claim.adapter.js';
-import { emptyForSnapshot, type SnapshotCommand } from './registry-rebuild.adapter.js';
 import type { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
 

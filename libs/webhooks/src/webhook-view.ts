@@ -41,19 +41,8 @@ export function breakerKeysOf(
 
 export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: () => Promise<OpenedWebhook>): Webhook {
   const { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason } = stored;
-  return {
-    id,
-    partnerId,
-    eventType,
-    url,
-    origin,
-    ...breakerKeysOf(stored),
-    version,
-    createdAt,
-    status,
-    disabledReason,
-    opened,
-  };
+  const facts = { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason };
+  return { ...facts, ...breakerKeysOf(stored), opened };
 }
 
 /** @throws CannotOpen */

@@ -1,8 +1,16 @@
-import { AttemptRecord, deliveryAttemptsTopic, partitionOf, type LogRecord } from '@relay/events';
-import { answeredWithin } from './asked-again.adapter.js';
-import type { KeptAdmin } from './kept-admin.adapter.js';
+import {
+  AttemptRecord,
+  deliveryAttemptsTopic,
+  partitionOf,
+  readRecord,
+  topicOf,
+  type LogRecord,
+  type EnvelopeRecord,
+  type EnvelopeType,
+} from '@relay/events';
+import { answeredWithin, type KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
-import { rangesWithin, type TimeWindow } from './topic-reader.adapter.js';
+import { rangesWithin, type LogRange, type TimeWindow } from './topic-reader.adapter.js';
 
 /** When attempts of an envelope were told, in epoch milliseconds. */
 export interface SoughtAttempts {
@@ -18,7 +26,8 @@ const WINDOWS = [
   { beforeMs: 2_000, afterMs: 5_000 },
   { beforeMs: 60_000, afterMs: 120_000 },
 ];
-const FETCH_BYTES = 256 * 1024;
+/** Without waiting: every wanted record is there, unless its transaction is still open. */
+const FETCH = { maxBytes: 256 * 1024, waitMs: 0 };
 /** Read for one question: a busy partition has so much in some minutes. */
 const BOUNDS = { maxBytes: 64 * 1024 * 1024, answerMs: 5_000 };
 /** Attempts of one delivery, each of which says when the next one was to be made. */
@@ -83,16 +92,11 @@ export class AttemptFinder {
     }
   }
 
-  async #readRange(
-    search: Search,
-    range: { readonly partition: number; readonly from: number; readonly end: number } | undefined,
-  ): Promise<void> {
+  async #readRange(search: Search, range: LogRange | undefined): Promise<void> {
     if (range === undefined) return;
     const { partition, end } = range;
     for (let next = range.from; next < end && search.bytes < this.bounds.maxBytes;) {
-      // No waiting: every wanted record is there, unless its transaction is still open.
-      const asked = this.fetcher.fetch(this.#topic, new Map([[partition, next]]), { maxBytes: FETCH_BYTES, waitMs: 0 });
-      const [part] = await asked;
+      const [part] = await this.fetcher.fetch(this.#topic, new Map([[partition, next]]), FETCH);
       if (part === undefined || part.next <= next) return;
       for (const record of part.records) search.take(partition, record);
       next = part.next;
@@ -158,3 +162,90 @@ function windowsOf(
   }
   return windows;
 }
+
+/** @property acceptedAt epoch milliseconds, as the id of a delivery of it says */
+export interface SoughtEnvelope {
+  readonly envelopeId: string;
+  readonly eventType: EnvelopeType;
+  readonly acceptedAt: number;
+}
+
+/** Where an envelope stands in Kafka, and what stands there. */
+export interface FoundEnvelope extends EnvelopeRecord {
+  readonly topic: string;
+  readonly partition: number;
+}
+
+/**
+ * The time of a record against the time of acceptance: a record follows within seconds, so a few are read at first. Clocks differ
+ * by up to a minute, and a broker that was away may store a record late.
+ */
+const ENVELOPE_WINDOWS = [
+  { beforeMs: 1_000, afterMs: 3_000 },
+  { beforeMs: 60_000, afterMs: 120_000 },
+];
+
+/** Finds the record of an envelope by the time of its acceptance: neither Kafka nor Redis has an index of ids. */
+export class EnvelopeFinder {
+  /** @param admin asks for the offsets of a time */
+  constructor(
+    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'close'>,
+    private readonly admin: KeptAdmin,
+    private readonly topicPrefix: string,
+  ) {}
+
+  /**
+   * The first record with this id that was accepted then, or around then; undefined when the log has none any more.
+   * @throws Error when the brokers do not answer in time
+   */
+  find(sought: SoughtEnvelope): Promise<FoundEnvelope | undefined> {
+    return answeredWithin(BOUNDS.answerMs, this.#find(sought));
+  }
+
+  close(): Promise<void> {
+    return this.fetcher.close();
+  }
+
+  async #find(sought: SoughtEnvelope): Promise<FoundEnvelope | undefined> {
+    const topic = topicOf(this.topicPrefix, sought.eventType);
+    for (const { beforeMs, afterMs } of ENVELOPE_WINDOWS) {
+      const window = { since: sought.acceptedAt - beforeMs, until: sought.acceptedAt + afterMs };
+      const ranges = await this.admin.ask((admin) => rangesWithin(admin, topic, window));
+      const left = new Map(ranges.filter(({ from, end }) => from < end).map((range) => [range.partition, range]));
+      const found = await this.#among(topic, left, sought);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  async #among(
+    topic: string,
+    left: Map<number, Pick<LogRange, 'from' | 'end'>>,
+    sought: SoughtEnvelope,
+  ): Promise<FoundEnvelope | undefined> {
+    for (let bytes = 0; left.size > 0 && bytes < BOUNDS.maxBytes;) {
+      const from = new Map([...left].map(([partition, range]) => [partition, range.from]));
+      const parts = await this.fetcher.fetch(topic, from, FETCH);
+      let hasMoved = false;
+      for (const { partition, records, next } of parts) {
+        for (const record of records) {
+          bytes += record.value?.length ?? 0;
+          if (!isNamed(record.value, sought.envelopeId)) continue;
+          const read = readRecord(record, topic, this.topicPrefix);
+          if (read.kind === 'envelope' && read.envelope.id === sought.envelopeId) return { ...read, topic, partition };
+        }
+        const range = left.get(partition);
+        if (range === undefined || next <= range.from) continue;
+        hasMoved = true;
+        if (next >= range.end) left.delete(partition);
+        else left.set(partition, { from: next, end: range.end });
+      }
+      if (!hasMoved) return undefined;
+    }
+    return undefined;
+  }
+}
+
+/** Whether the bytes have the id, in any case: a tenth of the cost of reading an envelope. */
+const isNamed = (value: Buffer | null, id: string): boolean =>
+  value !== null && (value.includes(id) || value.toString('latin1').toLowerCase().includes(id));
