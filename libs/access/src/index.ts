@@ -7,12 +7,12 @@ export { formDecode, readBasic, readBearer, BearerGuard, clientBehind, headerOf 
 export { SourceGuard } from './callers.guard.js';
 export type { AccessRule, GuardedRequest, Caller } from './callers.guard.js';
 export { AccessTokens, holderOf, parseSigningKeys, type VerifiedToken } from './access-tokens.js';
-export { FailureLimiter, hiddenKey, NetworkFailures, sharedLimiter, type SpentLimit } from './failure-limiter.adapter.js';
+export { FailureLimiter, hiddenKey, NetworkFailures, sharedLimiter } from './failure-limiter.adapter.js';
+export type { SpentLimit } from './failure-limiter.adapter.js';
 export { Guesses } from './guesses.port.js';
 export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './portal-grant.js';
 export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl, PortalLinks } from './portal-links.adapter.js';
 export type { PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js';
-export { RedisSessionStore } from './redis-session-store.adapter.js';
-export { Session, SessionStore } from './session-store.port.js';
+export { Session, SessionStore, SessionStore as RedisSessionStore } from './redis-session-store.adapter.js';
 export { tokenProviders, type TokenConfig } from './tokens.providers.js';

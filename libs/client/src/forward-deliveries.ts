@@ -104,7 +104,6 @@ const FAULTS = {
 const verdictOf = (verified: Verification): Pick<Handled, 'verified' | 'fault'> =>
   verified.genuine ? { verified: true } : { verified: false, fault: FAULTS[verified.reason] };
 
-/** One line for a person. */
 function lineOf({ at, id, type, verified, fault, status, ms, unforwarded }: Handled): string {
   const signature = verified ? 'signature verified' : `signature NOT verified (${fault})`;
   const answer = status === undefined ? [] : [`answered ${status} in ${ms} ms`];

@@ -193,7 +193,6 @@ export type Success<Name extends OperationName> = Operations[Name]['responses'][
 
 type Members = Readonly<Record<string, string | undefined>>;
 
-/** The input at run time. */
 interface Parts {
   readonly path?: Members;
   readonly query?: Members;

@@ -235,7 +235,6 @@ export const sendEnv = {
   RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
 
-/** How the command line asks the operations app. */
 export const operationsEnv = {
   OPERATIONS_URL: urlOf({ scheme: 'http', login: false })
     .default('http://localhost:3100')

@@ -26,11 +26,8 @@ export const AttemptFacts = z.object({
   /** Its beginning, epoch milliseconds. */
   at: z.number(),
   durationMs: z.number(),
-  /** HTTP status of the endpoint, if it answered. */
   status: z.number().optional(),
-  /** Kind of failure, if it did not. */
   error: z.string().optional(),
-  /** What went wrong, in words. */
   detail: z.string().optional(),
   /** What the endpoint answered, if it failed with a text, without secrets; of the last attempt more than of earlier ones. */
   answer: z.string().optional(),
@@ -43,7 +40,6 @@ export const AttemptFacts = z.object({
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;
 
-/** An attempt as lists show it. */
 export const ShownAttempt = AttemptFacts.extend({
   at: z.iso.datetime().describe('When it began.'),
   durationMs: z.int(),

@@ -29,7 +29,6 @@ export const TaskPayload = z
   )
   .meta({ id: 'TaskPayload', description: 'Payload of the task events. Further fields pass unchanged.' });
 
-/** The payloads with rules, by their names in the documents. */
 export const PAYLOADS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
   [TaskPayload, ...Object.values(NOTICE_PAYLOADS)].map((schema) => [nameOf(schema), schema]),
 );

@@ -8,11 +8,6 @@ import { isRedisAway } from '@relay/redis';
 import { RegistryUnavailable } from '@relay/registry';
 import { STATUS_CODES } from 'node:http';
 
-interface ProblemSettings {
-  readonly publicUrl: string;
-  readonly routes: KnownRoutes;
-}
-
 export type RequestContext = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 
 export interface Answer {
@@ -28,7 +23,7 @@ export interface Answer {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
-    private readonly settings: ProblemSettings,
+    private readonly settings: { readonly publicUrl: string; readonly routes: KnownRoutes },
     private readonly log: Log,
     private readonly throttled: ThrottledLog,
   ) {}
@@ -145,7 +140,6 @@ export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 /** The path for a log, without the id of a session, which is a credential. */
 export const loggedPathOf = (path: string): string => path.replace(/^(\/+auth\/+session\/+)[^]*$/i, '$1…');
 
-/** Codes of Node's `clientError` event. */
 const PROBLEM_OF: Readonly<Record<string, ProblemError>> = {
   ERR_HTTP_REQUEST_TIMEOUT: new ProblemError('request-timeout', 'The request did not arrive in time.'),
   HPE_HEADER_OVERFLOW: new ProblemError('headers-too-large', 'The headers are too large.'),

@@ -2,7 +2,7 @@ import { kidOf, type Keyring } from '@relay/keyring';
 import { unavailable, type ProblemError } from '@relay/problem';
 import { BoundedMemory, TextMemory } from './text-memory.js';
 import { hashesOfCredential, hashesOfSecret, provenSecret, generationAt, isLiveGeneration } from './client-secret.js';
-import type { ClientStore } from './client-store.port.js';
+import type { ClientStore } from './redis-client-store.adapter.js';
 import type { ClientRecord, CredentialType } from './client.js';
 
 /** A client authenticated by a secret, and the generation of that secret. */
@@ -17,7 +17,6 @@ interface Seen {
   readonly epoch: number;
 }
 
-/** A fixed credential that was found by its hash. */
 interface Proven {
   readonly clientId: string;
   /** Under the writing key. */

@@ -1,5 +1,5 @@
 import type { Keyring } from '@relay/keyring';
-import type { ClientStore } from './client-store.port.js';
+import type { ClientStore } from './redis-client-store.adapter.js';
 import {
   hasRole,
   roleOf,

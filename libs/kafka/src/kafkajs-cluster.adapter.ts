@@ -43,7 +43,6 @@ export function batchOf<Message>(topic: string, offset: number, part: PartitionA
   return new BatchClass<Message>(topic, String(offset), part);
 }
 
-/** The connections of kafkajs' own consumers. */
 export function newCluster(kafka: Kafka): Cluster {
   const create = Object.getOwnPropertySymbols(kafka).find(({ description = '' }) =>
     description.endsWith('createCluster'),

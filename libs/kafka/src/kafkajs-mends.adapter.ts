@@ -92,7 +92,6 @@ interface BrokerPool {
   withBroker(question: Question): Promise<unknown>;
 }
 
-/** When a connection to an address failed last. */
 const failedAt = new Map<string, number>();
 
 /** The broker to begin with: the first that has not failed, or the one whose failure is the longest ago. */
@@ -147,7 +146,6 @@ mend<ClassOf<BrokerPool>>('cluster/brokerPool', ({ exports: { prototype } }) => 
 // kafkajs 2.2.4 splits the address that it begins with at its first colon, which an IPv6 address has inside. So such an address
 // reaches it as [2001-db8--1]:9092, and each connection as it was meant. Addresses that the brokers tell come undivided.
 
-/** An address of a broker as kafkajs can split it. */
 export function splittable(address: string): string {
   const end = address.lastIndexOf(':');
   const host = address.slice(0, end).replace(/^\[(.*)\]$/, '$1');

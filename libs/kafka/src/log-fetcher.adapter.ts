@@ -203,7 +203,6 @@ async function fetchFrom(
   );
 }
 
-/** A record as kafkajs hands it out. */
 export const logRecordOf = (message: KafkaMessage): LogRecord => ({
   offset: Number(message.offset),
   key: message.key,

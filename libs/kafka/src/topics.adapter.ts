@@ -27,11 +27,8 @@ interface TopicPlan {
 }
 
 /** An existing topic; `replication` is that of its least replicated partition. */
-export interface TopicFound {
-  readonly topic: string;
-  readonly partitions: number;
-  readonly replication: number;
-}
+export type TopicFound = Omit<TopicPlan, 'config'>;
+export type TopicConfigFound = Pick<TopicPlan, 'topic' | 'config'>;
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
@@ -113,11 +110,6 @@ export function topicNotes({ KAFKA_TOPIC_PREFIX: prefix }: TopicSettings, found:
     : [
         `The topic ${topic} has ${partitions} partitions, of which the relay writes and reads the first alone, so nothing is lost: leave them, and exempt this topic from the tool that added them.`,
       ];
-}
-
-export interface TopicConfigFound {
-  readonly topic: string;
-  readonly config: Readonly<Record<string, string>>;
 }
 
 /** The settings by which records are lost or unreadable, one sentence a topic with its fix; a setting that keeps more is no fault. */

@@ -37,11 +37,7 @@ export const PROBLEMS = {
     title: 'Insufficient scope',
     meaning: 'The token is valid but does not carry the scope that `WWW-Authenticate` names.',
   },
-  'not-found': {
-    status: 404,
-    title: 'Not found',
-    meaning: 'There is no such path, or no such resource of yours.',
-  },
+  'not-found': { status: 404, title: 'Not found', meaning: 'There is no such path, or no such resource of yours.' },
   'method-not-allowed': {
     status: 405,
     title: 'Method not allowed',
@@ -88,11 +84,7 @@ export const PROBLEMS = {
     title: 'Headers too large',
     meaning: 'The request line and headers together are longer than 16 KiB.',
   },
-  internal: {
-    status: 500,
-    title: 'Internal error',
-    meaning: 'A fault of the relay. Tell us the `requestId`.',
-  },
+  internal: { status: 500, title: 'Internal error', meaning: 'A fault of the relay. Tell us the `requestId`.' },
   unavailable: {
     status: 503,
     title: 'Temporarily unavailable',

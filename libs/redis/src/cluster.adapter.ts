@@ -70,7 +70,6 @@ function rangeOf(text: string): [readonly [number, number]] | [] {
   return first === undefined ? [] : [[Number(first), Number(last)]];
 }
 
-/** How a node of a cluster is logged in to. */
 export type NodeLogin = Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
 /** Of one node: others know the cluster as well. */

@@ -101,7 +101,6 @@ function placeOptions(settings: RedisSettings, tag: string): Options {
   throw new Error('None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set');
 }
 
-/** How the nodes of a cluster are logged in to. */
 export function nodeLogin(settings: RedisSettings): NodeLogin {
   const { REDIS_USERNAME: username, REDIS_PASSWORD: password, REDIS_TLS: isSecured } = settings;
   return {

@@ -18,7 +18,6 @@ export class Shard {
     readonly tag: string,
   ) {}
 
-  /** Whether what is global is in its slot. */
   get isGlobal(): boolean {
     return this.tag === GLOBAL_TAG;
   }
@@ -32,10 +31,8 @@ export class Shard {
 /** The one shard that a deployment has, in the slot of what is global (docs/adr/0028). */
 export const onlyShard = (redis: Redis): Shard => new Shard(redis, GLOBAL_TAG);
 
-/** One of a kind for each shard. */
 export interface PerShard<T> {
   readonly all: readonly T[];
-  /** That of the shard of an envelope. */
   of(envelopeId: string): T;
 }
 
@@ -108,7 +105,6 @@ export function shardNumber(envelopeId: string, count: number): number {
 export const shardTags = (count: number): readonly string[] =>
   count === 1 ? [GLOBAL_TAG] : Array.from({ length: count }, (_, number) => `{relay:${number}/${count}}`);
 
-/** Shards that one connection leads to. */
 export const shardsOn = (redis: Redis, count: number): Shards =>
   new Shards(shardTags(count).map((tag) => new Shard(redis, tag)));
 

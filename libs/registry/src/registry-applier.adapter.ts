@@ -26,7 +26,6 @@ interface Position {
   readonly isEmptying: boolean;
 }
 
-/** Commands were not applied; it names the reason. */
 export class NotApplied extends Error {
   override readonly name = 'NotApplied';
 

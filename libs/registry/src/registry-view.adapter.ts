@@ -46,7 +46,6 @@ const FROZEN_STEP_MS = 50;
 export class RegistryView {
   readonly #applier: RegistryApplier;
   readonly #freezes = new FreezeWatch();
-  /** How often the connection was closed or became ready. */
   #connections = 0;
   #isCurrent = false;
   #catchingUp: Promise<void> | undefined;
@@ -58,7 +57,6 @@ export class RegistryView {
     private readonly redis: Redis,
     private readonly registryLog: RegistryLog,
     private readonly log: Log,
-    /** Whose state Redis holds. */
     readonly claim = new RegistryClaim(redis, registryLog),
   ) {
     this.#applier = new RegistryApplier(redis, claim);
@@ -75,7 +73,6 @@ export class RegistryView {
     return this.#fault;
   }
 
-  /** The view and the commands of one domain. */
   of<Command extends object>(entity: Entity): LogView<Command> {
     return {
       current: () => this.current(),

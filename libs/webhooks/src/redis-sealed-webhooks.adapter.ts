@@ -11,7 +11,7 @@ import {
 } from './stored-webhook.js';
 import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
 import { openedOf } from './webhook-view.js';
-import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './sealing.js';
+import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
 
 /** `current`: its values are under the writing key. `unreadable`: no key opens one of them. `gone`: it was deleted meanwhile. */
 export type Resealing = 'resealed' | 'current' | 'unreadable' | 'gone';
@@ -107,7 +107,6 @@ export class RedisSealedWebhooks {
   }
 }
 
-/** Names of the keys of a webhook's sealed values and hash. */
 export function kidsOf({ credential, credentialHash: hash, secrets }: StoredWebhook): ReadonlySet<string> {
   const { kind: _kind, ...fields } = credential;
   return new Set([...Object.values(fields), hash, ...secrets].map(kidOf));

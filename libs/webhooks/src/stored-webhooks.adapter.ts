@@ -78,13 +78,9 @@ export class StoredWebhooks {
   ): Promise<{ readonly records: readonly StoredRecord[]; readonly hasMore: boolean; readonly read: number }> {
     const found = await this.redis.hmget(WEBHOOKS, ...asked);
     const records = found.flatMap((json) => (json === null ? [] : [readRecord(json)]));
-    const wanted = records
-      .filter(
-        (each) =>
-          each.partnerId === partnerId &&
-          (eventType === undefined || each.eventType === eventType) &&
-          each.sequence > after,
-      )
+    const ofType = records.filter((each) => eventType === undefined || each.eventType === eventType);
+    const wanted = ofType
+      .filter((each) => each.partnerId === partnerId && each.sequence > after)
       .toSorted((a, b) => a.sequence - b.sequence);
     return { records: wanted.slice(0, limit), hasMore: wanted.length > limit, read: records.length };
   }
@@ -96,7 +92,6 @@ export class StoredWebhooks {
     return found;
   }
 
-  /** The oldest of a partner's webhooks of one event type. */
   async firstOf(partnerId: string, eventType: string): Promise<string | undefined> {
     const [first] = await this.redis.zrange(`${WEBHOOKS}${ownedKey(partnerId, eventType)}`, '0', '0');
     return first;

@@ -1,6 +1,6 @@
 import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
-import { openCredential, openSecrets, signingAt, type Openable } from './sealing.js';
+import { openCredential, openSecrets, signingAt, type Openable } from './webhook-changes.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
 
 export interface OpenedWebhook {
@@ -23,7 +23,6 @@ export interface Webhook {
   /** Epoch milliseconds of the registration. */
   readonly createdAt: number;
   readonly status: StoredWebhook['status'];
-  /** Why it is disabled; undefined when it is not. */
   readonly disabledReason: StoredWebhook['disabledReason'];
   /**
    * The sealed values of this version. Rejects with `CannotOpen` when no key opens them, and when they cannot be read or the
