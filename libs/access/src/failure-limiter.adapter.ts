@@ -5,7 +5,7 @@ import { BoundedMemory } from '@relay/identity';
 import { globalKey } from '@relay/redis';
 import ipaddr from 'ipaddr.js';
 
-interface FailureLimit {
+export interface FailureLimit {
   /** Names the counters, so that two limits never share one. */
   readonly name: string;
   /** Failures allowed in one window. */

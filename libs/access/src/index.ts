@@ -8,7 +8,7 @@ export { SourceGuard } from './callers.guard.js';
 export type { AccessRule, GuardedRequest, Caller } from './callers.guard.js';
 export { AccessTokens, holderOf, parseSigningKeys, type VerifiedToken } from './access-tokens.js';
 export { FailureLimiter, hiddenKey, NetworkFailures, sharedLimiter } from './failure-limiter.adapter.js';
-export type { SpentLimit } from './failure-limiter.adapter.js';
+export type { FailureLimit, SpentLimit } from './failure-limiter.adapter.js';
 export { Guesses } from './guesses.port.js';
 export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './portal-grant.js';
 export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl, PortalLinks } from './portal-links.adapter.js';

@@ -36,12 +36,6 @@ interface OfClient {
   joint: { readonly revocation: JointRevocation; readonly place: string } | undefined;
 }
 
-/** The entry to write for a revocation, and the entries that it replaces. */
-interface RevocationPlan {
-  readonly revocation: Revocation;
-  readonly replaced: readonly string[];
-}
-
 /**
  * The revocations of all clients that still have an effect. A client has a bounded number of them: one more revokes its tokens
  * together, up to the newest one revoked singly, and replaces all its entries.
@@ -67,7 +61,8 @@ export class Revocations {
     return this.#byClient.get(clientId)?.joint?.revocation.beforeS ?? 0;
   }
 
-  plan(revocation: SingleRevocation): RevocationPlan {
+  /** The entry to write for a revocation, and the entries that it replaces. */
+  plan(revocation: SingleRevocation): { readonly revocation: Revocation; readonly replaced: readonly string[] } {
     const { singles, joint } = this.#byClient.get(revocation.clientId) ?? NONE;
     if (singles.size < this.singlesOfClient) return { revocation, replaced: [] };
     const ended = [revocation, ...[...singles.values()].map((single) => single.revocation)];

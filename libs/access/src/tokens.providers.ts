@@ -8,18 +8,14 @@ import { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js
 
 const EVERY_MS = 2_000;
 
-/** A view of Redis that a process keeps in memory; `refresh` rejects while Redis is away. */
-interface Kept {
-  refresh(): Promise<void>;
-}
-
 /** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls its lifecycle hooks. */
 class DirectoryRefresh {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
 
   constructor(
-    private readonly kept: readonly Kept[],
+    /** Views of Redis that a process keeps in memory; `refresh` rejects while Redis is away. */
+    private readonly kept: readonly { refresh(): Promise<void> }[],
     private readonly log: ThrottledLog,
   ) {}
 

@@ -45,11 +45,7 @@ export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): En
  */
 export function readNotice(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult<NoticeType> {
   if (audience.length === 0)
-    return {
-      ok: false,
-      fault: 'invalid',
-      errors: [{ pointer: '', detail: 'A notice names the partners that it is for.' }],
-    };
+    return invalid([{ pointer: '', detail: 'A notice names the partners that it is for.' }]);
   const result = readAs(Notice, bytes, audience);
   if (!result.ok) return result;
   const { id, audience: partners } = result.envelope;
@@ -67,10 +63,9 @@ function readAs<T extends EnvelopeType>(
     return { ok: false, fault: 'too-long', errors: [{ pointer: '', detail }] };
   }
   const json = parseJson(bytes);
-  if (!json.ok) return { ok: false, fault: 'malformed', errors: [json.fault] };
+  if (!json.ok) return malformed(json.fault);
   const checked = schema.safeParse(json.value);
-  if (!checked.success)
-    return { ok: false, fault: 'invalid', errors: errorsOf(json.value, checked.error, ofUnknownType) };
+  if (!checked.success) return invalid(errorsOf(json.value, checked.error, ofUnknownType));
   const id = checked.data.id.toLowerCase();
   const entity = checked.data.payload['id'];
   const partners = audience.length === 0 ? [] : [...new Set(audience)].toSorted();
@@ -205,7 +200,8 @@ const envelopeAround = ({ id, type }: { id: string; type: string }, data: Uint8A
 
 const faultsOf = ({ issues }: z.ZodError): EnvelopeError[] =>
   issues.map(({ path, message }) => ({ pointer: jsonPointer(path), detail: message }));
-const malformed = (fault: EnvelopeError): EnvelopeResult => ({ ok: false, fault: 'malformed', errors: [fault] });
-const invalid = (errors: EnvelopeError[]): EnvelopeResult => ({ ok: false, fault: 'invalid', errors });
+type Refused = Extract<EnvelopeResult, { ok: false }>;
+const malformed = (fault: EnvelopeError): Refused => ({ ok: false, fault: 'malformed', errors: [fault] });
+const invalid = (errors: EnvelopeError[]): Refused => ({ ok: false, fault: 'invalid', errors });
 const repointed = (result: EnvelopeResult, change: (error: EnvelopeError) => EnvelopeError): EnvelopeResult =>
   result.ok ? result : { ...result, errors: result.errors.map(change) };

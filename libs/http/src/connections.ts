@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse, RequestListener } from 'node:http';
 
 /** A caller may protect a third of what is free (dynamic thresholds, Choudhury and Hahne 1998). */
 const FREE_FOR_EACH = 3;
@@ -82,8 +82,6 @@ interface Open {
   readonly isWhole: () => boolean;
 }
 
-type Handle = (request: IncomingMessage, response: ServerResponse) => void;
-
 /**
  * Requests of a connection that are not answered yet. Node begins with each request that it finds in what it reads at once,
  * 1,500 of them in 64 KiB, and keeps their answers until they are read: a few such connections would take all memory. Here a
@@ -94,7 +92,7 @@ export class OpenRequests {
   /** Connections with bytes that are no request. */
   readonly #ended = new WeakSet<Socket>();
 
-  constructor(private readonly handle: Handle) {}
+  constructor(private readonly handle: RequestListener) {}
 
   /** Handles the request once those before it are answered. A connection with too many is ended, and they are not handled. */
   begin(request: IncomingMessage, response: ServerResponse): void {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import { ServerResponse, type IncomingMessage, type RequestListener } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
@@ -83,10 +83,7 @@ export function fastifyShell(
   const routes = new KnownRoutes();
 
   // Requests are counted before Fastify allocates anything for them.
-  const handlers = fastify.server.listeners('request') as ((
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) => void)[];
+  const handlers = fastify.server.listeners('request') as RequestListener[];
   fastify.server.removeAllListeners('request');
   const turns = new RequestTurns();
   const requests = new OpenRequests((request, response) =>

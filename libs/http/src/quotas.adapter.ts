@@ -1,17 +1,13 @@
 import { presentReply, answering, type FastifyReply, type FastifyRequest } from './fastify-request.js';
 import { RateLimiterMemory, RateLimiterRes, type RateLimiterRedis } from 'rate-limiter-flexible';
 import { ProblemError } from '@relay/problem';
-import { hiddenKey, sharedLimiter } from '@relay/access';
+import { hiddenKey, sharedLimiter, type FailureLimit } from '@relay/access';
 import type { Redis } from 'ioredis';
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
 
 /** A quota of draft-ietf-httpapi-ratelimit-headers: a number of requests in a number of milliseconds. */
-export interface Quota {
-  readonly name: string;
-  readonly points: number;
-  readonly windowMs: number;
-}
+export type Quota = FailureLimit;
 
 /** `RateLimit-Policy` and `RateLimit`: the quota, what is left of it, and the seconds until its renewal. */
 const rateLimitHeaders = (

@@ -60,20 +60,11 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
     };
   const username = settings.KAFKA_SASL_USERNAME ?? '';
   const password = settings.KAFKA_SASL_PASSWORD ?? '';
-  switch (settings.KAFKA_SASL_MECHANISM) {
-    case 'plain':
-      return { ...security, sasl: { mechanism: 'plain', username, password } };
-    case 'scram-sha-256':
-      return { ...security, sasl: { mechanism: 'scram-sha-256', username, password } };
-    case 'scram-sha-512':
-      return { ...security, sasl: { mechanism: 'scram-sha-512', username, password } };
-    case 'oauthbearer':
-      return { ...security, sasl: { mechanism: 'oauthbearer', oauthBearerProvider: bearerTokens(settings) } };
-    case undefined:
-      return security;
-    default:
-      return settings.KAFKA_SASL_MECHANISM satisfies never;
-  }
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings;
+  if (mechanism === undefined) return security;
+  if (mechanism === 'oauthbearer')
+    return { ...security, sasl: { mechanism, oauthBearerProvider: bearerTokens(settings) } };
+  return { ...security, sasl: { mechanism, username, password } };
 }
 
 /** Where tokens for SASL OAUTHBEARER (RFC 7628) come from, by the names of docs/configuration.md: a server, or a region of AWS. */

@@ -201,10 +201,7 @@ interface Acknowledgement {
   readonly baseOffset?: string;
 }
 
-interface Sent {
-  readonly topic: string;
-  readonly partition: number;
-}
+type Sent = Pick<Batch, 'topic' | 'partition'>;
 
 /**
  * The unacknowledged part of a request. A send of kafkajs 2.2.4 to several partitions can resolve although one of them was
@@ -224,17 +221,12 @@ export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledge
 /** A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy forever. */
 const REPORTED_MS = 30_000;
 
-interface Failure {
-  readonly at: number;
-  readonly reason: string;
-}
-
 /**
  * Partitions whose newest record was not stored. Brokers may answer every other request and yet take no record: too few
  * replicas in sync, no leader, a full disk, a revoked right.
  */
 export class FailedSends {
-  readonly #newest = new Map<string, Failure>();
+  readonly #newest = new Map<string, { readonly at: number; readonly reason: string }>();
 
   failed(topic: string, partition: number, reason: string, now: number): void {
     this.#newest.set(nameOf(topic, partition), { at: now, reason });

@@ -13,7 +13,10 @@ export interface Batch {
  */
 type Send = (batches: readonly Batch[]) => Promise<readonly (number | undefined)[]>;
 
-export interface LaneSettings extends BatchBounds {
+export interface LaneSettings {
+  /** Bytes of one batch; below the broker's `max.message.bytes`, which counts a whole batch. */
+  readonly maxBatchBytes: number;
+  readonly maxBatchRecords: number;
   /** Milliseconds from the call to its answer, at most. */
   readonly deadlineMs: number;
   /** Bytes in memory over all lanes; beyond them records are refused as `overloaded`. */
@@ -274,12 +277,6 @@ interface Lane {
   failures: number;
 }
 
-interface BatchBounds {
-  /** Bytes of one batch; below the broker's `max.message.bytes`, which counts a whole batch. */
-  readonly maxBatchBytes: number;
-  readonly maxBatchRecords: number;
-}
-
 // Memory beside key and value: lengths, times, the promise of the caller.
 const RECORD_OVERHEAD = 128;
 
@@ -290,7 +287,7 @@ function sizeOf(record: OutgoingRecord): number {
 }
 
 /** Removes the next batch from a lane: at least one record if any waits, and as many as bounds and isolation allow. */
-function takeBatch(lane: Lane, bounds: BatchBounds): Entry[] {
+function takeBatch(lane: Lane, bounds: Pick<LaneSettings, 'maxBatchBytes' | 'maxBatchRecords'>): Entry[] {
   const { waiting } = lane;
   const alone = waiting[0]?.isolation === 2;
   let bytes = 0;

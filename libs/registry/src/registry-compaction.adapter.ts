@@ -178,18 +178,11 @@ const BYTES = 48 * 1024;
 const Strings = z.array(z.string());
 const Scanned = z.tuple([z.string(), Strings]);
 
-/** A part of the view as a record of a snapshot: `count` items with equally many texts each. */
-interface StateSlice {
-  readonly part: string;
-  readonly count: number;
-  readonly items: readonly string[];
-}
-
 /**
- * The state for a snapshot, in slices, each item once. It is consistent only while nothing changes; the registry verifies it.
+ * The state for a snapshot, in slices of `count` items with equally many texts each, each item once. It is consistent only while nothing changes; the registry verifies it.
  * @param begin offset of the snapshot's first record
  */
-async function* readState(redis: Redis, begin: number): AsyncGenerator<StateSlice> {
+async function* readState(redis: Redis, begin: number): AsyncGenerator<{ readonly part: string; readonly count: number; readonly items: readonly string[] }> {
   for (const part of PARTS)
     for await (const items of itemsOf(redis, part))
       if (items.length > 0) yield { part: part.name, count: items.length / 2, items };
