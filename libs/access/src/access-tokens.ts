@@ -1,8 +1,8 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
 import { TextMemory } from '@relay/identity';
 import { PortalGrant } from './portal-grant.js';
-import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 
 export interface SigningKey {
   readonly kid: string;

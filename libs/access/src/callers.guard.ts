@@ -5,10 +5,10 @@ import {
   type Scope,
   type CredentialType,
 } from '@relay/identity';
+import { ProblemError } from '@relay/problem';
 import { AccessTokens, type VerifiedToken } from './access-tokens.js';
 import { Guesses } from './guesses.port.js';
 import { admits, isStillGranted, type PortalRule, type PortalGrant } from './portal-grant.js';
-import { ProblemError } from '@relay/problem';
 
 const unauthorized = (detail: string, challenge: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });

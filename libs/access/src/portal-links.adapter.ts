@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { PortalGrant, PortalAccess } from './portal-grant.js';
 import type { Caller } from './callers.guard.js';
+import { PortalGrant, PortalAccess } from './portal-grant.js';
 
 export const PortalLink = z.object({
   partnerId: z.string(),

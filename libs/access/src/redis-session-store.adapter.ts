@@ -1,8 +1,8 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { defineScript, globalKey, runScript } from '@relay/redis';
-import { endSessionLua, openSessionLua } from './session.script.js';
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { endSessionLua, openSessionLua } from './session.script.js';
 
 export const Session = z.object({
   clientId: z.string(),

@@ -158,7 +158,7 @@ export class RedisRevocationStore {
   }
 
   /** @param after `next` of the page before */
-  async read(after: string = START): Promise<{ readonly revocations: readonly LoggedRevocation[]; readonly next: string }> {
+  async read(after: string = START): Promise<{ revocations: LoggedRevocation[]; next: string }> {
     const entries = await this.redis.xrange(REVOKED, `(${after}`, '+', 'COUNT', PAGE);
     return {
       revocations: entries.map(([place, [, text = '']]) => ({ revocation: StoredEntry.parse(text.split(' ')), place })),

@@ -1,9 +1,9 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import type { EventType } from '@relay/events';
 import type { Heard } from './listen.js';
 import type { RelayClient } from './relay-client.adapter.js';
 import { verifyDelivery, type Verification } from './verify-delivery.js';
-import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { request as httpsRequest } from 'node:https';
 
 export interface Forwarding {
   readonly types: readonly EventType[];

@@ -1,8 +1,8 @@
+import { z } from 'zod';
 import { EVENT_TYPES, NOTICE_TYPES, ENVELOPE_TYPES, type EnvelopeType } from './event-type.js';
 import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope.js';
 import { noticesTopic, topicOf } from './topic.js';
 import { isTraceparent } from './traceparent.js';
-import { z } from 'zod';
 
 /** Headers of an envelope's record: CloudEvents 1.0 in binary mode, and what the relay adds. Each is UTF-8 text. */
 export const EnvelopeHeaders = z

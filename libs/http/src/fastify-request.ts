@@ -1,7 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Caller } from '@relay/access';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HeldBody } from './body-budget.js';
-import { AsyncLocalStorage } from 'node:async_hooks';
 
 // Extends Fastify’s request by what the shell and the guards set on it.
 declare module 'fastify' {

@@ -1,14 +1,14 @@
+import type { Server } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
 import { Registry, Gauge, Histogram } from 'prom-client';
 import { BodyBudget } from './body-budget.js';
+import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';
-import type { Server } from 'node:http';
-import type { FastifyReply, FastifyRequest } from './fastify-request.js';
-import { networkInterfaces } from 'node:os';
 
 /**
  * The HTTP application over a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no

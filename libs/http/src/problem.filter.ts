@@ -1,12 +1,12 @@
+import { STATUS_CODES } from 'node:http';
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { traceIdOf } from '@relay/events';
 import { ProblemError, toProblem, unavailable, type ProblemCode } from '@relay/problem';
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
-import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 import { CannotOpen } from '@relay/keyring';
 import { isRedisAway } from '@relay/redis';
 import { RegistryUnavailable } from '@relay/registry';
-import { STATUS_CODES } from 'node:http';
+import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 
 export type RequestContext = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 

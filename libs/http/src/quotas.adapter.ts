@@ -1,10 +1,10 @@
-import { presentReply, answering, type FastifyReply, type FastifyRequest } from './fastify-request.js';
 import { RateLimiterMemory, RateLimiterRes, type RateLimiterRedis } from 'rate-limiter-flexible';
 import { ProblemError } from '@relay/problem';
 import { hiddenKey, sharedLimiter, type FailureLimit } from '@relay/access';
 import type { Redis } from 'ioredis';
 import { Injectable, type CallHandler, type ExecutionContext, type NestInterceptor } from '@nestjs/common';
 import { Observable } from 'rxjs';
+import { presentReply, answering, type FastifyReply, type FastifyRequest } from './fastify-request.js';
 
 /** A quota of draft-ietf-httpapi-ratelimit-headers: a number of requests in a number of milliseconds. */
 export type Quota = FailureLimit;

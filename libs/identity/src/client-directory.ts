@@ -1,9 +1,9 @@
 import { kidOf, type Keyring } from '@relay/keyring';
 import { unavailable, type ProblemError } from '@relay/problem';
-import { BoundedMemory, TextMemory } from './text-memory.js';
 import { hashesOfCredential, hashesOfSecret, provenSecret, generationAt, isLiveGeneration } from './client-secret.js';
-import type { ClientStore } from './redis-client-store.adapter.js';
 import type { ClientRecord, CredentialType } from './client.js';
+import type { ClientStore } from './redis-client-store.adapter.js';
+import { BoundedMemory, TextMemory } from './text-memory.js';
 
 /** A client authenticated by a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };

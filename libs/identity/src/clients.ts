@@ -1,5 +1,5 @@
 import type { Keyring } from '@relay/keyring';
-import type { ClientStore } from './redis-client-store.adapter.js';
+import { withNewSecret, withoutTokens, formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
 import {
   hasRole,
   roleOf,
@@ -13,7 +13,7 @@ import {
   type IssuedClient,
   type NewClient,
 } from './client.js';
-import { withNewSecret, withoutTokens, formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
+import type { ClientStore } from './redis-client-store.adapter.js';
 
 export interface IssuedSecret {
   readonly clientId: string;

@@ -1,7 +1,7 @@
 /** Offsets are texts, as kafkajs has them. */
 export interface FetchedTopic {
   readonly topic: string;
-  readonly partitions: readonly { readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }[];
+  readonly partitions: readonly Readonly<{ partition: number; fetchOffset: string; maxBytes: number }>[];
 }
 
 /** The members of a fetch request that a session decides. */

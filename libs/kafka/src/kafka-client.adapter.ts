@@ -1,5 +1,5 @@
-import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
 import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
+import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
 import { answeredWithin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */

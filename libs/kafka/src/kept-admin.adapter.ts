@@ -1,5 +1,5 @@
-import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import { setTimeout as delay } from 'node:timers/promises';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 
 /**
  * The answer, or the error that `late` makes once `ms` milliseconds are over. A frozen broker keeps its connections, so that a

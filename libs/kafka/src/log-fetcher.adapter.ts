@@ -1,6 +1,5 @@
 import type { LogRecord } from '@relay/events';
 import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
-import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 import {
   batchOf,
   newCluster,
@@ -10,6 +9,7 @@ import {
   type TopicIds,
   type TopicsOfCluster,
 } from './kafkajs-cluster.adapter.js';
+import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 
 const ANSWER_MS = 8_000;
 

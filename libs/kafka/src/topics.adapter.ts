@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
-import { withAdmin } from './kept-admin.adapter.js';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,
@@ -10,6 +9,7 @@ import {
   operationsTopic,
   registryTopic,
 } from '@relay/events';
+import { withAdmin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */
 export interface TopicSettings {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
-import { AddressConnector, primaryOnly, type Connected, type Connector, type Tell } from './primary-connector.adapter.js';
+import { AddressConnector, primaryOnly, type Connector, type Tell } from './primary-connector.adapter.js';
 
 /** What a node of Redis Cluster says of one. */
 interface Claim {
@@ -183,7 +183,7 @@ const AGAIN_MS = 500;
 export function clusterConnector(look: ClusterLook, key: string): Connector {
   class ClusterConnector extends AddressConnector {
     /** Repeats until a primary is found: ioredis never connects again after a connector has failed. */
-    override async connect(tell: Tell): Promise<Connected> {
+    override async connect(tell: Tell) {
       this.connecting = true;
       for (;;) {
         try {

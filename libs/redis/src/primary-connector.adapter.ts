@@ -1,12 +1,12 @@
 import { connect as connectPlain } from 'node:net';
 import { connect as connectSecured } from 'node:tls';
-import { AbstractConnector, type RedisOptions, type Redis } from 'ioredis';
 import { setTimeout as delay } from 'node:timers/promises';
+import { AbstractConnector, type RedisOptions, type Redis } from 'ioredis';
 
 export type Connector = NonNullable<RedisOptions['Connector']>;
 type ConnectorClass = new (options: never) => AbstractConnector;
 export type Tell = Parameters<AbstractConnector['connect']>[0];
-export type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
+type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
 
 /** A connection that is not known to lead to a primary by then is given up: a replica that loads its data says nothing for minutes. */
 const KNOWN_WITHIN_MS = 10_000;

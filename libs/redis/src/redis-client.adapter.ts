@@ -1,7 +1,7 @@
 import { Redis, SentinelConnector, type RedisOptions } from 'ioredis';
 import { clusterConnector, ClusterLook, addressOf, type NodeLogin } from './cluster.adapter.js';
-import { GLOBAL_TAG, Shard, Shards, shardsOn, shardTags } from './shards.js';
 import { AddressConnector, NotPrimaryError, primaryOnly, watchRole, wrongServer } from './primary-connector.adapter.js';
+import { GLOBAL_TAG, Shard, Shards, shardsOn, shardTags } from './shards.js';
 
 /** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {

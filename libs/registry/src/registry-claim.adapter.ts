@@ -1,8 +1,8 @@
 import { globalKey, REGISTRY_APPLIED, defineScript, REGISTRY_REBUILDING, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
 import { CLAIM, RESULTS_ORDER, LAST_SNAPSHOT, RESULTS_KEY, SNAPSHOT } from './registry.script.js';
-import { z } from 'zod';
 
 /** What distinguishes a deployment from another one: whose records a Redis holds the state of. */
 export const Deployment = z.object({

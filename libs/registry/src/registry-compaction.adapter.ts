@@ -5,10 +5,10 @@ import type { Log } from '@relay/telemetry';
 import { webhookKeys } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { snapshotCommandOf, type SnapshotCommand } from './registry-applier.adapter.js';
 import type { RegistryLog } from './registry-log.port.js';
 import type { RegistryView } from './registry-view.adapter.js';
 import { LAST_SNAPSHOT, SNAPSHOT, PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
-import { snapshotCommandOf, type SnapshotCommand } from './registry-applier.adapter.js';
 import { FIELDS, VALUES } from './snapshot-read.script.js';
 import { RESULTS_PART } from './snapshot.script.js';
 
@@ -182,7 +182,7 @@ const Scanned = z.tuple([z.string(), Strings]);
  * The state for a snapshot, in slices of `count` items with equally many texts each, each item once. It is consistent only while nothing changes; the registry verifies it.
  * @param begin offset of the snapshot's first record
  */
-async function* readState(redis: Redis, begin: number): AsyncGenerator<{ readonly part: string; readonly count: number; readonly items: readonly string[] }> {
+async function* readState(redis: Redis, begin: number) {
   for (const part of PARTS)
     for await (const items of itemsOf(redis, part))
       if (items.length > 0) yield { part: part.name, count: items.length / 2, items };

@@ -10,8 +10,8 @@ import {
   type WebhookChanges,
 } from './stored-webhook.js';
 import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
-import { openedOf } from './webhook-view.js';
 import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
+import { openedOf } from './webhook-view.js';
 
 /** `current`: its values are under the writing key. `unreadable`: no key opens one of them. `gone`: it was deleted meanwhile. */
 export type Resealing = 'resealed' | 'current' | 'unreadable' | 'gone';

@@ -4,6 +4,18 @@ import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Credential } from './credential.js';
 import {
+  detailsOf,
+  recordOf,
+  ENABLED,
+  type StoredRecord,
+  type StoredWebhook,
+  type Fresh,
+  type WebhookChanges,
+  type WebhookCommand,
+  type CommandResult,
+} from './stored-webhook.js';
+import { StoredWebhooks, WebhookCommands } from './stored-webhooks.adapter.js';
+import {
   credentialHashes,
   openSecret,
   disabling,
@@ -18,18 +30,6 @@ import {
   type WebhookDraft,
   type WebhookLimits,
 } from './webhook-changes.js';
-import {
-  detailsOf,
-  recordOf,
-  ENABLED,
-  type StoredRecord,
-  type StoredWebhook,
-  type Fresh,
-  type WebhookChanges,
-  type WebhookCommand,
-  type CommandResult,
-} from './stored-webhook.js';
-import { StoredWebhooks, WebhookCommands } from './stored-webhooks.adapter.js';
 import { openedOf, webhookOf, type Webhook } from './webhook-view.js';
 import type { WebhookDetails, WebhookRecord } from './webhook.js';
 

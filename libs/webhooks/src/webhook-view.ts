@@ -1,7 +1,7 @@
 import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
-import { openCredential, openSecrets, signingAt, type Openable } from './webhook-changes.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
+import { openCredential, openSecrets, signingAt, type Openable } from './webhook-changes.js';
 
 export interface OpenedWebhook {
   credential(): Credential;
