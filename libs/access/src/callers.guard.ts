@@ -1,10 +1,5 @@
-import {
-  ClientDirectory,
-  type ClientRecord,
-  type OperatorRole,
-  type Scope,
-  type CredentialType,
-} from '@relay/identity';
+import { ClientDirectory } from '@relay/identity';
+import type { ClientRecord, CredentialType, OperatorRole, Scope } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { AccessTokens, type VerifiedToken } from './access-tokens.js';
 import { Guesses } from './guesses.port.js';

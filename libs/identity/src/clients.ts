@@ -1,18 +1,7 @@
 import type { Keyring } from '@relay/keyring';
 import { withNewSecret, withoutTokens, formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
-import {
-  hasRole,
-  roleOf,
-  scopeOfRole,
-  scopesOfRole,
-  SCOPES_OF,
-  ClientRefused,
-  type ClientRecord,
-  type OperatorRole,
-  type ClientKind,
-  type IssuedClient,
-  type NewClient,
-} from './client.js';
+import { hasRole, roleOf, scopeOfRole, scopesOfRole, SCOPES_OF, ClientRefused } from './client.js';
+import type { ClientKind, ClientRecord, IssuedClient, NewClient, OperatorRole } from './client.js';
 import type { ClientStore } from './redis-client-store.adapter.js';
 
 export interface IssuedSecret {

@@ -1,13 +1,5 @@
-import {
-  AttemptRecord,
-  deliveryAttemptsTopic,
-  partitionOf,
-  readRecord,
-  topicOf,
-  type LogRecord,
-  type EnvelopeRecord,
-  type EnvelopeType,
-} from '@relay/events';
+import { AttemptRecord, deliveryAttemptsTopic, partitionOf, readRecord, topicOf } from '@relay/events';
+import type { EnvelopeRecord, EnvelopeType, LogRecord } from '@relay/events';
 import { answeredWithin, type KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
 import { rangesWithin, type LogRange, type TimeWindow } from './topic-reader.adapter.js';

@@ -1,14 +1,7 @@
 import type { LogRecord } from '@relay/events';
 import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
-import {
-  batchOf,
-  newCluster,
-  READ_COMMITTED,
-  topicIdsOf,
-  type Cluster,
-  type TopicIds,
-  type TopicsOfCluster,
-} from './kafkajs-cluster.adapter.js';
+import { batchOf, newCluster, READ_COMMITTED, topicIdsOf } from './kafkajs-cluster.adapter.js';
+import type { Cluster, TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
 import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 
 const ANSWER_MS = 8_000;

@@ -1,12 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import kafkajs, {
-  type EachBatchPayload,
-  type Kafka,
-  type KafkaMessage,
-  type PartitionAssigner,
-  type Batch,
-  type Admin,
-} from 'kafkajs';
+import kafkajs from 'kafkajs';
+import type { Admin, Batch, EachBatchPayload, Kafka, KafkaMessage, PartitionAssigner } from 'kafkajs';
 import { askedAgain } from './kept-admin.adapter.js';
 
 /** After this time without a record the broker has stopped answering. */

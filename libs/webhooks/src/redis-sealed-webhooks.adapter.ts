@@ -2,13 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { kidOf, type Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import {
-  readStored,
-  CommandResult,
-  type StoredWebhook,
-  type WebhookCommand,
-  type WebhookChanges,
-} from './stored-webhook.js';
+import { readStored, CommandResult } from './stored-webhook.js';
+import type { StoredWebhook, WebhookChanges, WebhookCommand } from './stored-webhook.js';
 import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
 import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
 import { openedOf } from './webhook-view.js';

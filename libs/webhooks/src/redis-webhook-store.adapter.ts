@@ -3,16 +3,14 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Credential } from './credential.js';
-import {
-  detailsOf,
-  recordOf,
-  ENABLED,
-  type StoredRecord,
-  type StoredWebhook,
-  type Fresh,
-  type WebhookChanges,
-  type WebhookCommand,
-  type CommandResult,
+import { detailsOf, recordOf, ENABLED } from './stored-webhook.js';
+import type {
+  CommandResult,
+  Fresh,
+  StoredRecord,
+  StoredWebhook,
+  WebhookChanges,
+  WebhookCommand,
 } from './stored-webhook.js';
 import { StoredWebhooks, WebhookCommands } from './stored-webhooks.adapter.js';
 import {
@@ -25,11 +23,8 @@ import {
   rotation,
   stateChanges,
   updateCommand,
-  type PatchDraft,
-  type Seal,
-  type WebhookDraft,
-  type WebhookLimits,
 } from './webhook-changes.js';
+import type { PatchDraft, Seal, WebhookDraft, WebhookLimits } from './webhook-changes.js';
 import { openedOf, webhookOf, type Webhook } from './webhook-view.js';
 import type { WebhookDetails, WebhookRecord } from './webhook.js';
 

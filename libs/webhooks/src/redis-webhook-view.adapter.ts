@@ -1,12 +1,6 @@
 import type { Keyring } from '@relay/keyring';
-import {
-  defineScript,
-  NO_REGISTRY,
-  readRegistryVersion,
-  registryVersionKeys,
-  runScript,
-  type LogView,
-} from '@relay/redis';
+import { defineScript, NO_REGISTRY, readRegistryVersion, registryVersionKeys, runScript } from '@relay/redis';
+import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { readRecord, type StoredRecord, type WebhookCommand } from './stored-webhook.js';

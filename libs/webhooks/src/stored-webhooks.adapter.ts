@@ -1,14 +1,8 @@
 import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import {
-  readRecord,
-  readStored,
-  CommandResult,
-  type StoredRecord,
-  type StoredWebhook,
-  type WebhookCommand,
-} from './stored-webhook.js';
+import { readRecord, readStored, CommandResult } from './stored-webhook.js';
+import type { StoredRecord, StoredWebhook, WebhookCommand } from './stored-webhook.js';
 import { SLICE, webhookKeys } from './webhook-layout.script.js';
 import { idsLua, listLua, refusalLua, wholeLua } from './webhook-read.script.js';
 

@@ -1,14 +1,13 @@
 import { CannotOpen, type Keyring } from '@relay/keyring';
 import { credentialOf, type Credential } from './credential.js';
-import {
-  ENABLED,
-  UNVERIFIED,
-  type StoredRecord,
-  type StoredWebhook,
-  type Fresh,
-  type WebhookChanges,
-  type WebhookCommand,
-  type SealedCredential,
+import { ENABLED, UNVERIFIED } from './stored-webhook.js';
+import type {
+  Fresh,
+  SealedCredential,
+  StoredRecord,
+  StoredWebhook,
+  WebhookChanges,
+  WebhookCommand,
 } from './stored-webhook.js';
 import { namedAttributes, shownAttributes, type WebhookInput, type WebhookPatch } from './webhook.js';
 
