@@ -15,10 +15,16 @@ let clients: Clients;
 let directory: ClientDirectory;
 let guard: SourceGuard;
 let now = Date.now();
-const tokens = new AccessTokens(parseSigningKeys(aSigningKeyText()), { issuer: 'https://r', ttlMs: 60_000 }, randomUUID, () => now, {
-  has: () => false,
-  notBeforeS: () => 0,
-});
+const tokens = new AccessTokens(
+  parseSigningKeys(aSigningKeyText()),
+  { issuer: 'https://r', ttlMs: 60_000 },
+  randomUUID,
+  () => now,
+  {
+    has: () => false,
+    notBeforeS: () => 0,
+  },
+);
 
 /** Holds back whom the spec says. */
 class SpecGuesses extends Guesses {

@@ -12,10 +12,7 @@ const unauthorized = (detail: string, challenge: string): ProblemError =>
 const missingCredential = (): ProblemError => unauthorized('The request has no credential.', 'Bearer realm="relay"');
 
 const invalidToken = (): ProblemError =>
-  unauthorized(
-    'The access token is not valid, or no longer valid.',
-    'Bearer realm="relay", error="invalid_token"',
-  );
+  unauthorized('The access token is not valid, or no longer valid.', 'Bearer realm="relay", error="invalid_token"');
 
 const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
   unauthorized('The credential is not valid.', `${scheme} realm="relay"`);

@@ -44,8 +44,7 @@ export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): En
  * id is that notice, whatever it says, and the first one counts. It is addressed, or it would reach every partner.
  */
 export function readNotice(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult<NoticeType> {
-  if (audience.length === 0)
-    return invalid([{ pointer: '', detail: 'A notice names the partners that it is for.' }]);
+  if (audience.length === 0) return invalid([{ pointer: '', detail: 'A notice names the partners that it is for.' }]);
   const result = readAs(Notice, bytes, audience);
   if (!result.ok) return result;
   const { id, audience: partners } = result.envelope;

@@ -34,8 +34,7 @@ function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): 
   return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
 }
 
-const tooLong = (): ProblemError =>
-  new ProblemError('payload-too-large', 'The body is longer than this path accepts.');
+const tooLong = (): ProblemError => new ProblemError('payload-too-large', 'The body is longer than this path accepts.');
 
 /** Limit for callers without a credential: the longest body they need is a listing with a credential in it. */
 const MAX_ANONYMOUS_BYTES = 16 * 1024;

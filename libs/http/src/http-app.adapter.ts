@@ -56,11 +56,7 @@ export async function createHttpApp(
   return app;
 }
 
-function registerBufferMetrics(
-  registry: Registry,
-  budget: BodyBudget,
-  server: Pick<Server, 'getConnections'>,
-): void {
+function registerBufferMetrics(registry: Registry, budget: BodyBudget, server: Pick<Server, 'getConnections'>): void {
   const buffered = new Gauge({
     name: 'relay_http_buffered_bytes',
     help: 'Bytes of bodies that are being received or answered, and of answers over 4 KiB that are not sent yet.',

@@ -1,4 +1,4 @@
-import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
+import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
 import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
 import { answeredWithin } from './kept-admin.adapter.js';
 
@@ -64,7 +64,7 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   if (mechanism === undefined) return security;
   if (mechanism === 'oauthbearer')
     return { ...security, sasl: { mechanism, oauthBearerProvider: bearerTokens(settings) } };
-  return { ...security, sasl: { mechanism, username, password } };
+  return { ...security, sasl: { mechanism, username, password } as SASLOptions };
 }
 
 /** Where tokens for SASL OAUTHBEARER (RFC 7628) come from, by the names of docs/configuration.md: a server, or a region of AWS. */
