@@ -12,7 +12,7 @@ const about = {
 
 const count = (meaning: string): z.ZodInt => z.int().min(0).describe(meaning);
 const time = (meaning: string): z.ZodISODateTime => z.iso.datetime().describe(meaning);
-const reason = (meaning: string): z.ZodString => z.string().describe(`${meaning}, as in \`disabledReason\`.`);
+const reasonOf = (meaning: string): z.ZodString => z.string().describe(`${meaning}, as in \`disabledReason\`.`);
 
 /** What a notice says besides its webhook, the time and the words. */
 const FACTS = {
@@ -20,8 +20,8 @@ const FACTS = {
     failingSince: time('Since when every attempt fails.'),
     percent: count('How much of the five days is over: 50, 70 or 90.'),
   },
-  'webhook.disabled': { reason: reason('Why it is disabled') },
-  'webhook.enabled': { disabledReason: reason('Why it was disabled') },
+  'webhook.disabled': { reason: reasonOf('Why it is disabled') },
+  'webhook.enabled': { disabledReason: reasonOf('Why it was disabled') },
   'webhook.parked': { waiting: count('Its deliveries in the queue.') },
   'deliveries.expiring': { expiresFrom: time('From when on the oldest of them can be gone.') },
   'replay.finished': {

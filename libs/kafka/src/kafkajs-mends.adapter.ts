@@ -16,9 +16,9 @@ export function kafkajsModule(name: string): NodeJS.Module | undefined {
   return require.cache[require.resolve(`kafkajs/src/${name}`)];
 }
 
-function mend<Exports>(name: string, change: (module: { exports: Exports }) => void): void {
+function mend<Exports>(name: string, change: (exports: Exports, module: { exports: Exports }) => void): void {
   const found = kafkajsModule(name);
-  if (found !== undefined) change(found);
+  if (found !== undefined) change(found.exports as Exports, found);
 }
 
 interface ClassOf<T> {
@@ -28,11 +28,10 @@ interface ClassOf<T> {
 // For kafkajs 2.2.4 the error that no broker names the coordinator of a group is final, and the consumer crashes for good. It
 // occurs for a moment whenever brokers restart, so it is made retriable like every other error of a broker that is not ready
 // (tulios/kafkajs#1630, #1445, open).
-mend<Record<string, ClassOf<object> | undefined>>('errors', ({ exports }) => {
+mend<Record<string, ClassOf<object> | undefined>>('errors', (exports) => {
   const found = exports['KafkaJSGroupCoordinatorNotFound'];
   // The constructor sets it to false on each instance.
-  if (found !== undefined)
-    Object.defineProperty(found.prototype, 'retriable', { get: () => true, set: () => undefined });
+  if (found !== undefined) Object.defineProperty(found.prototype, 'retriable', { get: () => true, set: () => {} });
 });
 
 interface FetchRequest {
@@ -56,7 +55,7 @@ type Send = (this: Broker, request: unknown) => Promise<SessionAnswer>;
 // kafkajs 2.2.4 names all partitions in each fetch request, and the broker all of them in each answer: 84 of them cost the
 // worker 0.65 ms, and the broker as much, for one record. Its encoders and decoders know fetch sessions,
 // but nothing uses them. Each consumer has brokers of its own, so a session belongs to one of these.
-mend<ClassOf<Broker>>('broker', ({ exports: { prototype } }) => {
+mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   const requests = kafkajsModule('protocol/requests')?.exports as { requests: { Fetch?: unknown } } | undefined;
   const apiKeys = kafkajsModule('protocol/requests/apiKeys')?.exports as { Fetch?: number } | undefined;
   const sendRequest = Object.getOwnPropertySymbols(prototype).find(({ description = '' }) =>
@@ -103,7 +102,7 @@ export function startingBroker(addresses: readonly string[]): string[] {
 // A frozen broker accepts connections and answers nothing. kafkajs 2.2.4 waits for its whole request timeout, keeps the
 // connection as a good one, and begins with the same broker again: it tries the next broker only after a failed connection. So
 // such a connection fails here, as a refused one does.
-mend<ClassOf<Broker>>('broker', ({ exports: { prototype } }) => {
+mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its broker below
   const { connect } = prototype;
   const underWay = new WeakMap<Broker, Promise<void>>();
@@ -128,7 +127,7 @@ mend<ClassOf<Broker>>('broker', ({ exports: { prototype } }) => {
 
 // kafkajs sends a request that any broker can answer to a random one, connected or not. A connected broker has answered a
 // moment ago, so it is preferred.
-mend<ClassOf<BrokerPool>>('cluster/brokerPool', ({ exports: { prototype } }) => {
+mend<ClassOf<BrokerPool>>('cluster/brokerPool', ({ prototype }) => {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its pool below
   const { withBroker } = prototype;
   prototype.withBroker = async function (this: BrokerPool, question: Question): Promise<unknown> {
@@ -154,7 +153,8 @@ export function splittable(address: string): string {
 
 const meant = (host: string): string => /^\[(.*)\]$/.exec(host)?.[1]?.replaceAll('-', ':') ?? host;
 
-const usual = (kafkajsModule('network/socketFactory')?.exports as () => ISocketFactory)();
+const factory = kafkajsModule('network/socketFactory')?.exports as () => ISocketFactory;
+const usual = factory();
 
 export const openSocket: ISocketFactory = (asked) => usual({ ...asked, host: meant(asked.host) });
 
@@ -164,8 +164,7 @@ type Produce = (request: UnencodedProduce) => { encode: () => Promise<Encoded> }
 
 // kafkajs 2.2.4 allocates 512 bytes for each record and each header, and a buffer for each number; then it copies the records eight
 // times, most times through buffers that double. This writes the same bytes at once, and kafkajs copies them twice.
-mend<Produce>('protocol/requests/produce/v3/request', (module) => {
-  const kafkajs = module.exports;
+mend<Produce>('protocol/requests/produce/v3/request', (kafkajs, module) => {
   module.exports = (request) => {
     if (!isPlain(request)) return kafkajs(request);
     const encode = async (): Promise<Encoded> => {
@@ -178,7 +177,7 @@ mend<Produce>('protocol/requests/produce/v3/request', (module) => {
 
 // kafkajs 2.2.4 copies all headers of a record for each header, and counts with BigInt: a record with eight headers costs 11 µs
 // to read. This reads the same in 2 µs.
-mend('protocol/recordBatch/record/v0/decoder', (module) => (module.exports = decodedRecord));
+mend('protocol/recordBatch/record/v0/decoder', (_, module) => (module.exports = decodedRecord));
 
 /** The members of kafkajs' request queue of one broker that schedule its look for waiting requests. */
 export interface RequestQueue {
@@ -194,7 +193,7 @@ const CHECK_MS = 10;
 
 // kafkajs 2.2.4 sets a timer again and again whether or not a request waits, of a negative time, which is 1 ms: each
 // connection wakes its process a thousand times a second for nothing (tulios/kafkajs#1704, #1556, #1751, unmerged fixes).
-mend<ClassOf<object>>('network/requestQueue', ({ exports: { prototype } }) => {
+mend<ClassOf<object>>('network/requestQueue', ({ prototype }) => {
   Object.assign(prototype, {
     scheduleCheckPendingRequests(this: RequestQueue): void {
       if (this.pending.length === 0 || this.throttleCheckTimeoutId !== null) return;

@@ -9,7 +9,7 @@ import { idsLua, listLua, refusalLua, wholeLua } from './webhook-read.script.js'
 const list = defineScript('webhook-list', listLua);
 const ids = defineScript('webhook-ids', idsLua);
 const whole = defineScript('webhook-whole', wholeLua);
-const refusal = defineScript('webhook-refusal', refusalLua);
+const refusalScript = defineScript('webhook-refusal', refusalLua);
 
 const Records = z.tuple([z.array(z.string().nullable()), z.number()]);
 const Ids = z.tuple([z.array(z.string()), z.string()]);
@@ -121,7 +121,7 @@ export class StoredWebhooks {
   async refusalOf(command: WebhookCommand): Promise<CommandResult | undefined> {
     const json = z
       .string()
-      .parse(await runScript(this.redis, refusal, webhookKeys, [JSON.stringify(command, withoutSealed)]));
+      .parse(await runScript(this.redis, refusalScript, webhookKeys, [JSON.stringify(command, withoutSealed)]));
     return json === '' ? undefined : CommandResult.parse(JSON.parse(json));
   }
 
