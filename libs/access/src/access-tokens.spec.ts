@@ -1,9 +1,10 @@
 import { createHmac } from 'node:crypto';
+import { aSigningKeyText as aKeyText } from '@relay/testing';
 import { SignJWT } from 'jose';
 import type { Revoked } from './access-tokens.js';
 import { AccessTokens, parseSigningKeys, type VerifiedToken } from './index.js';
-import { aKeyText, aSigningKey } from './spec-keys.js';
 
+const aSigningKey = (kid: string) => parseSigningKeys(aKeyText(kid))[0];
 const START = 1_800_000_000_000;
 const nothingRevoked: Revoked = { has: () => false, notBeforeS: () => 0 };
 const settings = { issuer: 'https://relay.example', ttlMs: 3_600_000 };

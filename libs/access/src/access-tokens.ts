@@ -1,8 +1,42 @@
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT, type JWK } from 'jose';
 import { z } from 'zod';
 import { TextMemory } from '@relay/identity';
 import { PortalGrant } from './portal-grant.js';
-import type { SigningKey } from './signing-keys.js';
+
+export interface SigningKey {
+  readonly kid: string;
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+/**
+ * The keys of `JWT_PRIVATE_KEYS`, `kid:base64 of PKCS #8 DER,…`, all EC P-256: the first signs, all verify, so that a key is
+ * published before it signs and verifies until its last token has expired.
+ * @throws Error naming the faulty entry by its position, never its value
+ */
+export function parseSigningKeys(text: string): readonly [SigningKey, ...SigningKey[]] {
+  const keys = text.split(',').map((entry, index) => {
+    const colon = entry.indexOf(':');
+    const kid = entry.slice(0, Math.max(colon, 0)).trim();
+    const privateKey = readKey(Buffer.from(entry.slice(colon + 1), 'base64'));
+    if (!/^[\w-]{1,64}$/.test(kid) || privateKey?.asymmetricKeyDetails?.namedCurve !== 'prime256v1')
+      throw new Error(`JWT_PRIVATE_KEYS: entry ${index + 1} is not kid:base64 of a PKCS #8 EC P-256 key`);
+    return { kid, privateKey, publicKey: createPublicKey(privateKey) };
+  });
+  const [first, ...rest] = keys;
+  if (first === undefined || new Set(keys.map((key) => key.kid)).size !== keys.length)
+    throw new Error('JWT_PRIVATE_KEYS: a kid occurs twice');
+  return [first, ...rest];
+}
+
+function readKey(der: Buffer): KeyObject | undefined {
+  try {
+    return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' });
+  } catch {
+    return undefined;
+  }
+}
 
 // Fixed: the algorithm in a token's header decides nothing (RFC 8725 section 3.1).
 const ALGORITHM = 'ES256';
@@ -34,7 +68,7 @@ export interface Revoked {
   notBeforeS(clientId: string): number;
 }
 
-export interface TokenSettings {
+interface TokenSettings {
   /** Issuer and audience: the relay accepts only tokens made for itself. */
   readonly issuer: string;
   readonly ttlMs: number;
@@ -59,7 +93,7 @@ export interface VerifiedToken {
  * `ended`: a token of the relay that expired or was revoked. `invalid`: its header names a key of the relay, which did not sign it
  * for this use. `foreign`: its header names no key of the relay, so that it may be the fixed JWT of a source.
  */
-export type Verification =
+type Verification =
   | { kind: 'valid'; token: VerifiedToken }
   | { kind: 'ended' }
   | { kind: 'invalid' }
@@ -82,7 +116,6 @@ export class AccessTokens {
     this.#remembered = new TextMemory(settings.remembered ?? 10_000);
   }
 
-  /** Lifetime of a token, in whole seconds. */
   get expiresInS(): number {
     return Math.floor(this.settings.ttlMs / 1_000);
   }
@@ -149,16 +182,9 @@ export class AccessTokens {
         currentDate: new Date(this.now()),
         requiredClaims: ['sub'],
       });
-      const {
-        client_id: clientId,
-        scope,
-        jti,
-        gen: generation,
-        iat: issuedAtS,
-        exp: expiresAtS,
-        portal,
-      } = Claims.parse(payload);
-      const verified = { clientId, scopes: scope.split(' '), jti, generation, issuedAtS, expiresAtS, portal };
+      const { client_id: clientId, scope, jti, gen: generation, portal, ...claims } = Claims.parse(payload);
+      const times = { issuedAtS: claims.iat, expiresAtS: claims.exp };
+      const verified = { clientId, scopes: scope.split(' '), jti, generation, ...times, portal };
       this.#remembered.set(token, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {
@@ -167,7 +193,6 @@ export class AccessTokens {
     }
   }
 
-  /** The public keys as a JWK Set (RFC 7517). */
   jwks(): { keys: JWK[] } {
     return {
       keys: this.keys.map(({ kid, publicKey }) => ({

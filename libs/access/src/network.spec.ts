@@ -1,4 +1,4 @@
-import { networksOf } from './network.js';
+import { networksOf } from './failure-limiter.adapter.js';
 
 const keysOf = (address: string): string[] => networksOf(address).map(({ key }) => key);
 

@@ -5,7 +5,6 @@ import { z } from 'zod';
 export const PortalAccess = z.enum(['read', 'write']);
 export type PortalAccess = z.infer<typeof PortalAccess>;
 
-/** What a portal token is good for. */
 export const PortalGrant = z.object({
   access: PortalAccess,
   /** The only webhooks that its holder sees; all of the partner's without it. */

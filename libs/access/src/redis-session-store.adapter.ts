@@ -1,25 +1,47 @@
+import { createHash } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { defineScript, globalKey, runScript } from '@relay/redis';
-import { newSessionId, placeOf } from './session-id.js';
-import { Session, SessionStore, type Opening, type SessionLimits } from './session-store.port.js';
+import { z } from 'zod';
 import { endSessionLua, openSessionLua } from './session.script.js';
+
+export const Session = z.object({
+  clientId: z.string(),
+  /** UUID in lower case. */
+  userId: z.string(),
+  /** Epoch milliseconds. */
+  expiresAt: z.number(),
+});
+export type Session = z.infer<typeof Session>;
+
+export interface SessionLimits {
+  readonly ofPartner: number;
+  /** Of one user at one partner: a further session ends the one with the earliest expiry. */
+  readonly ofUser: number;
+}
+
+/** `full`: the partner has reached its limit; some sessions expire in so many seconds. */
+export type Opening =
+  | { readonly kind: 'opened'; readonly sessionId: string }
+  | { readonly kind: 'full'; readonly waitS: number };
 
 const openScript = defineScript('session-open', openSessionLua);
 const endScript = defineScript('session-end', endSessionLua);
 /** A partner at its limit has room again within this part of a session's lifetime after its first session ended. */
 const SLICES = 32;
 
-/** Sessions in the layout of `session.script.ts`. */
-export class RedisSessionStore extends SessionStore {
+/**
+ * Sessions until their expiry, in the layout of `session.script.ts`, under limits over all processes. A session of another partner is
+ * not found. Rejects while Redis is away.
+ */
+export class SessionStore {
   constructor(
     private readonly redis: Redis,
     private readonly limits: SessionLimits,
     private readonly random: (bytes: number) => Buffer,
     private readonly now: () => number,
-  ) {
-    super();
-  }
+  ) {}
 
+  /** Opens a session with this lifetime. Its id is not stored. */
   async open(clientId: string, userId: string, ttlMs: number): Promise<Opening> {
     const sessionId = newSessionId(clientId, userId, this.random(16));
     const { user, session } = placeOf(sessionId);
@@ -40,6 +62,7 @@ export class RedisSessionStore extends SessionStore {
     return expiresAt <= this.now() ? undefined : Session.parse({ clientId, userId, expiresAt });
   }
 
+  /** Ends a session. Returns whether there was one. */
   async end(clientId: string, sessionId: string): Promise<boolean> {
     const { user, session } = placeOf(sessionId);
     return (await runScript(this.redis, endScript, keysOf(clientId, user), [this.now(), session])) === 1;
@@ -50,3 +73,24 @@ const keysOf = (clientId: string, user: string): readonly [string, string] => [
   globalKey('session', clientId, user),
   globalKey('sessions', clientId),
 ];
+
+const HALF = 16;
+
+/**
+ * A new session id: 16 bytes shared by every session of the user at this partner, then 16 random bytes. The first half locates the
+ * user's sessions in the store and reveals nothing about the user.
+ */
+function newSessionId(clientId: string, userId: string, random: Buffer): string {
+  if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
+  const user = createHash('sha256').update(`${clientId} ${userId}`).digest().subarray(0, HALF);
+  return Buffer.concat([user, random]).toString('base64url');
+}
+
+/**
+ * Location of a session in the store: of its user, and its own there. Neither reveals the id, which has 128 random bits: its hash
+ * needs no key and no more bits than that.
+ */
+const placeOf = (sessionId: string): { readonly user: string; readonly session: string } => ({
+  user: Buffer.from(sessionId, 'base64url').subarray(0, HALF).toString('base64url'),
+  session: createHash('sha256').update(sessionId).digest().subarray(0, HALF).toString('base64url'),
+});

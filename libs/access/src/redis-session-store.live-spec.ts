@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisSessionStore } from './index.js';
-import type { SessionLimits } from './session-store.port.js';
+import { SessionStore } from './index.js';
+import type { SessionLimits } from './redis-session-store.adapter.js';
 
 const TTL_MS = 3_600_000;
 const LIMITS = { ofPartner: 20, ofUser: 3 };
@@ -22,14 +22,14 @@ afterAll(async () => {
   await server?.stop();
 });
 
-const aProcess = (limits: SessionLimits = LIMITS): RedisSessionStore =>
-  new RedisSessionStore(redis, limits, randomBytes, () => now);
-const opened = async (store: RedisSessionStore, user: string, partner = 'p', ttlMs = TTL_MS): Promise<string> => {
+const aProcess = (limits: SessionLimits = LIMITS): SessionStore =>
+  new SessionStore(redis, limits, randomBytes, () => now);
+const opened = async (store: SessionStore, user: string, partner = 'p', ttlMs = TTL_MS): Promise<string> => {
   const opening = await store.open(partner, user, ttlMs);
   if (opening.kind !== 'opened') throw new Error('It is full');
   return opening.sessionId;
 };
-const kindOf = async (store: RedisSessionStore, user = randomUUID(), partner = 'p'): Promise<string> =>
+const kindOf = async (store: SessionStore, user = randomUUID(), partner = 'p'): Promise<string> =>
   (await store.open(partner, user, TTL_MS)).kind;
 const counted = async (partner = 'p'): Promise<number> =>
   (await redis.hvals(`{relay:0}:sessions:${partner}`)).reduce((sum, count) => sum + Number(count), 0);

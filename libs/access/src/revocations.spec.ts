@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { Revocations, type SingleRevocation } from './revocations.js';
+import { Revocations, type SingleRevocation } from './revoked-tokens.adapter.js';
 
 const LIMIT = 5;
 const aToken = (jti: string, issuedAtS: number, clientId = 'c'): SingleRevocation => ({

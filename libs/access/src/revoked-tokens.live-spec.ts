@@ -1,7 +1,7 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisRevocationStore, RevokedTokens } from './index.js';
-import { Revocations } from './revocations.js';
+import { Revocations } from './revoked-tokens.adapter.js';
 
 const TTL_MS = 3_600_000;
 const LOG = '{relay:0}:tokens:revoked';

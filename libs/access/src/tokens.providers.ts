@@ -1,13 +1,48 @@
 import { randomUUID } from 'node:crypto';
 import type { FactoryProvider } from '@nestjs/common';
 import { ClientDirectory } from '@relay/identity';
-import { ThrottledLog } from '@relay/telemetry';
+import { ThrottledLog, reasonOf } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import { AccessTokens } from './access-tokens.js';
-import { DirectoryRefresh } from './directory-refresh.js';
-import { RedisRevocationStore } from './redis-revocation-store.adapter.js';
-import { RevokedTokens } from './revoked-tokens.js';
-import { parseSigningKeys } from './signing-keys.js';
+import { AccessTokens, parseSigningKeys } from './access-tokens.js';
+import { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js';
+
+const EVERY_MS = 2_000;
+
+/** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls its lifecycle hooks. */
+class DirectoryRefresh {
+  #timer: NodeJS.Timeout | undefined;
+  #running = false;
+
+  constructor(
+    /** Views of Redis that a process keeps in memory; `refresh` rejects while Redis is away. */
+    private readonly kept: readonly { refresh(): Promise<void> }[],
+    private readonly log: ThrottledLog,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    this.#timer = setInterval(() => void this.#refresh(), EVERY_MS).unref();
+    await this.#refresh();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  // A frozen Redis answers later than the next tick: one refresh at a time.
+  async #refresh(): Promise<void> {
+    if (this.#running) return;
+    this.#running = true;
+    try {
+      await Promise.all(this.kept.map((kept) => kept.refresh()));
+    } catch (error) {
+      this.log.warn('clients.remembered', 'Redis does not answer: only clients seen before are let in until it does', {
+        reason: reasonOf(error),
+      });
+    } finally {
+      this.#running = false;
+    }
+  }
+}
 
 /** The most that the clocks of processes and Redis may differ by. */
 const CLOCKS_MS = 300_000;

@@ -1,5 +1,5 @@
 import { operationsRecord, operationsTopic, type OperationsEvent } from '@relay/events';
-import { ProblemError } from '@relay/problem';
+import { unavailable } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
 
 /** A change by an operator, or by a partner to its own webhooks and deliveries: ids and counts, never a payload or credential. */
@@ -18,7 +18,6 @@ export interface AskingPartner {
 /** A partner, an operator, or `relay admin`. */
 export type AskedBy = AskingPartner | { readonly operator: string; readonly requestId?: string };
 
-/** Reports every change on `relay.operations`, for other teams and auditors. */
 export class Audit {
   constructor(
     private readonly publisher: Publisher,
@@ -39,10 +38,7 @@ export class Audit {
       headers: { 'content-type': 'application/json' },
     };
     await this.publisher.publish(record).catch((cause: unknown) => {
-      throw new ProblemError('unavailable', 'Kafka did not store the record of the change: nothing was changed.', {
-        headers: { 'retry-after': '5' },
-        cause,
-      });
+      throw unavailable('Kafka did not store the record of the change: nothing was changed.', 5, cause);
     });
   }
 }

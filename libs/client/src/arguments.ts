@@ -1,3 +1,4 @@
+import type { parseArgs } from 'node:util';
 import { EVENT_TYPES, isEventType, type EventType } from '@relay/events';
 
 export const USAGE = `Usage: partner-relay listen --url ADDRESS [--type TYPES] [--forward-to URL] [--json]
@@ -19,16 +20,7 @@ const OPTIONS = {
   help: { type: 'boolean', short: 'h' },
 } as const;
 
-interface Parsed {
-  readonly values: {
-    readonly url?: string;
-    readonly type?: string[];
-    readonly 'forward-to'?: string;
-    readonly json?: boolean;
-    readonly help?: boolean;
-  };
-  readonly positionals: readonly string[];
-}
+type Parsed = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>;
 
 export type Arguments =
   | { readonly help: true }

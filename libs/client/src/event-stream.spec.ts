@@ -1,4 +1,4 @@
-import { eventsIn, type StreamEvent } from './event-stream.js';
+import { eventsIn, type StreamEvent } from './listen.js';
 
 async function read(text: string, size = text.length): Promise<StreamEvent[]> {
   const bytes = Buffer.from(text);

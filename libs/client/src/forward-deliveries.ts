@@ -1,9 +1,9 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
 import type { EventType } from '@relay/events';
-import { forward } from './forward.adapter.js';
-import { lineOf, verdictOf, type Handled } from './handled.js';
 import type { Heard } from './listen.js';
 import type { RelayClient } from './relay-client.adapter.js';
-import { verifyDelivery } from './verify-delivery.js';
+import { verifyDelivery, type Verification } from './verify-delivery.js';
 
 export interface Forwarding {
   readonly types: readonly EventType[];
@@ -75,4 +75,91 @@ function textOf(heard: Exclude<Heard, { kind: 'delivery' }>, forwardTo: URL | un
     default:
       return heard satisfies never;
   }
+}
+
+/** What became of a delivery on this machine. */
+interface Handled {
+  /** Time of arrival, ISO 8601. */
+  readonly at: string;
+  readonly id: string;
+  readonly type: EventType;
+  readonly verified: boolean;
+  /** Why it is not verified. */
+  readonly fault?: string;
+  /** The answer of the address that it was forwarded to; none where it was not, or nobody answered. */
+  readonly status?: number;
+  readonly ms?: number;
+  /** Why there was no answer. */
+  readonly unforwarded?: string;
+}
+
+const FAULTS = {
+  'header-missing': 'it has no signature, no id or no time',
+  'timestamp-invalid': 'it has no time',
+  'too-old': 'it was signed more than five minutes ago',
+  'too-new': 'it was signed for more than five minutes from now',
+  'no-matching-signature': 'the signature is for another secret or other bytes',
+} as const;
+
+const verdictOf = (verified: Verification): Pick<Handled, 'verified' | 'fault'> =>
+  verified.genuine ? { verified: true } : { verified: false, fault: FAULTS[verified.reason] };
+
+function lineOf({ at, id, type, verified, fault, status, ms, unforwarded }: Handled): string {
+  const signature = verified ? 'signature verified' : `signature NOT verified (${fault})`;
+  const answer = status === undefined ? [] : [`answered ${status} in ${ms} ms`];
+  return [`${at} ${type} ${id}`, signature, ...(unforwarded === undefined ? answer : [unforwarded])].join(', ');
+}
+
+/** As long as an attempt of the relay lasts by default. */
+const TIMEOUT_MS = 15_000;
+/** Headers of one connection (RFC 9110 section 7.6.1), or set again for the next one. */
+const OF_THE_CONNECTION = new Set([
+  'connection',
+  'host',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** The status of the answer, or why there was none. */
+type Forwarded = { readonly status: number } | { readonly unforwarded: string };
+
+/** Forwards a delivery with its bytes and headers. Never rejects; drops the body of the answer. */
+export async function forward(
+  target: URL,
+  headers: Readonly<Record<string, string>>,
+  body: Buffer,
+): Promise<Forwarded> {
+  const own = Object.entries(headers).filter(([name]) => !OF_THE_CONNECTION.has(name));
+  try {
+    const { statusCode = 0 } = await send(target, Object.fromEntries(own), body);
+    return { status: statusCode };
+  } catch (error) {
+    if (error instanceof Error && error.name === 'TimeoutError')
+      return { unforwarded: `${target.origin} did not answer within ${TIMEOUT_MS / 1_000} s` };
+    return { unforwarded: `${target.origin} cannot be reached (${reasonOf(error)})` };
+  }
+}
+
+function send(target: URL, headers: Record<string, string>, body: Buffer): Promise<IncomingMessage> {
+  const request = target.protocol === 'https:' ? httpsRequest : httpRequest;
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    const failed = (error: Error): void => reject(signal.aborted ? (signal.reason as Error) : error);
+    request(target, { method: 'POST', headers, signal }, (answer) => {
+      answer.on('error', () => undefined).resume();
+      resolve(answer);
+    })
+      .on('error', failed)
+      .end(body);
+  });
+}
+
+/** For a host with several addresses Node reports one error for each and no message of its own. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.message || ('code' in error ? String(error.code) : error.name);
 }

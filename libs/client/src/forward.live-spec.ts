@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { forward } from './forward.adapter.js';
+import { forward } from './forward-deliveries.js';
 
 const body = Buffer.from('{"a":1.10,\u0000"b":"ü"}');
 const headers = { 'content-type': 'application/json', 'webhook-id': 'e', 'x-api-key': 'k', te: 'trailers' };

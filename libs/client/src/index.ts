@@ -6,15 +6,9 @@
 // Leaves to others: repeating a request, what an endpoint stores, and Kafka. Published as @partner-relay/client.
 export { Envelope, EVENT_TYPES, isEventType, Notice, NOTICE_TYPES, subjectOf, TaskPayload } from '@relay/events';
 export type { EventType, NoticeType, Subject } from '@relay/events';
-export { RelayProblem, TokenRefused } from './errors.js';
-export type { Problem } from './errors.js';
-export { forwardDeliveries } from './forward-deliveries.js';
-export type { Forwarding } from './forward-deliveries.js';
-export type { Heard } from './listen.js';
+export { RelayProblem, TokenRefused, type Problem, type Heard } from './listen.js';
+export { forwardDeliveries, type Forwarding } from './forward-deliveries.js';
 export { RelayClient } from './relay-client.adapter.js';
-export type { ListenInput, RelayClientSettings } from './relay-client.adapter.js';
-export type { Input, OperationName, Success } from './operation.js';
-export { OPERATIONS, PUBLIC_OPERATIONS } from './operations.gen.js';
-export type { Operations, PublicOperations } from './operations.gen.js';
-export { verifyDelivery } from './verify-delivery.js';
-export type { DeliveryHeaders, Verification } from './verify-delivery.js';
+export type { ListenInput, RelayClientSettings, Input, OperationName, Success } from './relay-client.adapter.js';
+export { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from './operations.gen.js';
+export { verifyDelivery, type DeliveryHeaders, type Verification } from './verify-delivery.js';

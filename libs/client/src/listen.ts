@@ -1,7 +1,43 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ListenEvents, type EventType, type ListenEventData } from '@relay/events';
-import { RelayProblem, TokenRefused } from './errors.js';
-import { eventsIn, type StreamEvent } from './event-stream.js';
+import type { OAuthError, Problem } from './api.gen.js';
+
+export type { Problem };
+
+/** An error answer, with its problem of RFC 9457. Match on `code`, which docs/errors.md lists. */
+export class RelayProblem extends Error {
+  override readonly name = 'RelayProblem';
+
+  constructor(
+    readonly status: number,
+    /** The relay's problem; undefined when something else answered, such as a proxy. */
+    readonly problem: Problem | undefined,
+    /** Seconds until the next try, from `Retry-After`; undefined without one. */
+    readonly retryAfterSeconds: number | undefined,
+  ) {
+    super(problem === undefined ? `the relay answered ${status}` : `${problem.title}: ${problem.detail}`);
+  }
+
+  /** Such as `conflict`; undefined when it is no problem of the relay's. */
+  get code(): string | undefined {
+    return this.problem?.type.split('#')[1];
+  }
+}
+
+/** No access token was given, for a reason of RFC 6749 section 5.2, such as `invalid_client`. */
+export class TokenRefused extends Error {
+  override readonly name = 'TokenRefused';
+
+  constructor(
+    readonly status: number,
+    /** Undefined when something else than the relay answered. */
+    readonly error: OAuthError['error'] | undefined,
+    /** As in RelayProblem. */
+    readonly retryAfterSeconds: number | undefined,
+  ) {
+    super(`no access token: ${error ?? `answered ${status}`}`);
+  }
+}
 
 /** The relay says something every 15 s. */
 const SILENCE_MS = 45_000;
@@ -96,4 +132,41 @@ function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
+}
+
+/** One block of an event stream. Without data it only tells the id. */
+export interface StreamEvent {
+  readonly name: string;
+  readonly data: string;
+  /** The last one told, in this block or before it. */
+  readonly id: string;
+}
+
+/** Longer than any event of the relay: what is longer is something else. */
+const MOST_CHARACTERS = 4 * 1024 * 1024;
+
+/**
+ * Reads server-sent events (WHATWG HTML, section 9.2.6), each as soon as its end has come.
+ * @throws Error for one that does not end
+ */
+export async function* eventsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
+  const decoder = new TextDecoder();
+  let [rest, name, id] = ['', '', ''];
+  let data: string[] = [];
+  for await (const part of bytes) {
+    const lines = (rest + decoder.decode(part, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    if (rest.length > MOST_CHARACTERS) throw new Error('What the relay sent is no event');
+    for (const line of lines.map((each) => (each.endsWith('\r') ? each.slice(0, -1) : each))) {
+      if (line === '') {
+        yield { name, data: data.join('\n'), id };
+        [name, data] = ['', []];
+        continue;
+      }
+      const [, field = '', value = ''] = /^([^:]*):? ?(.*)$/s.exec(line) ?? [];
+      if (field === 'id') id = value;
+      else if (field === 'event') name = value;
+      else if (field === 'data') data.push(value);
+    }
+  }
 }

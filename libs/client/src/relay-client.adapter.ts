@@ -1,11 +1,7 @@
-import { AccessToken } from './access-token.adapter.js';
 import type { EventType } from '@relay/events';
 import type { Problem } from './api.gen.js';
-import { RelayProblem } from './errors.js';
-import { listen, type Heard } from './listen.js';
-import { requestOf, type Input, type OperationName, type Success } from './operation.js';
-import { parsed } from './parsed.js';
-import { retryAfterSeconds } from './retry-after.js';
+import { RelayProblem, TokenRefused, listen, type Heard } from './listen.js';
+import { OPERATIONS, type Operations } from './operations.gen.js';
 
 export interface RelayClientSettings {
   /** Where the relay is, such as `https://relay.example`. */
@@ -130,3 +126,120 @@ export class RelayClient {
 
 const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'type' in body && 'status' in body;
+
+/** The time before its expiry at which a token is renewed; a shorter-lived token at nine tenths of its lifetime. */
+const MARGIN_MS = 60_000;
+
+interface Token {
+  readonly text: string;
+  /** Milliseconds of the same clock as `now`. */
+  readonly renewAt: number;
+}
+
+/** The access token of one client by OAuth's client credentials; concurrent callers share one request. */
+class AccessToken {
+  #current: Token | undefined;
+  #coming: Promise<Token> | undefined;
+
+  constructor(
+    private readonly url: URL,
+    /** `Basic …` */
+    private readonly authorization: string,
+    private readonly send: (url: URL, init: RequestInit) => Promise<Response>,
+    private readonly now: () => number,
+  ) {}
+
+  /** @throws TokenRefused */
+  async text(): Promise<string> {
+    if (this.#current !== undefined && this.now() < this.#current.renewAt) return this.#current.text;
+    // A failure reaches the callers that wait for it, and no later one.
+    this.#coming ??= this.#fetch().finally(() => (this.#coming = undefined));
+    return (await this.#coming).text;
+  }
+
+  /** Drops a token that the relay refused, unless another has replaced it. */
+  refused(text: string): void {
+    if (this.#current?.text === text) this.#current = undefined;
+  }
+
+  async #fetch(): Promise<Token> {
+    const asked = this.now();
+    const response = await this.send(this.url, { method: 'POST', headers: { authorization: this.authorization } });
+    const answer = (parsed(await response.text()) ?? {}) as TokenAnswer;
+    if (!response.ok || answer.access_token === undefined)
+      throw new TokenRefused(response.status, answer.error, retryAfterSeconds(response.headers, asked));
+    const lifeMs = (answer.expires_in ?? 0) * 1_000;
+    this.#current = { text: answer.access_token, renewAt: asked + lifeMs - Math.min(MARGIN_MS, lifeMs / 10) };
+    return this.#current;
+  }
+}
+
+interface TokenAnswer {
+  readonly access_token?: string;
+  readonly expires_in?: number;
+  readonly error?: TokenRefused['error'];
+}
+
+export type OperationName = keyof Operations;
+
+type Data<Name extends OperationName> = Operations[Name]['data'];
+type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
+
+/** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
+export type Input<Name extends OperationName> = Given<Omit<Data<Name>, 'url'>>;
+
+/** The body of its success; void where there is none. */
+export type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
+
+type Members = Readonly<Record<string, string | undefined>>;
+
+interface Parts {
+  readonly path?: Members;
+  readonly query?: Members;
+  readonly headers?: Members;
+  readonly body?: unknown;
+}
+
+/** The request of an operation, but for the access token. @throws TypeError when a part of its path is missing */
+function requestOf(
+  base: URL,
+  name: OperationName,
+  { path = {}, query = {}, headers = {}, body }: Parts,
+): { url: URL; method: string; headers: Headers; body?: string } {
+  const [method, template] = OPERATIONS[name];
+  const filled = template.replaceAll(/\{(\w+)\}/g, (_, part: string) => segment(part, path[part]));
+  // The relay may be served below a path.
+  const url = new URL(`${base.pathname.replace(/\/$/, '')}${filled}`, base);
+  for (const [key, value] of defined(query)) url.searchParams.set(key, value);
+  const all = new Headers(defined(headers));
+  if (body === undefined) return { url, method, headers: all };
+  all.set('content-type', 'application/json');
+  return { url, method, headers: all, body: JSON.stringify(body) };
+}
+
+// An empty segment, or one of dots only, would be another path.
+function segment(part: string, text = ''): string {
+  if (/^\.{0,2}$/.test(text)) throw new TypeError(`path.${part} is missing`);
+  return encodeURIComponent(text);
+}
+
+const defined = (members: Members): [string, string][] =>
+  Object.entries(members).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
+
+/** The value of a JSON text; undefined for any other text, such as the answer of a proxy. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds that `Retry-After` (RFC 9110 section 10.2.3: seconds or a date) asks for; undefined without one. */
+export function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
+  const value = headers.get('retry-after');
+  if (value === null) return undefined;
+  if (/^\d{1,9}$/.test(value)) return Number(value);
+  const at = Date.parse(value);
+  return Number.isNaN(at) ? undefined : Math.max(0, Math.ceil((at - nowMs) / 1_000));
+}

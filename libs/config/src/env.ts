@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { parseDuration } from './duration.js';
-import { withoutIdleTelemetry } from './idle-telemetry.js';
 
 /** Every fault of the environment at once, one line each, by variable name; a value is never repeated, it may be a secret. */
 export class ConfigurationFault extends Error {
@@ -15,9 +13,8 @@ export class ConfigurationFault extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`,
- * the path of a file that holds it. An empty variable counts as not set, and so do those of
- * OpenTelemetry where spans go nowhere.
+ * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`, the path of a
+ * file that holds it. An empty variable counts as not set, and so do those of OpenTelemetry where spans go nowhere.
  * @param readFile reads such a file; an argument because this file is pure
  * @throws ConfigurationFault naming every fault
  */
@@ -62,7 +59,6 @@ export function parseEnv<S extends z.ZodObject>(
 /** Marks a variable as secret: readable from `NAME_FILE`, never printed. A schema derived from it is secret too. */
 export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...field.meta(), secret: true });
 
-/** Whether a variable was marked by `secret()`. */
 export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
 /** Lets whoever uses a value read it, so that its fault is reported together with all others. */
@@ -95,7 +91,6 @@ export const duration = (byDefault: string, { from, to }: { from?: string; to?: 
     .meta({ written: { type: 'string', pattern: '^\\d{1,9}(ms|s|m|h|d)$' }, values });
 };
 
-/** A whole number within bounds. */
 export const integer = (byDefault: number, min: number, max: number) =>
   z
     .string()
@@ -108,18 +103,17 @@ export const integer = (byDefault: number, min: number, max: number) =>
     })
     .meta({ written: { type: 'integer', minimum: min, maximum: max }, values: `${min} to ${max}` });
 
-/** `true` or `false`. */
+const trueOrFalse = () => z.enum(['true', 'false'], { error: 'true or false is expected' });
+
 export const flag = (byDefault: boolean) =>
-  z
-    .enum(['true', 'false'], { error: 'true or false is expected' })
+  trueOrFalse()
     .default(byDefault ? 'true' : 'false')
     .transform((text) => text === 'true')
     .meta({ written: { type: 'boolean' } });
 
 /** A flag that means a third thing while it is not set. */
 export const optionalFlag = () =>
-  z
-    .enum(['true', 'false'], { error: 'true or false is expected' })
+  trueOrFalse()
     .optional()
     .transform((text) => (text === undefined ? undefined : text === 'true'))
     .meta({ written: { type: 'boolean' } });
@@ -166,3 +160,22 @@ export const list = (byDefault = '') =>
         .map((part) => part.trim())
         .filter((part) => part !== ''),
     );
+
+const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/** Milliseconds of a duration such as `500ms`, `15s`, `5m`, `72h` or `7d`; undefined when the text is none. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
+  return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Without the variables of OpenTelemetry where spans go nowhere: platforms set them in every pod, and nothing reads them here. */
+function withoutIdleTelemetry(env: Variables): Variables {
+  const isIdle =
+    (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) ||
+    env['OTEL_SDK_DISABLED'] === 'true' ||
+    env['OTEL_TRACES_EXPORTER'] === 'none';
+  return isIdle ? Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('OTEL_'))) : env;
+}

@@ -41,7 +41,6 @@ interface UrlForm {
   readonly rest?: RegExp;
 }
 
-/** A URL with a host. */
 export const urlOf = (form: UrlForm) =>
   z.string().superRefine((text, context) => {
     const message = urlFault(text, form);
@@ -95,4 +94,10 @@ function isReadable(read: () => unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** Arguments for `refine` that report a fault of several variables, even when others are wrong by themselves. */
+export function without(faultOf: (env: unknown) => string | undefined) {
+  const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
+  return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;
 }

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { flag, integer, secret } from './env.js';
-import { line, name, pem, places } from './forms.js';
-import { without } from './without.js';
+import { line, name, pem, places, without } from './forms.js';
 
 const TOKEN_URL = /^https:\/\/[^@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/\S*)?$/;
 

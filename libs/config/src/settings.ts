@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
-import { line, name, places, urlOf } from './forms.js';
-import { without } from './without.js';
+import { line, name, places, urlOf, without } from './forms.js';
 
 // The variables of docs/configuration.md in groups; each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
@@ -98,10 +97,7 @@ const RedisPlace = z.object({
   REDIS_TLS: z.boolean().optional(),
 });
 
-/**
- * The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not
- * used.
- */
+/** The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not used. */
 export function redisAddressFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
   if (place === undefined) return undefined; // a variable of it is wrong by itself, which is reported
@@ -216,4 +212,33 @@ export const dedupeEnv = {
   DEDUPE_WINDOW: duration('72h').describe(
     'How long an envelope id is remembered at least after it was first seen; at most 29 h longer. The same for every process.',
   ),
+};
+
+const isOrigin = (text: string): boolean => URL.parse(text)?.origin === text && /^https?:/.test(text);
+
+export const portalEnv = {
+  PORTAL_LINK_TTL: duration('60s', { from: '1s', to: '24h' }).describe(
+    'How long a link to the portal can be opened, once; longer than a minute for development only.',
+  ),
+};
+
+/** Origins such as `https://app.example`, as a browser writes them, with commas between them. */
+export const origins = () =>
+  list().refine((named) => named.every(isOrigin), 'origins such as https://app.example are expected');
+
+export const sendEnv = {
+  PUBLIC_URL: tokenEnv.PUBLIC_URL,
+  RELAY_CLIENT_ID: z
+    .string()
+    .optional()
+    .describe('Client id of the source that `relay send` sends as, or of the partner that `relay listen` listens as.'),
+  RELAY_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
+};
+
+export const operationsEnv = {
+  OPERATIONS_URL: urlOf({ scheme: 'http', login: false })
+    .default('http://localhost:3100')
+    .describe('Address of the operations app, for the commands that ask it.'),
+  OPERATOR_CLIENT_ID: z.string().optional().describe('Client id of the operator that these commands ask as.'),
+  OPERATOR_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** What the time of an attempt went into, told of one that failed or lasted a second. A step without a time was not taken, or did not end. */
 export const AttemptTiming = z
   .object({
     reused: z.boolean().describe('Whether the connection had carried an earlier attempt.'),
@@ -16,7 +15,6 @@ export const AttemptTiming = z
       'What the time of an attempt that failed, or lasted a second, went into. A step without a time was not taken, or did not end.',
   });
 
-/** Chosen header fields of an answer. */
 export const AnswerHeaders = z
   .record(z.string(), z.string())
   .describe(
@@ -28,11 +26,8 @@ export const AttemptFacts = z.object({
   /** Its beginning, epoch milliseconds. */
   at: z.number(),
   durationMs: z.number(),
-  /** HTTP status of the endpoint, if it answered. */
   status: z.number().optional(),
-  /** Kind of failure, if it did not. */
   error: z.string().optional(),
-  /** What went wrong, in words. */
   detail: z.string().optional(),
   /** What the endpoint answered, if it failed with a text, without secrets; of the last attempt more than of earlier ones. */
   answer: z.string().optional(),
@@ -45,7 +40,6 @@ export const AttemptFacts = z.object({
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;
 
-/** An attempt as lists show it. */
 export const ShownAttempt = AttemptFacts.extend({
   at: z.iso.datetime().describe('When it began.'),
   durationMs: z.int(),
@@ -84,3 +78,38 @@ const DUE_MS = 1_000;
 /** Whether a delivery that is due at this time waits because its endpoint asked for that, not by the schedule. */
 export const isAskedToWait = (tries: readonly AttemptFacts[], dueAt: number): boolean =>
   dueAt < (tries.at(-1)?.notBefore ?? 0) + DUE_MS;
+
+/** One record of `relay.delivery-attempts`: an attempt, or an end without one. */
+export const AttemptRecord = z
+  .object({
+    deliveryId: z.string().describe('One envelope on its way to one webhook.'),
+    envelopeId: z.string(),
+    webhookId: z.string(),
+    eventType: z.string(),
+    at: z.string().describe('Beginning of the attempt, RFC 3339.'),
+    outcome: z.enum(['delivered', 'retry', 'dead-letter', 'cancelled']),
+    final: z.boolean().describe('Whether no further attempt will follow.'),
+    partnerId: z.string().optional(),
+    attempt: z.number().optional().describe('1 for the first of its series; none when it ended without an attempt.'),
+    durationMs: z.number().optional(),
+    status: z.number().optional().describe('HTTP status of the endpoint, if it answered.'),
+    error: z.string().optional().describe('Kind of failure, if it did not.'),
+    detail: z.string().optional().describe('What went wrong, in words.'),
+    answer: z
+      .string()
+      .optional()
+      .describe(
+        'What the endpoint answered with a text: at most 1,024 characters, without secrets. Of a failed attempt, and now and then of a delivered one.',
+      ),
+    answerHeaders: AnswerHeaders.optional(),
+    timing: AttemptTiming.optional(),
+    reason: z.string().optional().describe('Why it is given up or cancelled.'),
+    nextAt: z.string().optional().describe('When it is repeated, RFC 3339.'),
+  })
+  .meta({ id: 'AttemptRecord', description: 'An attempt at an endpoint, or the end of a delivery without one.' });
+export type AttemptRecord = z.infer<typeof AttemptRecord>;
+
+/** What the HTTP status of an attempt must be: one, or a class of a hundred. */
+export const StatusFilter = z
+  .string()
+  .regex(/^[1-5](?:xx|\d\d)$/, 'a status such as 503, or a class such as 5xx, is expected');

@@ -1,7 +1,55 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from './event-type.js';
-import type { EventType } from './event-type.js';
-import { isOtherType, isTaskType, payloadError, TaskPayload, uuid } from './payloads.js';
+import { EVENT_TYPES, isNoticeType, type EventType, type EnvelopeType } from './event-type.js';
+import { NOTICE_PAYLOADS, exampleNotice } from './notice.js';
+
+type TaskType = Extract<EventType, `task.${string}`>;
+
+const isTaskType = (type: EnvelopeType): type is TaskType => type.startsWith('task.');
+/** Whether any object is a payload of this type. */
+const isOtherType = (type: EventType): type is Exclude<EventType, TaskType> => !isTaskType(type);
+
+// z.guid, not z.uuid: ids of platforms are not always RFC 9562 versions and variants, and either letter case is accepted.
+export const uuid = (member: string, description: string): z.ZodGUID =>
+  z
+    .guid({
+      error: ({ input }) => `${member} ${input === undefined ? 'is missing: it' : 'is not a UUID: it'} must be a UUID.`,
+    })
+    .meta({ description });
+
+const payloadError = { error: () => 'payload must be a JSON object.' };
+
+export const TaskPayload = z
+  .looseObject(
+    {
+      id: uuid('payload.id', 'Identifier of the task.'),
+      userId: uuid('payload.userId', 'Identifier of the user whose task it is.'),
+      financialPlanId: uuid('payload.financialPlanId', 'Identifier of the financial plan the task belongs to.'),
+    },
+    payloadError,
+  )
+  .meta({ id: 'TaskPayload', description: 'Payload of the task events. Further fields pass unchanged.' });
+
+export const PAYLOADS: Readonly<Record<string, z.ZodObject>> = Object.fromEntries(
+  [TaskPayload, ...Object.values(NOTICE_PAYLOADS)].map((schema) => [nameOf(schema), schema]),
+);
+
+function nameOf(schema: z.ZodObject): string {
+  return String(schema.meta()?.['id']);
+}
+
+/** Name of the schema in `PAYLOADS`; undefined where any object is a payload of this type. */
+export const payloadSchemaOf = (type: EnvelopeType): string | undefined =>
+  isNoticeType(type) ? nameOf(NOTICE_PAYLOADS[type]) : isTaskType(type) ? nameOf(TaskPayload) : undefined;
+
+const EXAMPLE = { id: '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a', userId: '9d8c7b6a-5f4e-4d3c-8b2a-190817263544' };
+const TASK_EXAMPLE: z.input<typeof TaskPayload> = {
+  ...EXAMPLE,
+  financialPlanId: '1a2b3c4d-5e6f-4a1b-8c2d-3e4f5a6b7c8d',
+};
+
+/** A payload of this type, for documents, test deliveries and samples. */
+export const examplePayload = (type: EnvelopeType): Readonly<Record<string, unknown>> =>
+  isNoticeType(type) ? exampleNotice(type) : isTaskType(type) ? TASK_EXAMPLE : EXAMPLE;
 
 /** The largest accepted envelope, in bytes. The receiver of the bytes checks it. */
 export const MAX_ENVELOPE_BYTES = 256 * 1024;

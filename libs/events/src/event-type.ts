@@ -1,25 +1,8 @@
-/** The event types of the specification, in its order. Each is `<subject>.<action>` and names its Kafka topic. */
-export const EVENT_TYPES = [
-  'task.created',
-  'task.updated',
-  'task.deleted',
-  'recommendation.created',
-  'recommendation.updated',
-  'recommendation.deleted',
-  'plan.created',
-  'plan.updated',
-  'plan.completed',
-  'message.created',
-  'notification.completed',
-  'tax_return.created',
-  'tax_return.updated',
-  'tax_return.filed',
-] as const;
-
-export type EventType = (typeof EVENT_TYPES)[number];
-
-/** What a source says with an event of each type, as partners read it. */
-export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
+/**
+ * The event types of the specification, in its order, and what a source says with an event of each, as partners read it. Each type is
+ * `<subject>.<action>` and names its Kafka topic.
+ */
+export const EVENT_MEANINGS = {
   'task.created': 'A task was created for a user in a financial plan.',
   'task.updated': 'A task of a user was changed.',
   'task.deleted': 'A task of a user was deleted.',
@@ -35,6 +18,8 @@ export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
   'tax_return.updated': 'A tax return was changed.',
   'tax_return.filed': 'A tax return was filed.',
 };
+export type EventType = keyof typeof EVENT_MEANINGS;
+export const EVENT_TYPES = Object.keys(EVENT_MEANINGS) as readonly string[] as readonly [EventType, ...EventType[]];
 
 type SubjectOf<T> = T extends `${infer S}.${string}` ? S : never;
 
@@ -51,3 +36,29 @@ export function subjectOf<T extends EventType>(type: T): SubjectOf<T>;
 export function subjectOf(type: EventType): string {
   return type.slice(0, type.indexOf('.'));
 }
+
+/**
+ * The event types of notices, envelopes of the relay itself about a partner's webhooks, and what a notice of each says, as partners
+ * read it. No source can send one.
+ */
+export const NOTICE_MEANINGS = {
+  'webhook.failing': 'Every attempt of a webhook fails; five days of nothing but failures disable it.',
+  'webhook.disabled': 'A webhook was disabled: its deliveries wait.',
+  'webhook.enabled': 'A disabled webhook is active again: its deliveries follow.',
+  'webhook.parked': 'So many deliveries of a webhook wait that further ones wait in the log.',
+  'deliveries.expiring': 'Deliveries that wait for a webhook are near the end of the retention of the log.',
+  'replay.finished': 'A replay for a webhook is done, or was cancelled.',
+  'secret.rotated': 'A webhook has a new signing secret; the former one signs for another 24 hours.',
+};
+export type NoticeType = keyof typeof NOTICE_MEANINGS;
+export const NOTICE_TYPES = Object.keys(NOTICE_MEANINGS) as readonly string[] as readonly [NoticeType, ...NoticeType[]];
+
+/** Every event type that a webhook can be registered for. */
+export const ENVELOPE_TYPES = [...EVENT_TYPES, ...NOTICE_TYPES] as const;
+export type EnvelopeType = EventType | NoticeType;
+
+const knownNotices: ReadonlySet<string> = new Set(NOTICE_TYPES);
+
+export const isNoticeType = (type: string): type is NoticeType => knownNotices.has(type);
+
+export const isEnvelopeType = (type: string): type is EnvelopeType => isEventType(type) || isNoticeType(type);

@@ -1,6 +1,6 @@
 import { NOTICE_PAYLOADS } from './notice.js';
-import { ENVELOPE_TYPES, isEnvelopeType, isNoticeType, NOTICE_TYPES } from './notice-type.js';
-import { examplePayload } from './payloads.js';
+import { ENVELOPE_TYPES, isEnvelopeType, isNoticeType, NOTICE_TYPES } from './event-type.js';
+import { examplePayload } from './envelope.js';
 import { readEnvelope, readNotice } from './read-envelope.js';
 
 const ID = '0b9a4b1e-5a0f-4a8e-9f43-0c9d6f0a1b2c';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The events of `relay.operations`. */
 export const OPERATIONS_EVENTS = [
   'webhook.registered',
   'webhook.changed',

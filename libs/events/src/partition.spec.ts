@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { Partitioners } from 'kafkajs';
 import { partitionOf } from './index.js';
-import { murmur2 } from './partition.js';
+import { murmur2 } from './topic.js';
 
 function kafkajsPartition(key: Buffer, partitions: number): number {
   const partitionMetadata = Array.from({ length: partitions }, (_, partitionId) => ({

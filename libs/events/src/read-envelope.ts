@@ -1,13 +1,10 @@
 import { hash } from 'node:crypto';
-import { excerpt, jsonPointer, parseJson } from '@relay/json';
-import type { JsonFault } from '@relay/json';
+import { excerpt, jsonPointer, parseJson, memberSource, type JsonFault } from '@relay/json';
 import { z } from 'zod';
 import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
-import { isEventType, type EventType } from './event-type.js';
+import { isEventType, EVENT_TYPES, type EventType, type EnvelopeType, type NoticeType } from './event-type.js';
 import { Notice } from './notice.js';
-import type { EnvelopeType, NoticeType } from './notice-type.js';
 
-/** Largest number of faults in one answer. */
 const MAX_ERRORS = 20;
 
 /** An envelope that passed every check, and the facts that the relay derives from it. */
@@ -47,12 +44,7 @@ export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): En
  * id is that notice, whatever it says, and the first one counts. It is addressed, or it would reach every partner.
  */
 export function readNotice(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult<NoticeType> {
-  if (audience.length === 0)
-    return {
-      ok: false,
-      fault: 'invalid',
-      errors: [{ pointer: '', detail: 'A notice names the partners that it is for.' }],
-    };
+  if (audience.length === 0) return invalid([{ pointer: '', detail: 'A notice names the partners that it is for.' }]);
   const result = readAs(Notice, bytes, audience);
   if (!result.ok) return result;
   const { id, audience: partners } = result.envelope;
@@ -70,10 +62,9 @@ function readAs<T extends EnvelopeType>(
     return { ok: false, fault: 'too-long', errors: [{ pointer: '', detail }] };
   }
   const json = parseJson(bytes);
-  if (!json.ok) return { ok: false, fault: 'malformed', errors: [json.fault] };
+  if (!json.ok) return malformed(json.fault);
   const checked = schema.safeParse(json.value);
-  if (!checked.success)
-    return { ok: false, fault: 'invalid', errors: errorsOf(json.value, checked.error, ofUnknownType) };
+  if (!checked.success) return invalid(errorsOf(json.value, checked.error, ofUnknownType));
   const id = checked.data.id.toLowerCase();
   const entity = checked.data.payload['id'];
   const partners = audience.length === 0 ? [] : [...new Set(audience)].toSorted();
@@ -116,3 +107,100 @@ function errorsOf(value: unknown, error: z.ZodError, ofUnknownType: z.ZodType | 
     )
     .slice(0, MAX_ERRORS);
 }
+
+const nonEmpty = (name: string): z.ZodString =>
+  z.string({ error: () => `${name} must be a text.` }).min(1, `${name} is empty.`);
+
+/** The attributes of every CloudEvent 1.0; the envelope adds rules for id, type and data. */
+const Attributes = z.looseObject(
+  {
+    specversion: z.literal('1.0', { error: () => 'specversion must be 1.0.' }),
+    id: nonEmpty('id'),
+    source: nonEmpty('source').max(2_048, 'source has at most 2,048 characters.'),
+    type: nonEmpty('type'),
+    datacontenttype: z
+      .string()
+      .regex(/^application\/(?:[\w.-]+\+)?json *(?:;.*)?$/i, 'datacontenttype must be JSON, or left out.')
+      .optional(),
+    time: z.iso.datetime({ offset: true, error: () => 'time must be a time of RFC 3339.' }).optional(),
+    data_base64: z
+      .undefined({ error: () => 'data_base64 is not accepted: send the payload as JSON in data.' })
+      .optional(),
+  },
+  { error: () => 'A CloudEvent must be a JSON object.' },
+);
+
+/** A CloudEvent in structured mode for the documents, with the rules of the envelope for its members. */
+export const CloudEvent = Attributes.omit({ data_base64: true })
+  .extend({
+    id: z.guid().describe('It becomes the id of the envelope.'),
+    source: z.string().min(1).max(2_048).describe('Where the event is from: `ce_source` of its record.'),
+    time: z.iso.datetime({ offset: true }).optional().describe('When it happened: `relay-event-time` of its record.'),
+    type: z.enum(EVENT_TYPES).describe('It becomes the type of the envelope.'),
+    data: z.looseObject({}).describe('The payload.'),
+  })
+  .meta({
+    id: 'CloudEvent',
+    description:
+      'A CloudEvent 1.0 in structured mode. Its `data` becomes the payload; further attributes are not kept.',
+  });
+
+/** Reads a CloudEvent in structured mode as `readEnvelope` reads an envelope; pointers lead into the event. Never throws. */
+export function readCloudEvent(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
+  const json = parseJson(bytes);
+  if (!json.ok) return malformed(json.fault);
+  const read = Attributes.safeParse(json.value);
+  if (!read.success) return invalid(faultsOf(read.error));
+  const data = memberSource(bytes, 'data');
+  if (data === undefined) return invalid([{ pointer: '/data', detail: 'data is missing: it must be a JSON object.' }]);
+  return repointed(readEvent(read.data, data, audience), ({ pointer, detail }) => ({
+    pointer: pointer.replace(/^\/payload/, '/data'),
+    detail,
+  }));
+}
+
+/**
+ * Reads a CloudEvent in binary mode likewise: its attributes by their names without `ce-`, its data as the body. Pointers lead
+ * into the body; what is wrong with a header says so.
+ */
+export function readBinaryCloudEvent(
+  attributes: Readonly<Record<string, string | undefined>>,
+  data: Uint8Array,
+  audience: readonly string[],
+): EnvelopeResult {
+  const json = parseJson(data);
+  if (!json.ok) return malformed(json.fault);
+  const read = Attributes.safeParse(attributes);
+  if (!read.success) return invalid(faultsOf(read.error).map(ofBinary));
+  return repointed(readEvent(read.data, data, audience), ofBinary);
+}
+
+function ofBinary({ pointer, detail }: EnvelopeError): EnvelopeError {
+  if (pointer === '') return { pointer, detail };
+  return /^\/payload(?:\/|$)/.test(pointer)
+    ? { pointer: pointer.slice('/payload'.length), detail }
+    : { pointer: '', detail: `Header ce-${pointer.slice(1)}: ${detail}` };
+}
+
+function readEvent(event: z.infer<typeof Attributes>, data: Uint8Array, audience: readonly string[]): EnvelopeResult {
+  const result = readEnvelope(envelopeAround(event, data), audience);
+  if (!result.ok) return result;
+  const { source, time } = event;
+  return { ok: true, envelope: { ...result.envelope, event: { source, ...(time === undefined ? {} : { time }) } } };
+}
+
+/** The bytes of an envelope around the data's own, so that its numbers and key order survive. */
+const envelopeAround = ({ id, type }: { id: string; type: string }, data: Uint8Array): Buffer =>
+  Buffer.concat([
+    Buffer.from(`{"id":${JSON.stringify(id)},"type":${JSON.stringify(type)},"payload":`),
+    data,
+    Buffer.from('}'),
+  ]);
+
+const faultsOf = ({ issues }: z.ZodError): EnvelopeError[] =>
+  issues.map(({ path, message }) => ({ pointer: jsonPointer(path), detail: message }));
+type Refused = Extract<EnvelopeResult, { ok: false }>;
+const malformed = (fault: EnvelopeError): Refused => ({ ok: false, fault: 'malformed', errors: [fault] });
+const invalid = (errors: EnvelopeError[]): Refused => ({ ok: false, fault: 'invalid', errors });
+const repointed = (result: EnvelopeResult, change: (error: EnvelopeError) => EnvelopeError): EnvelopeResult =>
+  result.ok ? result : { ...result, errors: result.errors.map(change) };

@@ -1,6 +1,5 @@
-import type { LogRecord } from './log-record.js';
-import { examplePayload } from './payloads.js';
-import { readRecord } from './read-record.js';
+import { readRecord, type LogRecord } from './read-record.js';
+import { examplePayload } from './envelope.js';
 
 const ID = '0b9a4b1e-5a0f-4a8e-9f43-0c9d6f0a1b2c';
 const task = JSON.stringify({ id: ID, type: 'task.created', payload: { id: ID, userId: ID, financialPlanId: ID } });

@@ -1,8 +1,144 @@
-import type { LogRecord } from './log-record.js';
-import type { EnvelopeType } from './notice-type.js';
+import { z } from 'zod';
+import { EVENT_TYPES, NOTICE_TYPES, ENVELOPE_TYPES, type EnvelopeType } from './event-type.js';
 import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope.js';
-import { readRecordHeaders } from './record-headers.js';
 import { noticesTopic, topicOf } from './topic.js';
+import { isTraceparent } from './traceparent.js';
+
+/** Headers of an envelope's record: CloudEvents 1.0 in binary mode, and what the relay adds. Each is UTF-8 text. */
+export const EnvelopeHeaders = z
+  .object({
+    ce_specversion: z.literal('1.0'),
+    ce_id: z.guid().describe("The envelope's id, in lower case; the same on a repeated record."),
+    ce_type: z.enum(EVENT_TYPES),
+    ce_source: z.string().describe('Source of the CloudEvent that was sent, else the public address of the relay.'),
+    ce_time: z.iso.datetime().describe('When the relay accepted it.'),
+    'content-type': z.literal('application/json'),
+    'relay-source': z.string().describe('Client id of the source that sent it.'),
+    traceparent: z.string().optional().describe('W3C Trace Context.'),
+    'relay-event-time': z.string().optional().describe('Time of the CloudEvent that was sent, by its producer.'),
+    'relay-partner': z.string().optional().describe('Client ids of the only partners it is for, joined by commas.'),
+  })
+  .meta({ id: 'EnvelopeHeaders' });
+export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
+
+export const NoticeHeaders = EnvelopeHeaders.extend({
+  ce_type: z.enum(NOTICE_TYPES),
+  ce_source: z.literal('partner-relay'),
+  ce_time: z.iso.datetime().describe('When the relay told it.'),
+  'relay-source': z.literal('relay'),
+  'relay-partner': z.string().describe('Client id of the partner whose webhook it is about, and `operators`.'),
+}).meta({ id: 'NoticeHeaders' });
+
+/** Headers of a poison record: one that is no envelope. */
+export const PoisonHeaders = z
+  .object({
+    'relay-reason': z.string().describe('Why the record is not an envelope.'),
+    'relay-topic': z.string().describe('Where it was found.'),
+    'relay-partition': z.string().regex(/^\d+$/),
+    'relay-offset': z.string().regex(/^\d+$/),
+    'relay-truncated': z
+      .string()
+      .regex(/^\d+$/)
+      .optional()
+      .describe('Length of the record in bytes, if it was too large to be stored whole.'),
+  })
+  .meta({ id: 'PoisonHeaders' });
+
+/** The headers of every delivery, besides the webhook's own credential. */
+export const deliveryHeaders = z.object({
+  'webhook-id': z.guid().describe("The envelope's id: the same on every attempt."),
+  'webhook-timestamp': z.string().regex(/^\d+$/).describe('Time of this attempt, Unix seconds.'),
+  'webhook-signature': z
+    .string()
+    .regex(/^v1,[\w+/=]+( v1,[\w+/=]+)*$/)
+    .describe(
+      "Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` by the webhook's secret; two while it is rotated.",
+    ),
+  'relay-event-type': z.enum(ENVELOPE_TYPES),
+  'relay-attempt': z.string().regex(/^\d+$/).describe('1, 2, …'),
+  traceparent: z.string().optional().describe('W3C Trace Context.'),
+});
+
+interface RecordOrigin {
+  envelope: AcceptedEnvelope<EnvelopeType>;
+  /** Client id of the source that sent it. */
+  source: string;
+  /** CloudEvents source of an envelope that is no CloudEvent: a URI reference that names this relay. */
+  ceSource: string;
+  /** Epoch milliseconds. */
+  acceptedAt: number;
+  traceparent?: string;
+}
+
+/** A Kafka header of kafkajs: an array for a repeated one, null for one without a value. */
+export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefined;
+
+/** The facts that the worker reads from a record's headers. */
+interface RecordFacts {
+  /** As in AcceptedEnvelope. A `relay-partner` header without a name gives one empty name, which is no partner's. */
+  audience: string[];
+  /** Epoch milliseconds of `ce_time`. Of a foreign producer it is the time of the event, perhaps long before the record. */
+  acceptedAt?: number;
+  traceparent?: string;
+  source?: string;
+}
+
+// RFC 3339 section 5.6; Date.parse alone also takes dates of other forms.
+const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i;
+
+/** The headers of an envelope's record: binary mode of the CloudEvents 1.0 Kafka binding, and what the relay adds. */
+export function recordHeaders(origin: RecordOrigin): Record<string, string> {
+  const { envelope, traceparent } = origin;
+  const { source: ceSource = origin.ceSource, time } = envelope.event ?? {};
+  return {
+    ce_specversion: '1.0',
+    ce_id: envelope.id,
+    ce_type: envelope.type,
+    ce_source: ceSource,
+    ce_time: new Date(origin.acceptedAt).toISOString(),
+    'content-type': 'application/json',
+    'relay-source': origin.source,
+    ...(traceparent === undefined ? {} : { traceparent }),
+    ...(time === undefined ? {} : { 'relay-event-time': time }),
+    ...(envelope.audience.length === 0 ? {} : { 'relay-partner': envelope.audience.join(',') }),
+  } satisfies Omit<EnvelopeHeaders, 'ce_type'> & { ce_type: string };
+}
+
+/** Reads the headers of any producer's record, without those of an unknown form. Never throws. */
+export function readRecordHeaders(headers: Record<string, HeaderValue>): RecordFacts {
+  const [time = ''] = texts(headers['ce_time']);
+  const [traceparent = ''] = texts(headers['traceparent']);
+  const [source = ''] = texts(headers['relay-source']);
+  const acceptedAt = RFC_3339.test(time) ? Date.parse(time) : Number.NaN;
+  return {
+    audience: audienceOf(headers['relay-partner']),
+    ...(Number.isNaN(acceptedAt) ? {} : { acceptedAt }),
+    ...(isTraceparent(traceparent) ? { traceparent } : {}),
+    ...(source === '' ? {} : { source }),
+  };
+}
+
+function audienceOf(value: HeaderValue): string[] {
+  if (value === undefined) return [];
+  const names = texts(value).flatMap((text) => text.split(',').map((name) => name.trim()));
+  const partners = new Set(names.filter((name) => name !== ''));
+  // Fail closed: the header was meant to limit the record, and an empty audience would mean all partners.
+  return partners.size === 0 ? [''] : [...partners].toSorted();
+}
+
+function texts(value: HeaderValue): string[] {
+  if (value === undefined || value === null) return [];
+  return (Array.isArray(value) ? value : [value]).map(String);
+}
+
+export interface LogRecord {
+  offset: number;
+  key: Buffer | null;
+  value: Buffer | null;
+  headers: Readonly<Record<string, Buffer | string | (Buffer | string)[] | undefined>>;
+  /** Milliseconds since the epoch. */
+  timestamp: number;
+}
 
 export interface EnvelopeRecord {
   kind: 'envelope';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { readEnvelope, type AcceptedEnvelope } from './read-envelope.js';
-import { readRecordHeaders, recordHeaders, type HeaderValue } from './record-headers.js';
+import { readRecordHeaders, recordHeaders, type HeaderValue } from './read-record.js';
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const ID = '6f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e';

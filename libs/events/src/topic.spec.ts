@@ -1,5 +1,4 @@
-import { EVENT_TYPES } from './event-type.js';
-import { NOTICE_TYPES } from './notice-type.js';
+import { EVENT_TYPES, NOTICE_TYPES } from './event-type.js';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,

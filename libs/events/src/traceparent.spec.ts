@@ -1,4 +1,4 @@
-import { readRecordHeaders } from './record-headers.js';
+import { readRecordHeaders } from './read-record.js';
 import { continueTrace, traceIdOf } from './traceparent.js';
 
 const valid = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';

@@ -18,7 +18,6 @@ export function continueTrace(header: string | undefined): string {
   return `00-${ids.slice(0, 32)}-${ids.slice(32)}-00`;
 }
 
-/** The bytes of a trace id and of a parent id. */
 const IDS_BYTES = 16 + 8;
 /** One call for many: each costs more than the ids that it gives. */
 const pool = Buffer.alloc(128 * IDS_BYTES);

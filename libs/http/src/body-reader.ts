@@ -1,16 +1,47 @@
-import type { IncomingMessage } from 'node:http';
-import { ProblemError } from '@relay/problem';
-import type { BodyBudget } from './body-budget.js';
-import { DEFAULT_MAX_BYTES, refusedType, tooLong } from './body-rule.js';
+import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
+import { ProblemError, unavailable } from '@relay/problem';
+import { HeldBody, type BodyBudget, type Added } from './body-budget.js';
 import type { FastifyRequest } from './fastify-request.js';
-import { HeldBody, type Added } from './held-body.js';
+import type { BodyRule } from './route-rules.decorator.js';
+
+export const DEFAULT_TYPES = ['application/json'];
+const DEFAULT_MAX_BYTES = 64 * 1024;
+
+/** Media type without its parameters, in lower case. */
+export const mediaTypeOf = (headers: IncomingHttpHeaders): string =>
+  (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+
+/** Why the relay refuses the body that these headers announce, before it reads a byte; undefined when it accepts it. */
+export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
+  const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
+  if (encoding !== 'identity')
+    return new ProblemError('unsupported-media-type', 'A body must have no content encoding.', {
+      headers: { 'accept-encoding': 'identity' },
+    });
+  const announced = Number(headers['content-length'] ?? 0);
+  // Of a chunked request the first byte shows whether it has a body (RFC 9112 section 6.3): `BodyReader` looks then.
+  if (announced === 0) return undefined;
+  return refusedType(headers, rule) ?? (announced > (rule?.maxBytes ?? DEFAULT_MAX_BYTES) ? tooLong() : undefined);
+}
+
+/** Why the relay does not accept a body of this media type; undefined when it does. */
+function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
+  const types = rule?.types ?? DEFAULT_TYPES;
+  if (types.includes(mediaTypeOf(headers))) return undefined;
+  const { jsonBeside } = rule ?? {};
+  if (headers['content-type'] === undefined && jsonBeside !== undefined && headers[jsonBeside] !== undefined)
+    return undefined;
+  return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
+}
+
+const tooLong = (): ProblemError => new ProblemError('payload-too-large', 'The body is longer than this path accepts.');
 
 /** Limit for callers without a credential: the longest body they need is a listing with a credential in it. */
 const MAX_ANONYMOUS_BYTES = 16 * 1024;
 /** All callers without a credential share this account. */
 const NOBODY = '';
 
-type Done = (error: Error | null, body?: Buffer) => void;
+export type Done = (error: Error | null, body?: Buffer) => void;
 
 /** Reads the bodies of known callers, within the limits of the route and the budget of the process. */
 export class BodyReader {
@@ -77,13 +108,7 @@ const faultOf = (added: Added): ProblemError | undefined =>
   added === 'added' ? undefined : added === 'too-long' ? tooLong() : noRoom();
 
 export const noRoom = (): ProblemError =>
-  new ProblemError(
-    'unavailable',
-    'The relay holds as many bodies and answers as it can and accepts no more of yours now.',
-    {
-      headers: { 'retry-after': '1' },
-    },
-  );
+  unavailable('The relay holds as many bodies and answers as it can and accepts no more of yours now.', 1);
 
 /** The connection has ended, so this answer reaches no one. */
 const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before it was complete.');

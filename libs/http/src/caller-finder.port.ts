@@ -1,7 +1,6 @@
 import type { AccessRule, Caller } from '@relay/access';
 import type { FastifyRequest } from './fastify-request.js';
 
-/** Identifies the caller from the head of a request. */
 export abstract class CallerFinder {
   /**
    * Undefined where the rule admits everyone, no promise where memory knows the caller. Rejects with the error to answer when the

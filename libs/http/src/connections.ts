@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse, RequestListener } from 'node:http';
 
 /** A caller may protect a third of what is free (dynamic thresholds, Choudhury and Hahne 1998). */
 const FREE_FOR_EACH = 3;
@@ -69,5 +70,186 @@ export class Connections {
     const left = (this.#counts.get(caller) ?? 1) - 1;
     if (left > 0) this.#counts.set(caller, left);
     else this.#counts.delete(caller);
+  }
+}
+
+/** Hardly a client sends a second request before the first is answered (RFC 9112 section 9.3.2); none of ours does. */
+const MOST = 8;
+
+interface Open {
+  /** Called once those before it are answered. */
+  readonly begin: () => void;
+  readonly isWhole: () => boolean;
+}
+
+/**
+ * Requests of a connection that are not answered yet. Node begins with each request that it finds in what it reads at once,
+ * 1,500 of them in 64 KiB, and keeps their answers until they are read: a few such connections would take all memory. Here a
+ * connection has one request handled at a time, so that it waits for itself and not everybody else for it.
+ */
+export class OpenRequests {
+  readonly #open = new WeakMap<Socket, Open[]>();
+  /** Connections with bytes that are no request. */
+  readonly #ended = new WeakSet<Socket>();
+
+  constructor(private readonly handle: RequestListener) {}
+
+  /** Handles the request once those before it are answered. A connection with too many is ended, and they are not handled. */
+  begin(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    let open = this.#open.get(socket);
+    if (open === undefined) this.#open.set(socket, (open = []));
+    if (open.length === MOST) {
+      socket.destroy();
+      return;
+    }
+    open.push({ begin: () => this.handle(request, response), isWhole: () => request.complete });
+    response.on('close', () => {
+      open.shift();
+      if (!socket.destroyed) open[0]?.begin();
+    });
+    if (open.length === 1) open[0]?.begin();
+  }
+
+  /**
+   * Calls back once the requests before bytes that are no HTTP are answered (RFC 9112 section 9.3.2), and never again for this
+   * connection. A request whose body ends in such bytes gets no answer of its own.
+   */
+  end(socket: Socket, then: () => void): void {
+    if (this.#ended.has(socket)) return;
+    this.#ended.add(socket);
+    const open = this.#open.get(socket) ?? [];
+    if (open.at(-1)?.isWhole() === false) open.pop();
+    if (open.length === 0) then();
+    else open.push({ begin: then, isWhole: () => true });
+  }
+}
+
+/** What this needs of Node's parser of requests, which has no public name: the member that begins with a request. */
+interface Parser {
+  onIncoming: (request: IncomingMessage, keepsAlive: boolean) => number;
+}
+
+/**
+ * Node parses to its end what one read brought, also on a connection that has ended meanwhile: 3,600 requests are 100 ms in
+ * which nobody else is answered. From now on the parser of this connection gives up where the connection has ended.
+ */
+export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser }): void {
+  const { parser } = socket;
+  if (parser === undefined) return;
+  const begin = parser.onIncoming;
+  parser.onIncoming = function (this: Parser, request, keepsAlive): number {
+    return socket.destroyed ? -1 : begin.call(this, request, keepsAlive);
+  };
+}
+
+/** More pieces of a body than this, shorter than this on average, come from no honest client. */
+const [MANY, SHORT] = [1_000, 64];
+/** So many short pieces of all bodies together in a window, some 10 ms of work, show an attack: then a body may have few. */
+const [BUSY, WINDOW_MS, FEW] = [5_000, 200, 64];
+/** The name of the function in Node's parser that takes a piece of a body; its member has no public name. */
+const TAKES_PIECE = 'parserOnBody';
+
+/** Node's parser of requests at the moment it takes a piece. */
+interface Parsing {
+  readonly socket: Socket | null;
+  readonly incoming: Receiving | null;
+}
+type TakePiece = (this: Parsing, piece: Buffer) => void;
+
+/** Parsers go from one connection to the next, also to those of Node's own HTTP client, whose answers are then bounded alike. */
+const bounded = new WeakSet<object>();
+/** What has arrived of a body stands on its request: a WeakMap would cost each request more than the count. */
+const RECEIVED = Symbol('relay.received');
+type Receiving = IncomingMessage & { [RECEIVED]?: { pieces: number; bytes: number } };
+const lately = { since: 0, short: 0 };
+
+/**
+ * Ends the connection when a body on it arrives in many tiny pieces. Node makes a Buffer of each chunk of a body (RFC 9112 section
+ * 7.1), so 64 KiB in chunks of one byte take 16 MiB. Node also parses what it has read to the end, 11,000 such chunks in 64 KiB,
+ * which would keep all other callers waiting: the parser passes over them from then on, at some 0.1 µs each. Passing over
+ * does not end a read early: Node's parser has no way to stop inside a body.
+ */
+export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<string, unknown> }): void {
+  const { parser } = socket;
+  if (parser === undefined || bounded.has(parser)) return;
+  const found = Object.entries(parser).find(takesPieces);
+  if (found === undefined) return;
+  const [member, takePiece] = found;
+  bounded.add(parser);
+  const takeBounded: TakePiece = function (piece) {
+    if (this.socket === null || this.incoming === null || !isTiny(this.incoming, piece)) {
+      takePiece.call(this, piece);
+      return;
+    }
+    parser[member] = null;
+    this.socket.once('close', () => (parser[member] = takeBounded));
+    this.socket.destroy();
+  };
+  parser[member] = takeBounded;
+}
+
+const takesPieces = (entry: [string, unknown]): entry is [string, TakePiece] =>
+  typeof entry[1] === 'function' && entry[1].name === TAKES_PIECE;
+
+function isTiny(request: Receiving, { length }: Buffer): boolean {
+  const count = (request[RECEIVED] ??= { pieces: 0, bytes: 0 });
+  count.pieces += 1;
+  count.bytes += length;
+  const most = length < SHORT && isBusy() ? FEW : MANY;
+  return count.pieces > most && count.bytes < count.pieces * SHORT;
+}
+
+/** Counts a short piece. */
+function isBusy(): boolean {
+  const now = performance.now();
+  if (now - lately.since > WINDOW_MS) Object.assign(lately, { since: now, short: 0 });
+  lately.short += 1;
+  return lately.short > BUSY;
+}
+
+/** How many requests are read on at once, and how often. A piece has 64 KiB at most: 100 MiB a second in all. */
+const PIECES = 16;
+const EVERY_MS = 10;
+
+/**
+ * The rest of requests that are answered before their end. Node would read it as fast as it arrives and drop it: 200 connections
+ * with 4 MiB each keep everybody else waiting. Here all of them together get a few pieces at a time, in turn. The sender still
+ * meets its answer and no reset (RFC 9112 section 9.6), and the connection continues.
+ */
+export class UnreadRests {
+  /** Paused, in the order in which they are read on. */
+  readonly #paused = new Set<IncomingMessage>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly pieces = PIECES,
+    private readonly everyMs = EVERY_MS,
+  ) {}
+
+  /** Before the answer is written: Node drops by itself only what nobody reads by then. */
+  add(request: IncomingMessage): void {
+    request.on('data', () => {
+      request.pause();
+      this.#paused.add(request);
+      this.#timer ??= setInterval(() => this.readOn(), this.everyMs).unref();
+      // That read may have been the last: a server that closes would take the connection for busy until its turn.
+      setImmediate(() => request.complete && this.#resume(request));
+    });
+    request.on('close', () => this.#paused.delete(request)).on('error', () => undefined);
+    request.resume();
+  }
+
+  readOn(): void {
+    for (const request of [...this.#paused].slice(0, this.pieces)) this.#resume(request);
+    if (this.#paused.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #resume(request: IncomingMessage): void {
+    this.#paused.delete(request);
+    request.resume();
   }
 }

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
-import { everyAddress } from './every-address.adapter.js';
+import { everyAddress } from './http-app.adapter.js';
 
 const [ipv4, ipv6] = (['IPv4', 'IPv6'] as const).map((family) => ({ family }) as NetworkInterfaceInfo);
 

@@ -1,6 +1,7 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Caller } from '@relay/access';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HeldBody } from './held-body.js';
+import type { HeldBody } from './body-budget.js';
 
 // Extends Fastify’s request by what the shell and the guards set on it.
 declare module 'fastify' {
@@ -24,5 +25,36 @@ export function callerOf({ caller }: FastifyRequest): Caller {
   return caller;
 }
 
-/** Client id of the caller on a path that is not public. */
 export const callerIdOf = (request: FastifyRequest): string => callerOf(request).clientId;
+
+const answers = new AsyncLocalStorage<FastifyReply>();
+
+/** Handles a request that is the present one for what is called deep within it, and for the work that goes on after its answer. */
+export const answering = <T>(reply: FastifyReply, handle: () => T): T => answers.run(reply, handle);
+
+/** The answer to the present request, until it is sent. */
+export function presentReply(): FastifyReply | undefined {
+  const reply = answers.getStore();
+  return reply?.sent === false ? reply : undefined;
+}
+
+export const presentRequest = (): FastifyRequest | undefined => answers.getStore()?.request;
+
+/**
+ * `Link` header of a page that is not the last (RFC 8288): the request once more, with where the next page begins. It is relative,
+ * to be resolved against the address asked.
+ * @param next undefined on the last page
+ * @param options `name` of the parameter that has it; `publicUrl`: its path comes before the path asked, which a proxy cut off
+ */
+export function linkToNext(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  next: string | number | undefined,
+  { name = 'cursor', publicUrl = 'http://relay' } = {},
+): void {
+  if (next === undefined) return;
+  const prefix = new URL(publicUrl).pathname.replace(/\/$/, '');
+  const { pathname, searchParams } = new URL(request.url, publicUrl);
+  searchParams.set(name, String(next));
+  void reply.header('link', `<${prefix}${pathname}?${searchParams.toString()}>; rel="next"`);
+}

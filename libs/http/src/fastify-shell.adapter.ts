@@ -1,22 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { ServerResponse, type IncomingMessage } from 'node:http';
+import { ServerResponse, type IncomingMessage, type RequestListener } from 'node:http';
 import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
-import type { BodyBudget } from './body-budget.js';
-import { BodyReader, noRoom } from './body-reader.js';
-import { DEFAULT_TYPES, refusedBody } from './body-rule.js';
-import { Connections } from './connections.js';
+import { holdAnswer, type BodyBudget } from './body-budget.js';
+import { BodyReader, noRoom, DEFAULT_TYPES, refusedBody, type Done } from './body-reader.js';
+import { Connections, OpenRequests, stopParsingWhenEnded, endAtTinyPieces, UnreadRests } from './connections.js';
 import type { FastifyRequest } from './fastify-request.js';
-import { holdAnswer } from './held-answer.js';
-import { KnownRoutes } from './known-routes.js';
-import { OpenRequests, stopParsingWhenEnded } from './open-requests.js';
-import type { Answer, RequestContext } from './problem.filter.js';
-import { refuseUnknown } from './refused-order.js';
+import { KnownRoutes, answerUnread, type Answer, type RequestContext } from './problem.filter.js';
+import { refuseUnknown } from './read-request.js';
 import { RequestTurns } from './request-turns.js';
-import { endAtTinyPieces } from './tiny-pieces.js';
-import { answerUnread } from './unread-request.js';
-import { UnreadRests } from './unread-rests.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
@@ -30,7 +23,6 @@ const MAX_PARAM_LENGTH = 300;
  */
 const LINGER_MS = 500;
 
-/** The settings of an app that the shell reads. */
 export interface ShellSettings {
   readonly PUBLIC_URL: string;
   readonly TRUST_PROXY: boolean | number | string;
@@ -91,10 +83,7 @@ export function fastifyShell(
   const routes = new KnownRoutes();
 
   // Requests are counted before Fastify allocates anything for them.
-  const handlers = fastify.server.listeners('request') as ((
-    request: IncomingMessage,
-    response: ServerResponse,
-  ) => void)[];
+  const handlers = fastify.server.listeners('request') as RequestListener[];
   fastify.server.removeAllListeners('request');
   const turns = new RequestTurns();
   const requests = new OpenRequests((request, response) =>
@@ -118,17 +107,10 @@ export function fastifyShell(
   // The shell sends 100 only for a body that it will read: a refused caller need not send it.
   fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
-  fastify.decorateRequest('rawBody', undefined);
-  fastify.decorateRequest('heldBody', undefined);
-  fastify.decorateRequest('caller', undefined);
-  fastify.decorateRequest('envelopeId', undefined);
+  for (const name of ['rawBody', 'heldBody', 'caller', 'envelopeId']) fastify.decorateRequest(name, undefined);
   const bodies = new BodyReader(budget);
   fastify.removeAllContentTypeParsers();
-  const read = (
-    request: FastifyRequest,
-    payload: IncomingMessage,
-    done: (error: Error | null, body?: Buffer) => void,
-  ): void =>
+  const read = (request: FastifyRequest, payload: IncomingMessage, done: Done): void =>
     bodies.read(request, payload, (error, bytes) => {
       request.rawBody = bytes?.length === 0 ? undefined : bytes;
       done(error, request.rawBody);

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { BodyBudget } from './body-budget.js';
-import { HeldBody } from './held-body.js';
+import { BodyBudget, HeldBody } from './body-budget.js';
 
 const MOST = 100_000;
 

@@ -1,13 +1,14 @@
+import type { Server } from 'node:http';
+import { networkInterfaces } from 'node:os';
 import type { DynamicModule } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
-import { Registry } from 'prom-client';
+import { Registry, Gauge, Histogram } from 'prom-client';
 import { BodyBudget } from './body-budget.js';
+import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';
-import { registerRequestMetrics } from './request-metrics.js';
-import { registerBufferMetrics } from './buffer-metrics.js';
 
 /**
  * The HTTP application over a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no
@@ -54,3 +55,68 @@ export async function createHttpApp(
   app.useGlobalFilters(filter);
   return app;
 }
+
+function registerBufferMetrics(registry: Registry, budget: BodyBudget, server: Pick<Server, 'getConnections'>): void {
+  const buffered = new Gauge({
+    name: 'relay_http_buffered_bytes',
+    help: 'Bytes of bodies that are being received or answered, and of answers over 4 KiB that are not sent yet.',
+    registers: [],
+    collect() {
+      this.set(budget.used);
+    },
+  });
+  const connections = new Gauge({
+    name: 'relay_http_connections',
+    help: 'Open connections of callers.',
+    registers: [],
+    collect() {
+      return new Promise<void>((resolve) =>
+        server.getConnections((_error, open) => {
+          this.set(open);
+          resolve();
+        }),
+      );
+    },
+  });
+  for (const gauge of [buffered, connections]) registry.registerMetric(gauge);
+}
+
+/** Label of requests to unknown paths: the caller chooses such a path, so it must not become a label. */
+const NO_ROUTE = 'unknown';
+
+/**
+ * Registers the durations of requests by route and status; name and buckets follow OpenTelemetry’s semantic conventions for HTTP.
+ * @returns the function to call after each answered request
+ */
+function registerRequestMetrics(registry: Registry): (request: FastifyRequest, reply: FastifyReply) => void {
+  const durations = new Histogram({
+    name: 'http_server_request_duration_seconds',
+    help: 'From a request’s head to the end of its answer, by route.',
+    labelNames: ['http_request_method', 'http_route', 'http_response_status_code'],
+    buckets: [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10],
+    registers: [registry],
+  });
+  return ({ method, is404, routeOptions }, reply) => {
+    const { statusCode, elapsedTime } = reply;
+    // A stream lasts until its client leaves.
+    if (reply.getHeader('content-type') === 'text/event-stream') return;
+    const labels = {
+      http_request_method: method,
+      http_route: is404 ? NO_ROUTE : (routeOptions.url ?? NO_ROUTE),
+      http_response_status_code: statusCode,
+    };
+    durations.observe(labels, elapsedTime / 1_000);
+  };
+}
+
+/** The host that listens on every address of the machine: `::` where there is IPv6, which may be all there is, else `0.0.0.0`. */
+export function everyAddress(interfaces = networkInterfaces()): '::' | '0.0.0.0' {
+  const hasIpv6 = Object.values(interfaces).some((addresses) => addresses?.some(({ family }) => family === 'IPv6'));
+  return hasIpv6 ? '::' : '0.0.0.0';
+}
+
+/** Why this TRUST_PROXY lets callers forge their address; undefined when it does not. */
+export const proxyWarning = (trusted: boolean | number | string): string | undefined =>
+  trusted === true
+    ? 'TRUST_PROXY=true trusts the first address of X-Forwarded-For, which the caller writes: limits by network then limit nobody'
+    : undefined;

@@ -1,4 +1,4 @@
-import { KnownRoutes, loggedPathOf, pathOf } from './known-routes.js';
+import { KnownRoutes, loggedPathOf, pathOf } from './problem.filter.js';
 
 describe('the methods of a path', () => {
   const routes = new KnownRoutes();

@@ -1,5 +1,4 @@
-import type { FastifyReply, FastifyRequest } from './fastify-request.js';
-import { linkToNext } from './link-to-next.js';
+import { linkToNext, type FastifyReply, type FastifyRequest } from './fastify-request.js';
 
 function linkOf(url: string, next: string | undefined, options?: Parameters<typeof linkToNext>[3]): unknown {
   let link: unknown;

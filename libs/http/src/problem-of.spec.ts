@@ -1,7 +1,7 @@
 import { NotFoundException } from '@nestjs/common';
 import { ProblemError } from '@relay/problem';
 import { RegistryUnavailable } from '@relay/registry';
-import { problemOf } from './problem-of.js';
+import { problemOf } from './problem.filter.js';
 
 const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' });
 

@@ -1,17 +1,13 @@
+import { STATUS_CODES } from 'node:http';
 import { Catch, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import { traceIdOf } from '@relay/events';
-import { ProblemError, toProblem } from '@relay/problem';
+import { ProblemError, toProblem, unavailable, type ProblemCode } from '@relay/problem';
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
+import { CannotOpen } from '@relay/keyring';
+import { isRedisAway } from '@relay/redis';
+import { RegistryUnavailable } from '@relay/registry';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
-import { loggedPathOf, pathOf, type KnownRoutes } from './known-routes.js';
-import { problemOf } from './problem-of.js';
 
-export interface ProblemSettings {
-  readonly publicUrl: string;
-  readonly routes: KnownRoutes;
-}
-
-/** The parts of a request that an error names. */
 export type RequestContext = Pick<FastifyRequest, 'id' | 'url' | 'method' | 'headers' | 'envelopeId'>;
 
 export interface Answer {
@@ -27,7 +23,7 @@ export interface Answer {
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
-    private readonly settings: ProblemSettings,
+    private readonly settings: { readonly publicUrl: string; readonly routes: KnownRoutes },
     private readonly log: Log,
     private readonly throttled: ThrottledLog,
   ) {}
@@ -41,9 +37,8 @@ export class ProblemFilter implements ExceptionFilter {
   answerTo(thrown: unknown, request: RequestContext): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown);
-    // Without a route the framework may reject something else first, such as the body, although the method is wrong. A
-    // literal path such as `/deliveries/batch` also matches `/deliveries/:envelopeId` for other methods, where it names
-    // nothing.
+    // Without a route the framework may reject something else first, such as the body, although the method is wrong. A literal
+    // path such as `/deliveries/batch` also matches `/deliveries/:envelopeId` for other methods, where it names nothing.
     const methods = this.settings.routes.methodsOf(instance);
     if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
     this.#log(problem, request);
@@ -65,7 +60,6 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-/** The fields of a log line about a request. */
 export const requestFacts = ({ id, url, method, headers: { traceparent }, envelopeId }: RequestContext) => ({
   requestId: id,
   traceId: traceIdOf(typeof traceparent === 'string' ? traceparent : undefined),
@@ -76,3 +70,93 @@ export const requestFacts = ({ id, url, method, headers: { traceparent }, envelo
 
 const wrongMethod = (allow: string): ProblemError =>
   new ProblemError('method-not-allowed', `This path accepts ${allow}.`, { headers: { allow } });
+
+/** Problems for errors of the HTTP layer, by status. The framework’s own messages would reveal its internals. */
+const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
+  400: ['invalid-request', 'The request cannot be read.'],
+  401: ['unauthorized', 'The request has no valid credential.'],
+  403: ['insufficient-scope', 'The request is not allowed to do this.'],
+  404: ['not-found', 'There is no such path.'],
+  408: ['request-timeout', 'The request did not arrive in time.'],
+  413: ['payload-too-large', 'The body is longer than this path accepts.'],
+  414: ['uri-too-long', 'A part of the path is too long.'],
+  415: ['unsupported-media-type', 'The content type is malformed, or this path does not accept it.'],
+  431: ['headers-too-large', 'The headers are too large.'],
+};
+
+/** The problem to answer for an error; `internal` for an unexpected one. */
+export function problemOf(thrown: unknown): ProblemError {
+  if (thrown instanceof ProblemError) return thrown;
+  if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
+  if (thrown instanceof CannotOpen && thrown.isElsewhere)
+    return unavailable('This process lacks the key of a stored value at the moment.', 2, thrown);
+  if (isRedisAway(thrown)) return unavailable('Redis is not available at the moment.', 2, thrown);
+  const [code, detail] = BY_STATUS[statusOf(thrown)] ?? ['internal', 'The relay failed to answer.'];
+  const headers = code === 'unauthorized' ? { 'www-authenticate': 'Bearer realm="relay"' } : {};
+  return new ProblemError(code, detail, { headers, cause: thrown });
+}
+
+/** A change whose result is unknown, or registrations that cannot be read at the moment. */
+function unconfirmed(cause: RegistryUnavailable): ProblemError {
+  const detail = cause.mayBeStored
+    ? 'The relay could not confirm the change. It may have been stored: look before you repeat it.'
+    : isRedisAway(cause.cause)
+      ? 'Redis is not available at the moment: registrations can be neither read nor changed.'
+      : 'Registrations cannot be read or changed at the moment. Nothing was stored: repeat it.';
+  return unavailable(detail, 2, cause);
+}
+
+function statusOf(thrown: unknown): number {
+  if (typeof thrown !== 'object' || thrown === null) return 0;
+  const status: unknown = 'statusCode' in thrown ? thrown.statusCode : 'status' in thrown ? thrown.status : 0;
+  return typeof status === 'number' ? status : 0;
+}
+
+/**
+ * Paths and methods of all routes, to distinguish a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an unknown path.
+ */
+export class KnownRoutes {
+  readonly #routes: { pattern: RegExp; isLiteral: boolean; methods: readonly string[] }[] = [];
+
+  add(url: string, methods: readonly string[]): void {
+    const pattern = url
+      .split('/')
+      .map((part) => (part.startsWith(':') ? '[^/]+' : part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')))
+      .join('/');
+    this.#routes.push({ pattern: new RegExp(`^${pattern}$`), isLiteral: !url.includes('/:'), methods });
+  }
+
+  /** The methods of a path, sorted; empty for an unknown path. A literal path takes precedence over one with a parameter. */
+  methodsOf(path: string): readonly string[] {
+    const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
+    const literal = matching.filter(({ isLiteral }) => isLiteral);
+    return [...new Set((literal.length > 0 ? literal : matching).flatMap(({ methods }) => methods))].toSorted();
+  }
+}
+
+/** Path of a request target without its query, which does not belong in an answer or a log. */
+export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
+
+/** The path for a log, without the id of a session, which is a credential. */
+export const loggedPathOf = (path: string): string => path.replace(/^(\/+auth\/+session\/+)[^]*$/i, '$1…');
+
+const PROBLEM_OF: Readonly<Record<string, ProblemError>> = {
+  ERR_HTTP_REQUEST_TIMEOUT: new ProblemError('request-timeout', 'The request did not arrive in time.'),
+  HPE_HEADER_OVERFLOW: new ProblemError('headers-too-large', 'The headers are too large.'),
+};
+const MALFORMED = new ProblemError('invalid-request', 'The request is not HTTP/1.1 as RFC 9112 defines it.');
+
+/** A complete HTTP answer to bytes that Node could not parse as a request: it names no path and ends the connection. */
+export function answerUnread(code: string | undefined, publicUrl: string, requestId: string): string {
+  const problem = PROBLEM_OF[code ?? ''] ?? MALFORMED;
+  const body = JSON.stringify(toProblem(problem, { publicUrl, instance: '/', requestId }));
+  return [
+    `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+    'content-type: application/problem+json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    `x-request-id: ${requestId}`,
+    'connection: close',
+    '',
+    body,
+  ].join('\r\n');
+}

@@ -1,7 +1,7 @@
 import { connectRedis, redisReady } from '@relay/redis';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { SharedQuota } from './shared-quota.adapter.js';
+import { SharedQuota } from './quotas.adapter.js';
 
 let server: RedisServer;
 let redis: Redis;

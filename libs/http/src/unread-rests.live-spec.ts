@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { UnreadRests } from './unread-rests.js';
+import { UnreadRests } from './connections.js';
 
 const MIB = 1_048_576;
 const BODY = 32 * MIB;

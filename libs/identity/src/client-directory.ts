@@ -1,15 +1,15 @@
 import { kidOf, type Keyring } from '@relay/keyring';
-import { ProblemError } from '@relay/problem';
-import { BoundedMemory } from './bounded-memory.js';
-import { hashesOfCredential, hashesOfSecret, provenSecret } from './client-secret.js';
-import type { ClientStore } from './client-store.port.js';
+import { unavailable, type ProblemError } from '@relay/problem';
+import { hashesOfCredential, hashesOfSecret, provenSecret, generationAt, isLiveGeneration } from './client-secret.js';
 import type { ClientRecord, CredentialType } from './client.js';
-import { generationAt, isLiveGeneration } from './generation.js';
-import { HashRenewals } from './hash-renewals.js';
-import { TextMemory } from './text-memory.js';
+import type { ClientStore } from './redis-client-store.adapter.js';
+import { BoundedMemory, TextMemory } from './text-memory.js';
 
 /** A client authenticated by a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
+
+/** What of a token decides whether it counts. */
+type IssuedFor = Readonly<Pick<ClientRecord, 'clientId' | 'generation'>>;
 
 interface Seen {
   readonly client: ClientRecord;
@@ -17,7 +17,6 @@ interface Seen {
   readonly epoch: number;
 }
 
-/** A fixed credential that was found by its hash. */
 interface Proven {
   readonly clientId: string;
   /** Under the writing key. */
@@ -89,16 +88,13 @@ export class ClientDirectory {
    * The client of a token, if it is enabled and the secret behind the token is still valid.
    * @throws ProblemError `unavailable`
    */
-  async findByToken(token: {
-    readonly clientId: string;
-    readonly generation: number;
-  }): Promise<ClientRecord | undefined> {
+  async findByToken(token: IssuedFor): Promise<ClientRecord | undefined> {
     const client = await this.find(token.clientId);
     return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
   }
 
   /** The same from memory alone; undefined where only `findByToken` can tell. */
-  knownByToken(token: { readonly clientId: string; readonly generation: number }): ClientRecord | undefined {
+  knownByToken(token: IssuedFor): ClientRecord | undefined {
     const seen = this.#seen.get(token.clientId);
     if (seen?.epoch !== this.#epoch || seen.client.disabled) return undefined;
     return isLiveGeneration(seen.client, token.generation) ? seen.client : undefined;
@@ -169,7 +165,7 @@ export class ClientDirectory {
   /** @throws ProblemError `unavailable` when a key of these hashes is missing here and others have it: a secret may be valid */
   #assertComparable(hashes: readonly string[]): void {
     const kid = hashes.map(kidOf).find((each) => this.keyring.missing.has(each));
-    if (kid !== undefined) throw unavailable(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
+    if (kid !== undefined) throw away(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
   }
 
   /** One read of the store at a time; concurrent callers share it. */
@@ -192,7 +188,7 @@ export class ClientDirectory {
       return client;
     } catch (cause) {
       if (seen !== undefined) return seen.client;
-      throw unavailable(cause);
+      throw away(cause);
     }
   }
 }
@@ -201,12 +197,49 @@ async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (cause) {
-    throw unavailable(cause);
+    throw away(cause);
   }
 }
 
-const unavailable = (cause: unknown): ProblemError =>
-  new ProblemError('unavailable', 'Clients cannot be looked up at the moment.', {
-    headers: { 'retry-after': '2' },
-    cause,
-  });
+const away = (cause: unknown): ProblemError => unavailable('Clients cannot be looked up at the moment.', 2, cause);
+
+/** Refreshes of the directory, one every two seconds, between two renewals for one client. */
+const REFRESHES_BETWEEN = 300;
+
+/**
+ * Moves a client's hash to the writing key when the client presents its secret, the only moment when that is possible, so that an
+ * older key becomes dispensable by use. It works in the background and seldom: processes with different writing keys undo each
+ * other's renewals, and the registry keeps every change for ever.
+ */
+class HashRenewals {
+  readonly #renewed: BoundedMemory<number>;
+  #refreshes = 0;
+
+  constructor(
+    private readonly store: ClientStore,
+    limit: number,
+  ) {
+    this.#renewed = new BoundedMemory(limit);
+  }
+
+  /** The directory calls it at every refresh, which is the clock here. */
+  refreshed(): void {
+    this.#refreshes += 1;
+  }
+
+  /** Replaces one hash by another, if it is still there. */
+  renew(clientId: string, older: string, current: string): void {
+    const last = this.#renewed.get(clientId);
+    if (last !== undefined && this.#refreshes - last < REFRESHES_BETWEEN) return;
+    this.#renewed.set(clientId, this.#refreshes);
+    // The client is authenticated already; after a failure a later use tries again.
+    this.store.replace(clientId, (client) => renewed(client, older, current)).catch(() => undefined);
+  }
+}
+
+/** The same object when it does not have the older hash. */
+function renewed(client: ClientRecord, older: string, current: string): ClientRecord {
+  if (client.credential?.hash === older) return { ...client, credential: { ...client.credential, hash: current } };
+  if (!client.secretHashes.includes(older)) return client;
+  return { ...client, secretHashes: client.secretHashes.map((hash) => (hash === older ? current : hash)) };
+}

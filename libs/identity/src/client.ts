@@ -1,7 +1,54 @@
 import { z } from 'zod';
 
+export type ClientKind = 'partner' | 'source' | 'operator';
+
+/** What a client of each kind may do. A client keeps the scopes it was created with; a token may narrow them. */
+export const SCOPES_OF = {
+  partner: ['webhooks', 'sessions'],
+  source: ['deliveries:write'],
+  operator: ['operations:read', 'operations:write', 'operations'],
+} as const satisfies Record<ClientKind, readonly string[]>;
+
+export type Scope = (typeof SCOPES_OF)[ClientKind][number];
+
+/**
+ * The scopes of a token request (RFC 6749 section 3.3): all of the client's when none is asked for, else exactly those asked,
+ * in the client's order. Undefined when the text is not a scope or asks for one the client does not have.
+ */
+export function narrowScopes(granted: readonly string[], requested: string | undefined): readonly string[] | undefined {
+  if (requested === undefined) return granted;
+  if (!/^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(requested)) return undefined;
+  const asked = requested.split(' ');
+  return asked.every((scope) => granted.includes(scope)) ? granted.filter((scope) => asked.includes(scope)) : undefined;
+}
+
+/** What an operator may do; each role includes those before it. */
+export const OPERATOR_ROLES = ['viewer', 'operator', 'admin'] as const;
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
+/** The scope that makes the role, last in the scopes of its clients. */
+const SCOPES = {
+  viewer: ['operations:read'],
+  operator: ['operations:read', 'operations:write'],
+  admin: SCOPES_OF.operator,
+} as const satisfies Record<OperatorRole, readonly string[]>;
+
+export const scopesOfRole = (role: OperatorRole): readonly string[] => SCOPES[role];
+
+/** The scope that a client or token of this role has, and one of a lesser role has not. */
+export const scopeOfRole = (role: OperatorRole): string => SCOPES[role].at(-1) ?? '';
+
+/** The highest role that these scopes give. An operator from before the roles has `operations` alone, and keeps all rights. */
+export const roleOf = (scopes: readonly string[]): OperatorRole | undefined =>
+  OPERATOR_ROLES.findLast((role) => scopes.includes(scopeOfRole(role)));
+
+export function hasRole(scopes: readonly string[], needed: OperatorRole): boolean {
+  const role = roleOf(scopes);
+  return role !== undefined && OPERATOR_ROLES.indexOf(role) >= OPERATOR_ROLES.indexOf(needed);
+}
+
 /** The credential kinds that the specification gives to endpoints; a source may have one instead of a client secret. */
-export const CREDENTIAL_TYPES = ['apiKey', 'jwt', 'basic'] as const;
+const CREDENTIAL_TYPES = ['apiKey', 'jwt', 'basic'] as const;
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number];
 
 /** One client as stored; its secrets only as keyed hashes. */
@@ -14,7 +61,7 @@ export const ClientRecord = z.object({
   secretHashes: z.array(z.string()).max(2),
   /** Epoch milliseconds of the last rotation. */
   rotatedAt: z.number().optional(),
-  /** Of the newest secret, see `generation.ts`. */
+  /** Of the newest secret, see `generationAt`. */
   generation: z.int(),
   /** Keyed hash of a source's fixed credential. */
   credential: z.object({ type: z.enum(CREDENTIAL_TYPES), hash: z.string() }).optional(),
@@ -25,3 +72,110 @@ export const ClientRecord = z.object({
   createdAt: z.number(),
 });
 export type ClientRecord = z.infer<typeof ClientRecord>;
+
+/** A client as operators see it: its record without secrets and their hashes. */
+export const ClientFacts = z
+  .object({
+    clientId: z.string(),
+    kind: z.enum(['partner', 'source', 'operator']),
+    name: z.string().describe('People recognise it by this.'),
+    role: z.enum(OPERATOR_ROLES).nullable().describe('Of an operator; `null` for others.'),
+    scopes: z.array(z.string()),
+    credentialType: z.enum(['client', ...CREDENTIAL_TYPES]).describe('`client`: client id and secret.'),
+    partners: z.array(z.string()).describe('The partners a source is bound to; empty: to none.'),
+    disabled: z.boolean(),
+    createdAt: z.iso.datetime(),
+  })
+  .meta({ id: 'Client', description: 'A partner, a source or an operator.' });
+export type ClientFacts = z.infer<typeof ClientFacts>;
+
+export const clientFacts = ({ credential, audience, createdAt, ...client }: ClientRecord): ClientFacts => ({
+  clientId: client.clientId,
+  kind: client.kind,
+  name: client.name,
+  role: client.kind === 'operator' ? (roleOf(client.scopes) ?? null) : null,
+  scopes: client.scopes,
+  credentialType: credential?.type ?? 'client',
+  partners: audience,
+  disabled: client.disabled,
+  createdAt: new Date(createdAt).toISOString(),
+});
+
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(
+    (text) => text.trim() !== '' && !/\p{Cc}/u.test(text),
+    'a readable name without control characters is expected',
+  )
+  .describe('People recognise the client by it: 1 to 200 characters, no control characters.');
+
+export const NewClient = z
+  .discriminatedUnion('kind', [
+    z.strictObject({ kind: z.literal('partner'), name }),
+    z.strictObject({
+      kind: z.literal('source'),
+      name,
+      partners: z.array(z.string().min(1).max(100)).max(100).default([]).describe('Partners it is bound to.'),
+      credential: z
+        .union([
+          z.enum(['client', 'apiKey']),
+          z.strictObject({ jwt: z.string().min(1).max(4_096) }),
+          z.strictObject({ userName: z.string().min(1).max(4_000) }),
+        ])
+        .default('client')
+        .describe(
+          '`client`: client id and secret; `apiKey`: a key; `jwt`: this signed JWT; `userName`: a password for this user.',
+        ),
+    }),
+    z.strictObject({ kind: z.literal('operator'), name, role: z.enum(OPERATOR_ROLES) }),
+  ])
+  .meta({ id: 'NewClient', description: 'A client to create.' });
+export type NewClient = z.infer<typeof NewClient>;
+
+export const IssuedClient = z
+  .union([
+    z.object({ clientId: z.string(), clientSecret: z.string() }),
+    z.object({ clientId: z.string(), apiKey: z.string() }),
+    z.object({ clientId: z.string(), userName: z.string(), password: z.string() }),
+    z.object({ clientId: z.string() }).describe('Of a source with a JWT of its own.'),
+  ])
+  .meta({ id: 'IssuedClient', description: 'The credential of a client, shown this once.' });
+export type IssuedClient = z.infer<typeof IssuedClient>;
+
+/** A change of a client that the relay refuses; its message says why, and is the same for a command and an API. */
+export class ClientRefused extends Error {
+  override readonly name = 'ClientRefused';
+
+  /** @param member what of a new client is refused */
+  constructor(
+    message: string,
+    readonly member?: 'partners',
+  ) {
+    super(message);
+  }
+}
+
+/** A change of the clients, complete in itself. Records are JSON texts as stored; `from` is the record it was built on. */
+export type ClientCommand =
+  | {
+      readonly kind: 'insert';
+      readonly clientId: string;
+      readonly record: string;
+      /** Hashes of its fixed credential under every key: no client may have one; the first is stored. */
+      readonly hashes: readonly string[];
+    }
+  | {
+      readonly kind: 'replace';
+      readonly clientId: string;
+      readonly from: string;
+      readonly to: string;
+      /** A scope that another enabled client must have when the command is applied. */
+      readonly another?: string;
+    };
+
+/** `stale`: the client changed since the command was built. `last`: no other enabled client has the scope `another`. */
+export const ClientResult = z.object({
+  kind: z.enum(['inserted', 'client-exists', 'credential-exists', 'replaced', 'stale', 'last']),
+});

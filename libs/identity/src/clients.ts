@@ -1,13 +1,8 @@
 import type { Keyring } from '@relay/keyring';
-import type { ClientStore } from './client-store.port.js';
-import type { ClientRecord } from './client.js';
-import { ClientRefused } from './client-refused.js';
-import { jwsFault } from './compact-jws.js';
-import { withNewSecret, withoutTokens } from './generation.js';
-import { formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
-import type { IssuedClient, NewClient } from './new-client.js';
-import { hasRole, roleOf, scopeOfRole, scopesOfRole, type OperatorRole } from './operator-role.js';
-import { SCOPES_OF, type ClientKind } from './scope.js';
+import { withNewSecret, withoutTokens, formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
+import { hasRole, roleOf, scopeOfRole, scopesOfRole, SCOPES_OF, ClientRefused } from './client.js';
+import type { ClientKind, ClientRecord, IssuedClient, NewClient, OperatorRole } from './client.js';
+import type { ClientStore } from './redis-client-store.adapter.js';
 
 export interface IssuedSecret {
   readonly clientId: string;
@@ -16,40 +11,26 @@ export interface IssuedSecret {
 }
 
 /** Authentication of a source: as an OAuth client, by a generated key or password, or by a JWT of its own. */
-export type SourceCredential = 'client' | 'apiKey' | { readonly jwt: string } | { readonly userName: string };
+type SourceCredential = Extract<NewClient, { kind: 'source' }>['credential'];
 
-export type IssuedSource =
-  | IssuedSecret
-  | { readonly clientId: string; readonly apiKey: string }
-  | { readonly clientId: string; readonly jwt: string }
-  | { readonly clientId: string; readonly userName: string; readonly password: string };
-
-/** A change of a client that is about to be made. */
-export type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
+type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
 
 /**
  * Told of each change before it is made; a rejection prevents the change.
  * @param client with its new role, else as it was
  * @param formerRole of an operator whose role changes
  */
-export type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
+type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
 
 /** Tells of changes by somebody. @param report stores one record, without a secret */
 export const clientAudit =
   (report: (facts: { readonly event: ClientEvent; readonly [fact: string]: unknown }) => Promise<void>): ClientAudit =>
   (event, { clientId, kind, name, scopes }, formerRole) =>
-    report({
-      event,
-      clientId,
-      kind,
-      name,
-      ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}),
-    });
+    report({ event, clientId, kind, name, ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}) });
 
 /** A client's secret is not rotated again within this time, in milliseconds, unless forced: a repeat ends a secret in use. */
 const REPEAT_MS = 60_000;
 
-/** Creates and changes clients. Randomness and clock are arguments. */
 export class Clients {
   constructor(
     private readonly store: ClientStore,
@@ -60,12 +41,11 @@ export class Clients {
   ) {}
 
   /** @throws ClientRefused as `createSource` */
-  async create(wanted: NewClient): Promise<IssuedClient> {
+  create(wanted: NewClient): Promise<IssuedClient> {
     if (wanted.kind === 'partner') return this.createPartner(wanted.name);
     if (wanted.kind === 'operator') return this.createOperator(wanted.name, wanted.role);
     const { name, partners: audience, credential } = wanted;
-    const issued = await this.createSource(name, { audience, credential });
-    return 'jwt' in issued ? { clientId: issued.clientId } : issued;
+    return this.createSource(name, { audience, credential });
   }
 
   createPartner(name: string): Promise<IssuedSecret> {
@@ -83,7 +63,7 @@ export class Clients {
   async createSource(
     name: string,
     options: { audience?: readonly string[]; credential?: SourceCredential } = {},
-  ): Promise<IssuedSource> {
+  ): Promise<IssuedClient> {
     const { audience = [], credential = 'client' } = options;
     for (const partner of audience)
       if ((await this.store.find(partner))?.kind !== 'partner')
@@ -96,7 +76,7 @@ export class Clients {
     if ('jwt' in credential) {
       const fault = jwsFault(credential.jwt);
       if (fault !== undefined) throw new ClientRefused(`That is no signed JWT: ${fault}`);
-      return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt), jwt: credential.jwt };
+      return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt) };
     }
     const { userName } = credential;
     if (userName === '' || /[:\p{Cc}]/u.test(userName))
@@ -238,5 +218,33 @@ export class Clients {
     const result = await this.store.insert(client, credentialHashes);
     if (result === 'credential-exists') throw new ClientRefused('Another source has this credential');
     if (result !== 'inserted') throw new Error('The new client id exists already');
+  }
+}
+
+const MAX_JWS_LENGTH = 4_096;
+/** The signature of HS256, the shortest of RFC 7518. A token with less could be guessed at. */
+const MIN_SIGNATURE_BYTES = 32;
+
+/** Why a text is no signed JWT in the compact form of RFC 7515 section 7.1; undefined when it is one. The reason never quotes it. */
+export function jwsFault(text: string): string | undefined {
+  if (text.length > MAX_JWS_LENGTH) return `it is longer than ${MAX_JWS_LENGTH} characters`;
+  const [header = '', , signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]*)$/.exec(text)?.slice(1) ?? [];
+  if (header === '') return 'it does not have three parts in base64url with dots between them';
+  const alg = algorithmIn(header);
+  if (alg === undefined) return 'its first part is no JSON object that names an algorithm in `alg`';
+  if (alg.toLowerCase() === 'none') return 'it is not signed: its `alg` is none';
+  const bytes = Buffer.from(signature, 'base64url').length;
+  if (bytes < MIN_SIGNATURE_BYTES)
+    return `its signature has ${bytes} bytes: at least ${MIN_SIGNATURE_BYTES} are expected`;
+  return undefined;
+}
+
+function algorithmIn(header: string): string | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(header, 'base64url').toString('utf8'));
+    const alg: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'alg') : undefined;
+    return typeof alg === 'string' && alg !== '' ? alg : undefined;
+  } catch {
+    return undefined;
   }
 }

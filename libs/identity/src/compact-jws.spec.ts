@@ -1,4 +1,4 @@
-import { jwsFault } from './compact-jws.js';
+import { jwsFault } from './clients.js';
 
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
 const signature = (bytes: number): string => Buffer.alloc(bytes, 7).toString('base64url');

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { generationAt, isLiveGeneration, withNewSecret, withoutTokens } from './generation.js';
+import { generationAt, isLiveGeneration, withNewSecret, withoutTokens } from './client-secret.js';
 
 interface Secrets {
   readonly secretHashes: string[];

@@ -3,18 +3,12 @@
 // Guarantees that secrets are stored only as keyed hashes and compared in constant time, and that a client seen before is found
 // without a round trip, also while Redis is away.
 // Leaves to `access` which client may call what, and to the apps when the directory is refreshed.
-export { BoundedMemory } from './bounded-memory.js';
+export { BoundedMemory, TextMemory } from './text-memory.js';
 export { ClientDirectory, type ProvenClient } from './client-directory.js';
 export { isSecret } from './client-secret.js';
-export { ClientStore } from './client-store.port.js';
-export type { ClientCommand } from './client-command.js';
+export { ClientStore, ClientStore as RedisClientStore } from './redis-client-store.adapter.js';
+export { clientFacts, ClientFacts, hasRole, OPERATOR_ROLES, roleOf, scopeOfRole, scopesOfRole } from './client.js';
+export { narrowScopes, SCOPES_OF, ClientRefused, IssuedClient, NewClient } from './client.js';
+export type { ClientCommand, ClientRecord, CredentialType, OperatorRole, ClientKind, Scope } from './client.js';
 export { applyClientLua, clientKeys, clientParts } from './client.script.js';
-export { clientFacts, ClientFacts } from './client-facts.js';
-export type { ClientRecord, CredentialType } from './client.js';
-export { ClientRefused } from './client-refused.js';
 export { clientAudit, Clients, type IssuedSecret } from './clients.js';
-export { IssuedClient, NewClient } from './new-client.js';
-export { hasRole, OPERATOR_ROLES, roleOf, scopeOfRole, scopesOfRole, type OperatorRole } from './operator-role.js';
-export { RedisClientStore } from './redis-client-store.adapter.js';
-export { narrowScopes, SCOPES_OF, type ClientKind, type Scope } from './scope.js';
-export { TextMemory } from './text-memory.js';

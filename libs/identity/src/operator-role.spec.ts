@@ -1,4 +1,4 @@
-import { hasRole, OPERATOR_ROLES, roleOf, scopesOfRole } from './operator-role.js';
+import { hasRole, OPERATOR_ROLES, roleOf, scopesOfRole } from './client.js';
 
 describe('the role of an operator', () => {
   it.each([

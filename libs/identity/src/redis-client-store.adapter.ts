@@ -1,31 +1,39 @@
 import type { Redis } from 'ioredis';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { LogView } from '@relay/redis';
-import { ClientResult, type ClientCommand } from './client-command.js';
-import { ClientStore, Insertion } from './client-store.port.js';
-import { ClientRecord } from './client.js';
-import { ClientRefused } from './client-refused.js';
+import { ClientResult, ClientRecord, ClientRefused, type ClientCommand } from './client.js';
 import { clientKeys } from './client.script.js';
+
+const Insertion = z.enum(['inserted', 'client-exists', 'credential-exists']);
+type Insertion = z.infer<typeof Insertion>;
 
 const [CLIENTS, CREDENTIALS, VERSION] = clientKeys;
 
-/** Clients in Redis, in the layout of `client.script.ts`; changed by commands of the registry. */
-export class RedisClientStore extends ClientStore {
+/**
+ * The clients in Redis, in the layout of `client.script.ts`; commands of the registry change them. Every method rejects while Redis is
+ * away or may have lost writes.
+ */
+export class ClientStore {
   #seen = 0;
 
   constructor(
     private readonly redis: Redis,
     private readonly registry: LogView<ClientCommand>,
-  ) {
-    super();
-  }
+  ) {}
 
+  /** Adds a client. `credentialHashes`, under every key, must belong to no client yet; otherwise nothing is stored. */
   async insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion> {
     const { clientId } = client;
     const record = JSON.stringify(client);
     return Insertion.parse(await this.#apply({ kind: 'insert', clientId, record, hashes: credentialHashes }));
   }
 
+  /**
+   * Replaces a client by the result of `change`, and repeats it when another writer was faster. Writes nothing when the result is
+   * the same object. Undefined when the client does not exist.
+   * @param another a scope that another enabled client must have at that moment
+   * @throws ClientRefused when no other has it
+   */
   async replace(
     clientId: string,
     change: (client: ClientRecord) => ClientRecord,
@@ -51,23 +59,27 @@ export class RedisClientStore extends ClientStore {
     return stored === null ? undefined : parse(stored);
   }
 
+  /** The id of the client whose fixed credential has one of these hashes. */
   async findIdByCredential(hashes: readonly string[]): Promise<string | undefined> {
     await this.registry.current();
     const ids = await this.redis.hmget(CREDENTIALS, ...hashes);
     return ids.find((id) => id !== null) ?? undefined;
   }
 
+  /** The hash of every fixed credential, with the id of its client. */
   async credentials(): Promise<ReadonlyMap<string, string>> {
     await this.registry.current();
     return new Map(Object.entries(await this.redis.hgetall(CREDENTIALS)));
   }
 
+  /** Oldest first. */
   async list(): Promise<ClientRecord[]> {
     await this.registry.current();
     const clients = (await this.redis.hvals(CLIENTS)).map(parse);
     return clients.toSorted((a, b) => a.createdAt - b.createdAt || a.clientId.localeCompare(b.clientId));
   }
 
+  /** Changes with every change of a client; caches compare it. */
   async version(): Promise<string> {
     await this.registry.current();
     let version = await this.#readVersion();

@@ -3,11 +3,11 @@ import { Keyring } from '@relay/keyring';
 import { connectRedis, redisReady } from '@relay/redis';
 import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ClientDirectory, ClientRefused, Clients, RedisClientStore, roleOf } from './index.js';
+import { ClientDirectory, ClientRefused, Clients, ClientStore, roleOf } from './index.js';
 
 let server: RedisServer;
 let redis: Redis;
-let store: RedisClientStore;
+let store: ClientStore;
 let clients: Clients;
 const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
 const JWT = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.${'c2ln'.repeat(11)}`;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   server = await startRedisServer();
   redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
   await redisReady(redis, () => {});
-  store = new RedisClientStore(redis, memoryRegistry(redis).of('client'));
+  store = new ClientStore(redis, memoryRegistry(redis).of('client'));
   clients = new Clients(store, keyring, randomBytes, () => (now += 1));
 });
 afterAll(async () => {

@@ -1,4 +1,4 @@
-import { answeredWithin } from './answered-within.js';
+import { answeredWithin } from './kept-admin.adapter.js';
 
 const never = new Promise<never>(() => undefined);
 

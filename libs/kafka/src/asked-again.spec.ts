@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import { askedAgain } from './asked-again.adapter.js';
+import { askedAgain } from './kept-admin.adapter.js';
 
 const { KafkaJSNumberOfRetriesExceeded, KafkaJSProtocolError } = kafkajs;
 const notLeader = new KafkaJSProtocolError({

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { bearerTokens } from './bearer-tokens.adapter.js';
+import { bearerTokens } from './kafka-client.adapter.js';
 
 const SECRET = 'an-access-key';
 const REGION = 'eu-central-1';

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import './coordinator-not-found.adapter.js';
+import './kafkajs-mends.adapter.js';
 
 const require = createRequire(import.meta.url);
 type Retrier = <R>(make: (bail: (error: Error) => void) => Promise<R>) => Promise<R>;

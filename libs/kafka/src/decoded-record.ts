@@ -19,26 +19,13 @@ export interface BatchContext {
 export type Headers = Record<string, HeaderValue>;
 type HeaderValue = Buffer | null | (Buffer | null)[];
 
-/** A record as kafkajs hands it to the consumer. */
-export interface DecodedRecord {
-  readonly magicByte: number;
-  readonly attributes: number;
-  readonly timestamp: string;
-  readonly offset: string;
-  readonly key: Buffer | null;
-  readonly value: Buffer | null;
-  readonly headers: Headers;
-  readonly isControlRecord: boolean;
-  readonly batchContext: BatchContext;
-}
-
 /** The time of each record of such a batch is that of the append. */
 const LOG_APPEND_TIME = 1;
 /** Groups of seven bits that a number holds exactly. */
 const EXACT_BITS = 49;
 
-/** One record of a batch of format 2 (KIP-98), behind its length. */
-export function decodedRecord(cursor: Cursor, context: BatchContext): DecodedRecord {
+/** One record of a batch of format 2 (KIP-98), behind its length, as kafkajs hands it to the consumer. */
+export function decodedRecord(cursor: Cursor, context: BatchContext) {
   const { magicByte, firstOffset, firstTimestamp, maxTimestamp, timestampType, isControlBatch } = context;
   const attributes = cursor.buffer.readInt8(cursor.offset);
   cursor.offset += 1;

@@ -1,13 +1,7 @@
-/** One partition of a fetch request. Offsets are texts, as kafkajs has them. */
-export interface FetchedPartition {
-  readonly partition: number;
-  readonly fetchOffset: string;
-  readonly maxBytes: number;
-}
-
+/** Offsets are texts, as kafkajs has them. */
 export interface FetchedTopic {
   readonly topic: string;
-  readonly partitions: readonly FetchedPartition[];
+  readonly partitions: readonly Readonly<{ partition: number; fetchOffset: string; maxBytes: number }>[];
 }
 
 /** The members of a fetch request that a session decides. */
@@ -97,5 +91,5 @@ export class FetchSession {
   }
 }
 
-const offsetsOf = (partitions: readonly FetchedPartition[]): Map<number, string> =>
+const offsetsOf = (partitions: FetchedTopic['partitions']): Map<number, string> =>
   new Map(partitions.map(({ partition, fetchOffset }) => [partition, fetchOffset]));

@@ -1,4 +1,4 @@
-import { halfLived, type Pass } from './half-lived.js';
+import { halfLived, type Pass } from './kafka-client.adapter.js';
 
 interface Asked {
   readonly give: (pass: Pass) => void;

@@ -1,15 +1,9 @@
-import './coordinator-not-found.adapter.js';
-import './fetch-session.adapter.js';
-import { startingBroker } from './hung-broker.adapter.js';
-import { openSocket, splittable } from './literal-address.adapter.js';
-import './produce-encoder.adapter.js';
-import './record-decoder.adapter.js';
-import './request-queue.adapter.js';
-import { Kafka, logLevel, type KafkaConfig, type LogEntry } from 'kafkajs';
-import { bearerTokens, type TokenSettings } from './bearer-tokens.adapter.js';
+import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
+import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
+import { answeredWithin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */
-export interface KafkaSettings extends TokenSettings {
+interface KafkaSettings extends TokenSettings {
   KAFKA_BROKERS: readonly string[];
   KAFKA_CLIENT_ID: string;
   KAFKA_SSL?: boolean | undefined;
@@ -19,8 +13,7 @@ export interface KafkaSettings extends TokenSettings {
   KAFKA_SASL_MECHANISM?: 'plain' | 'scram-sha-256' | 'scram-sha-512' | 'oauthbearer' | undefined;
 }
 
-/** Log of kafkajs, which the app maps to its own. */
-export type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
+type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
 
 /** A kafkajs client. Its own retries are short: each caller has a deadline and handles failures itself. */
 export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
@@ -67,18 +60,106 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
     };
   const username = settings.KAFKA_SASL_USERNAME ?? '';
   const password = settings.KAFKA_SASL_PASSWORD ?? '';
-  switch (settings.KAFKA_SASL_MECHANISM) {
-    case 'plain':
-      return { ...security, sasl: { mechanism: 'plain', username, password } };
-    case 'scram-sha-256':
-      return { ...security, sasl: { mechanism: 'scram-sha-256', username, password } };
-    case 'scram-sha-512':
-      return { ...security, sasl: { mechanism: 'scram-sha-512', username, password } };
-    case 'oauthbearer':
-      return { ...security, sasl: { mechanism: 'oauthbearer', oauthBearerProvider: bearerTokens(settings) } };
-    case undefined:
-      return security;
-    default:
-      return settings.KAFKA_SASL_MECHANISM satisfies never;
-  }
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings;
+  if (mechanism === undefined) return security;
+  if (mechanism === 'oauthbearer')
+    return { ...security, sasl: { mechanism, oauthBearerProvider: bearerTokens(settings) } };
+  return { ...security, sasl: { mechanism, username, password } as SASLOptions };
+}
+
+/** Where tokens for SASL OAUTHBEARER (RFC 7628) come from, by the names of docs/configuration.md: a server, or a region of AWS. */
+interface TokenSettings {
+  KAFKA_SASL_USERNAME?: string | undefined;
+  KAFKA_SASL_PASSWORD?: string | undefined;
+  KAFKA_SASL_TOKEN_URL?: string | undefined;
+  KAFKA_SASL_SCOPE?: string | undefined;
+  KAFKA_SASL_AWS_REGION?: string | undefined;
+}
+
+/** Below the 5 s that a login may take, so that the fault names the server that was slow. */
+const ANSWER_MS = 4_000;
+/** RFC 6749 section 5.1 lets a server leave the life of a token out. */
+const LIFE_S = 300;
+
+/** Gives kafkajs a token for each login; packages that get one are loaded at the first. The error says what gave none, and why. */
+export function bearerTokens(settings: TokenSettings): () => Promise<{ value: string }> {
+  const region = settings.KAFKA_SASL_AWS_REGION;
+  const [name, source] =
+    region === undefined
+      ? ['KAFKA_SASL_TOKEN_URL', () => fromServer(settings)]
+      : ['KAFKA_SASL_AWS_REGION', () => fromAws(region)];
+  const late = (): Error => new Error(`no answer within ${ANSWER_MS} ms`);
+  const token = halfLived(() => answeredWithin(ANSWER_MS, source(), late), Date.now);
+  return async () => {
+    try {
+      return { value: await token() };
+    } catch (error) {
+      throw new Error(`no token by ${name}: ${reasonOf(error)}`, { cause: error });
+    }
+  };
+}
+
+/** Client credentials, RFC 6749 section 4.4. */
+async function fromServer(settings: TokenSettings): Promise<Pass> {
+  const oauth = await import('oauth4webapi');
+  const { KAFKA_SASL_TOKEN_URL: address = '', KAFKA_SASL_SCOPE: scope } = settings;
+  const server = { issuer: new URL(address).origin, token_endpoint: address };
+  const client = { client_id: settings.KAFKA_SASL_USERNAME ?? '' };
+  const response = await oauth.clientCredentialsGrantRequest(
+    server,
+    client,
+    oauth.ClientSecretBasic(settings.KAFKA_SASL_PASSWORD ?? ''),
+    new URLSearchParams(scope === undefined ? [] : [['scope', scope]]),
+    // The settings take http for this machine alone.
+    { signal: AbortSignal.timeout(ANSWER_MS), [oauth.allowInsecureRequests]: true },
+  );
+  const given = await oauth.processClientCredentialsResponse(server, client, response);
+  return { value: given.access_token, livesMs: (given.expires_in ?? LIFE_S) * 1000 };
+}
+
+/** The signed address by which Amazon MSK knows an IAM role; AWS's own chain finds the role's credentials. */
+async function fromAws(region: string): Promise<Pass> {
+  const { generateAuthToken } = await import('aws-msk-iam-sasl-signer-js');
+  const { token, expiryTime } = await generateAuthToken({ region });
+  return { value: token, livesMs: expiryTime - Date.now() };
+}
+
+/** What OAuth's server said (RFC 6749 section 5.2), which never repeats a secret; else the cause of the fault. */
+function reasonOf(error: unknown): string {
+  const { message, cause, error: code, error_description: said } = error as Error & Record<string, unknown>;
+  if (typeof code === 'string') return [code, said].filter(Boolean).join(': ');
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}
+
+/** What opens a door for a time. */
+export interface Pass {
+  readonly value: string;
+  readonly livesMs: number;
+}
+
+/**
+ * Asks a source for a pass and gives it to all who ask in the first half of its life; the next one is for the others. Half of it
+ * is left to whoever has it last. Who asks while the source answers waits for the same answer; a fault is told to these alone.
+ * @param now milliseconds of a clock
+ */
+export function halfLived(source: () => Promise<Pass>, now: () => number): () => Promise<string> {
+  let last: Promise<Pass> | undefined;
+  let renewedAt = Infinity;
+  const ask = async (): Promise<Pass> => {
+    try {
+      const pass = await source();
+      renewedAt = now() + pass.livesMs / 2;
+      return pass;
+    } catch (error) {
+      last = undefined;
+      throw error;
+    }
+  };
+  return async () => {
+    if (last === undefined || now() >= renewedAt) {
+      renewedAt = Infinity;
+      last = ask();
+    }
+    return (await last).value;
+  };
 }

@@ -1,6 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import { kafkajsModule } from './kafkajs-module.adapter.js';
-import type { AskedBroker } from './topic-ids.adapter.js';
+import { kafkajsModule } from './kafkajs-mends.adapter.js';
 
 const METADATA_MS = 60_000;
 export const READ_COMMITTED = 1;
@@ -44,7 +43,6 @@ export function batchOf<Message>(topic: string, offset: number, part: PartitionA
   return new BatchClass<Message>(topic, String(offset), part);
 }
 
-/** The connections of kafkajs' own consumers. */
 export function newCluster(kafka: Kafka): Cluster {
   const create = Object.getOwnPropertySymbols(kafka).find(({ description = '' }) =>
     description.endsWith('createCluster'),
@@ -52,4 +50,105 @@ export function newCluster(kafka: Kafka): Cluster {
   const make = create && (kafka as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[create];
   if (make === undefined) throw new Error('This version of kafkajs has no clusters to fetch from');
   return make({ metadataMaxAge: METADATA_MS, allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
+}
+
+/** Members of kafkajs' encoder and decoder of one message. */
+interface Encoder {
+  writeUVarInt(value: number): Encoder;
+  writeUVarIntString(value: string): Encoder;
+  writeBuffer(value: Buffer): Encoder;
+  writeBoolean(value: boolean): Encoder;
+}
+interface Decoder {
+  readInt16(): number;
+  readInt32(): number;
+  readBytes(length: number): Buffer;
+  readBoolean(): boolean;
+  readUVarIntString(): string | null;
+  readUVarIntArray<T>(read: (decoder: Decoder) => T): T[] | null;
+  readTaggedFields(): unknown;
+}
+/** The id of each topic that exists, by name; undefined where the brokers know no ids. */
+export type TopicIds = ReadonlyMap<string, string | undefined>;
+/** What one broker tells: the ids of the topics, and that of its cluster, null where it tells none. */
+export interface TopicsOfCluster {
+  readonly cluster: string | null;
+  readonly ids: TopicIds;
+}
+interface Request {
+  readonly request: object;
+  readonly response: {
+    decode(data: Buffer): Promise<TopicsOfCluster>;
+    parse(answer: TopicsOfCluster): Promise<TopicsOfCluster>;
+  };
+}
+
+/** The members of kafkajs' broker that a request of our own needs. */
+interface AskedBroker {
+  readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>> | null;
+  readonly connectionPool: { send(request: Request): Promise<TopicsOfCluster> };
+}
+
+/** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 asks version 6. */
+const [METADATA, VERSION] = [3, 10];
+const NO_ID = '0'.repeat(32);
+/** A topic without leaders exists too. */
+const [NONE, LEADER_NOT_AVAILABLE] = [0, 5];
+
+/** The ids of these topics, as this broker knows them. */
+export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<TopicsOfCluster> {
+  if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION)
+    return { cluster: null, ids: new Map(topics.map((topic) => [topic, undefined])) };
+  return broker.connectionPool.send({
+    request: { apiKey: METADATA, apiVersion: VERSION, apiName: 'Metadata', encode: async () => requestFor(topics) },
+    response: { decode: async (data) => toldIn(data), parse: async (answer) => answer },
+  });
+}
+
+/** Begins with the tagged fields of the request's head, which kafkajs does not write. No topic is created, no rights are asked for. */
+function requestFor(topics: readonly string[]): Encoder {
+  const EncoderClass = kafkajsModule('protocol/encoder')?.exports as new () => Encoder;
+  const request = new EncoderClass().writeUVarInt(0).writeUVarInt(topics.length + 1);
+  for (const topic of topics) request.writeBuffer(Buffer.alloc(16)).writeUVarIntString(topic).writeUVarInt(0);
+  return request.writeBoolean(false).writeBoolean(false).writeBoolean(false).writeUVarInt(0);
+}
+
+/** Begins with the tagged fields of the answer's head, and is read up to the topics. */
+function toldIn(data: Buffer): TopicsOfCluster {
+  const DecoderClass = kafkajsModule('protocol/decoder')?.exports as new (data: Buffer) => Decoder;
+  const decoder = new DecoderClass(data);
+  decoder.readTaggedFields();
+  decoder.readInt32(); // throttle time
+  decoder.readUVarIntArray(skipBroker);
+  const cluster = decoder.readUVarIntString();
+  decoder.readInt32(); // controller
+  const topics = decoder.readUVarIntArray(readTopic) ?? [];
+  const existing = topics.filter(({ fault }) => fault === NONE || fault === LEADER_NOT_AVAILABLE);
+  return { cluster, ids: new Map(existing.map(({ name, id }) => [name, id === NO_ID ? undefined : id])) };
+}
+
+function skipBroker(decoder: Decoder): void {
+  decoder.readInt32();
+  decoder.readUVarIntString();
+  decoder.readInt32();
+  decoder.readUVarIntString();
+  decoder.readTaggedFields();
+}
+
+function readTopic(decoder: Decoder): { readonly fault: number; readonly name: string; readonly id: string } {
+  const fault = decoder.readInt16();
+  const name = decoder.readUVarIntString() ?? '';
+  const id = decoder.readBytes(16).toString('hex');
+  decoder.readBoolean();
+  decoder.readUVarIntArray(skipPartition);
+  decoder.readInt32();
+  decoder.readTaggedFields();
+  return { fault, name, id };
+}
+
+function skipPartition(decoder: Decoder): void {
+  decoder.readInt16();
+  for (let number = 0; number < 3; number += 1) decoder.readInt32(); // partition, leader, its epoch
+  for (let list = 0; list < 3; list += 1) decoder.readUVarIntArray((each) => each.readInt32()); // replicas
+  decoder.readTaggedFields();
 }

@@ -1,5 +1,46 @@
-import type { Admin, Kafka } from 'kafkajs';
-import { answeredWithin } from './answered-within.js';
+import { setTimeout as delay } from 'node:timers/promises';
+import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+
+/**
+ * The answer, or the error that `late` makes once `ms` milliseconds are over. A frozen broker keeps its connections, so that a
+ * driver alone would wait much longer.
+ */
+export async function answeredWithin<T>(
+  ms: number,
+  answer: Promise<T>,
+  late = (): Error => new Error(`Kafka did not answer within ${ms} ms`),
+): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(late()), ms);
+  });
+  try {
+    return await Promise.race([answer, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const PAUSE_MS = 250;
+
+/**
+ * Repeats a request while the brokers answer with a retriable error: a starting broker loads its groups, a new topic has no
+ * leader yet. In some of its steps kafkajs gives up at once.
+ * @throws any other error of `ask`, and every error after that time
+ */
+export async function askedAgain<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + withinMs;
+  for (;;)
+    try {
+      return await ask();
+    } catch (error) {
+      if (!isRetriable(error) || performance.now() > deadline) throw error;
+      await delay(PAUSE_MS);
+    }
+}
+
+const isRetriable = (error: unknown): boolean =>
+  error instanceof kafkajs.KafkaJSError && error.retriable && !(error instanceof kafkajs.KafkaJSNonRetriableError);
 
 /** An HTTP request that needs Kafka is answered within 10 s in any case. */
 const ANSWER_MS = 8_000;
@@ -105,4 +146,42 @@ class KeptConnection {
   #leave(): void {
     if (this.#isRetired && this.#open === 0) this.admin.disconnect().catch(() => undefined);
   }
+}
+
+/** Runs `work` with an admin connection and ends it. Rejects when no broker answers. */
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** Unsettled records of one topic by the committed offsets, which follow the high water within 5 s. */
+export interface TopicLag {
+  readonly topic: string;
+  readonly lag: number;
+}
+
+/** The lag of a group by topic, without missing topics. Rejects when no broker answers. */
+export async function readLag(admin: Admin, groupId: string, topics: readonly string[]): Promise<TopicLag[]> {
+  const existing = new Set(await admin.listTopics());
+  const asked = topics.filter((topic) => existing.has(topic));
+  if (asked.length === 0) return [];
+  const committed = await admin.fetchOffsets({ groupId, topics: asked });
+  return Promise.all(
+    committed.map(async ({ topic, partitions }) => {
+      const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
+      const ends = await admin.fetchTopicOffsets(topic);
+      // Without a commit, or with one that retention has overtaken, reading starts at the oldest record.
+      const lag = ends.reduce(
+        (sum, { partition, high, low }) =>
+          sum + Math.max(0, Number(high) - Math.max(offsets.get(partition) ?? -1, Number(low))),
+        0,
+      );
+      return { topic, lag };
+    }),
+  );
 }

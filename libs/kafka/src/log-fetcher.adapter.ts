@@ -1,20 +1,16 @@
 import type { LogRecord } from '@relay/events';
 import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
-import { answeredWithin } from './answered-within.js';
-import { askedAgain } from './asked-again.adapter.js';
-import { batchOf, newCluster, READ_COMMITTED, type Cluster } from './kafkajs-cluster.adapter.js';
-import { logRecordOf } from './log-record.adapter.js';
-import { type TopicIds, topicIdsOf, type TopicsOfCluster } from './topic-ids.adapter.js';
+import { batchOf, newCluster, READ_COMMITTED, topicIdsOf } from './kafkajs-cluster.adapter.js';
+import type { Cluster, TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
+import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 
 const ANSWER_MS = 8_000;
 
-/** What one fetch brought of a partition. */
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly LogRecord[];
   /** Where the next fetch goes on. */
   readonly next: number;
-  /** The end of the partition. */
   readonly end: number;
 }
 
@@ -36,7 +32,6 @@ export interface LogSlice extends FetchedPart {
   readonly from: number;
 }
 
-/** Offsets of a topic by partition. */
 export type Offsets = readonly number[];
 
 /**
@@ -94,7 +89,6 @@ export class LogFetcher {
     return answeredWithin(ANSWER_MS, answer);
   }
 
-  /** How many partitions each topic has. */
   partitions(topics: readonly string[]): Promise<Map<string, number>> {
     return this.#asked(topics, (cluster) =>
       Promise.resolve(new Map(topics.map((topic) => [topic, partitionsOf(cluster, topic).length]))),
@@ -201,3 +195,16 @@ async function fetchFrom(
     }),
   );
 }
+
+export const logRecordOf = (message: KafkaMessage): LogRecord => ({
+  offset: Number(message.offset),
+  key: message.key,
+  value: message.value,
+  headers: message.headers ?? {},
+  timestamp: Number(message.timestamp),
+});
+
+/** The number of the leader that wrote a record (KIP-101), which each new leader of the partition raises; the types of kafkajs leave it out. */
+export const leaderEpochOf = (message: KafkaMessage): number | undefined =>
+  (message as KafkaMessage & { readonly batchContext?: { readonly partitionLeaderEpoch: number } }).batchContext
+    ?.partitionLeaderEpoch;

@@ -1,5 +1,5 @@
 import type { Batch } from 'kafkajs';
-import { gapsIn } from './offset-gaps.js';
+import { gapsIn } from './topic-reader.adapter.js';
 
 describe('the gaps in what was fetched', () => {
   const batch = (...offsets: number[]): Batch =>

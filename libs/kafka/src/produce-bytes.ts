@@ -1,6 +1,3 @@
-import { crc32c } from './crc32c.js';
-import { recordBytes, type UnencodedRecord } from './record-bytes.js';
-
 interface UnencodedPartition {
   readonly partition: number;
   readonly messages: readonly (UnencodedRecord & { readonly timestamp?: unknown })[];
@@ -19,7 +16,6 @@ export interface UnencodedProduce {
   readonly topicData: readonly { readonly topic: string; readonly partitions: readonly UnencodedPartition[] }[];
 }
 
-/** A batch without its records. */
 const BATCH_BYTES = 61;
 /** Where the part of a batch starts that its length counts, and the part that its checksum covers. */
 const [COUNTED, COVERED] = [12, 21];
@@ -33,7 +29,6 @@ export const isPlain = ({ compression = 0, topicData }: UnencodedProduce): boole
     partitions.every(({ messages }) => messages.every(({ timestamp }) => timestamp === undefined)),
   );
 
-/** The body of a produce request of versions 3 to 7, in a buffer of its size. */
 export function produceBytes(request: UnencodedProduce, now: number): Buffer {
   const { acks, timeout, transactionalId = null, producerId = -1, producerEpoch = 0, topicData } = request;
   const producer = BigInt(String(producerId));
@@ -90,3 +85,147 @@ function writeText(bytes: Buffer, at: number, text: string | null): number {
   const start = bytes.writeInt16BE(lengthOf(text), at);
   return start + bytes.write(text, start);
 }
+
+/** The polynomial of Castagnoli with its bits reversed, as Kafka and iSCSI (RFC 3720) have it. */
+const POLYNOMIAL = 0x82f63b78;
+
+/** For each of eight places of a byte before the end, 256 remainders. */
+const TABLE = new Int32Array(8 * 256);
+for (let byte = 0; byte < 256; byte += 1) {
+  let rest = byte;
+  for (let bit = 0; bit < 8; bit += 1) rest = (rest & 1) === 1 ? (rest >>> 1) ^ POLYNOMIAL : rest >>> 1;
+  TABLE[byte] = rest;
+}
+for (let at = 256; at < TABLE.length; at += 1) {
+  const before = of(at - 256);
+  TABLE[at] = of(before & 0xff) ^ (before >>> 8);
+}
+
+function of(at: number): number {
+  return TABLE[at] as number;
+}
+
+/** The CRC-32C of the bytes from start to end, eight bytes a step. */
+function crc32c(bytes: Uint8Array, start: number, end: number): number {
+  const byte = (at: number): number => bytes[at] as number;
+  let rest = -1;
+  let at = start;
+  for (; at + 8 <= end; at += 8) {
+    rest ^= byte(at) | (byte(at + 1) << 8) | (byte(at + 2) << 16) | (byte(at + 3) << 24);
+    rest =
+      of(0x700 + (rest & 0xff)) ^
+      of(0x600 + ((rest >>> 8) & 0xff)) ^
+      of(0x500 + ((rest >>> 16) & 0xff)) ^
+      of(0x400 + (rest >>> 24)) ^
+      of(0x300 + byte(at + 4)) ^
+      of(0x200 + byte(at + 5)) ^
+      of(0x100 + byte(at + 6)) ^
+      of(byte(at + 7));
+  }
+  for (; at < end; at += 1) rest = of((rest ^ byte(at)) & 0xff) ^ (rest >>> 8);
+  return ~rest >>> 0;
+}
+
+type Text = Buffer | string;
+
+/** A record as kafkajs hands it to its encoder. */
+export interface UnencodedRecord {
+  readonly offsetDelta?: number;
+  readonly timestampDelta?: number;
+  readonly key?: Text | null;
+  readonly value: Text | null;
+  readonly headers?: Readonly<Record<string, Text | readonly Text[] | null>>;
+}
+
+/** One record of a batch of format 2 (KIP-98), its length in front; a repeated header comes as an array. */
+export function recordBytes(record: UnencodedRecord): Buffer {
+  const { offsetDelta = 0, timestampDelta = 0, key = null, value, headers = {} } = record;
+  const ascii = asciiOf(headers);
+  const fields = ascii === undefined ? fieldsOf(headers) : [];
+  const count = ascii?.count ?? fields.length / 2;
+
+  let size = 1 + varIntSize(timestampDelta) + varIntSize(offsetDelta) + varIntSize(count) + sizeOf(key) + sizeOf(value);
+  size += ascii?.text.length ?? 0;
+  for (const field of fields) size += sizeOf(field);
+  const bytes = Buffer.allocUnsafe(varIntSize(size) + size);
+
+  let at = writeVarInt(bytes, 0, size);
+  bytes[at] = 0; // attributes: none are defined
+  at = writeVarInt(bytes, at + 1, timestampDelta);
+  at = writeVarInt(bytes, at, offsetDelta);
+  at = write(bytes, at, key);
+  at = write(bytes, at, value);
+  at = writeVarInt(bytes, at, count);
+  if (ascii !== undefined) bytes.write(ascii.text, at, 'latin1');
+  for (const field of fields) at = write(bytes, at, field);
+  return bytes;
+}
+
+type Headers = NonNullable<UnencodedRecord['headers']>;
+
+/** Names and values in turn. */
+function fieldsOf(headers: Headers): (Text | null)[] {
+  const fields: (Text | null)[] = [];
+  for (const name in headers) {
+    const value = headers[name] ?? null;
+    if (Array.isArray(value)) for (const one of value as readonly Text[]) fields.push(name, one);
+    else fields.push(name, value as Text | null);
+  }
+  return fields;
+}
+
+/**
+ * The number of headers, and their bytes as a text with one character for each; undefined unless all are ASCII texts, as those of
+ * envelopes are. They take half the time of single writes.
+ */
+function asciiOf(headers: Headers): { count: number; text: string } | undefined {
+  let count = 0;
+  let text = '';
+  // Bytes of lengths over 127; in UTF-8 each of them would take two.
+  let high = 0;
+  for (const name in headers) {
+    const value = headers[name];
+    if (typeof value !== 'string' || Math.max(name.length, value.length) >= LENGTHS.length) return undefined;
+    count += 1;
+    high += Number(name.length > 63) + Number(value.length > 63);
+    text += `${LENGTHS[name.length]}${name}${LENGTHS[value.length]}${value}`;
+  }
+  return Buffer.byteLength(text) === text.length + high ? { count, text } : undefined;
+}
+
+const bytesOf = (text: Text): number => (typeof text === 'string' ? Buffer.byteLength(text) : text.length);
+
+function sizeOf(text: Text | null): number {
+  if (text === null) return varIntSize(-1);
+  const length = bytesOf(text);
+  return varIntSize(length) + length;
+}
+
+function write(bytes: Buffer, at: number, text: Text | null): number {
+  if (text === null) return writeVarInt(bytes, at, -1);
+  const start = writeVarInt(bytes, at, bytesOf(text));
+  return start + (typeof text === 'string' ? bytes.write(text, start) : text.copy(bytes, start));
+}
+
+/** Zigzag, so that small negative numbers stay small. By arithmetic, since a time delta may exceed 32 bits. */
+const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
+
+function varIntSize(value: number): number {
+  let size = 1;
+  for (let rest = zigzag(value); rest >= 0x80; rest = Math.floor(rest / 0x80)) size += 1;
+  return size;
+}
+
+function writeVarInt(bytes: Buffer, start: number, value: number): number {
+  let at = start;
+  let rest = zigzag(value);
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes[at++] = (rest % 0x80) | 0x80;
+  bytes[at] = rest;
+  return at + 1;
+}
+
+/** The variable-length integers of lengths below 8,192, which have one or two bytes, as texts. */
+const LENGTHS = Array.from({ length: 8_192 }, (_, length) => {
+  const bytes = Buffer.alloc(2);
+  return bytes.toString('latin1', 0, writeVarInt(bytes, 0, length));
+});

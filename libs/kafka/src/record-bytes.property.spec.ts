@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import fc from 'fast-check';
-import { recordBytes, type UnencodedRecord } from './record-bytes.js';
+import { recordBytes, type UnencodedRecord } from './produce-bytes.js';
 
 type KafkajsEncoder = (record: UnencodedRecord) => { buffer: Buffer };
 const kafkajs = createRequire(import.meta.url)('kafkajs/src/protocol/recordBatch/record/v0') as KafkajsEncoder;

@@ -23,7 +23,7 @@ const Decoder = require(`${protocol}/decoder`) as new (bytes: Buffer) => object;
 /** The decoder of what a fetch has of a partition, of kafkajs as it is or as it is mended. */
 function decoderOf(isMended: boolean): Promise<Decode> {
   jest.resetModules();
-  const mended = isMended ? import('./record-decoder.adapter.js') : Promise.resolve();
+  const mended = isMended ? import('./kafkajs-mends.adapter.js') : Promise.resolve();
   return mended.then(() => require(`${protocol}/requests/fetch/v4/decodeMessages`) as Decode);
 }
 

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
-import './request-queue.adapter.js';
-import type { RequestQueue } from './request-queue.adapter.js';
+import './kafkajs-mends.adapter.js';
+import type { RequestQueue } from './kafkajs-mends.adapter.js';
 
 interface Entry {
   readonly correlationId: number;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import kafkajs, { type EachBatchPayload, type Kafka, type KafkaMessage, type PartitionAssigner } from 'kafkajs';
-import { askedAgain } from './asked-again.adapter.js';
-import { gapsIn, type OffsetGap } from './offset-gaps.js';
+import kafkajs from 'kafkajs';
+import type { Admin, Batch, EachBatchPayload, Kafka, KafkaMessage, PartitionAssigner } from 'kafkajs';
+import { askedAgain } from './kept-admin.adapter.js';
 
 /** After this time without a record the broker has stopped answering. */
 const IDLE_MS = 15_000;
@@ -18,7 +18,7 @@ export interface LogRange {
 }
 
 /** @param gaps offsets of the range without a record, before, among or behind the messages; told once */
-export type TakeRange = (
+type TakeRange = (
   range: LogRange,
   messages: readonly KafkaMessage[],
   gaps: readonly OffsetGap[],
@@ -174,3 +174,57 @@ const onlyPartitions =
       metadata: kafkajs.AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
     }),
   });
+
+/** The offsets `[from, to)`, at which the log has no record any more: compaction removed it. */
+export interface OffsetGap {
+  readonly from: number;
+  readonly to: number;
+}
+
+/**
+ * The gaps in what was fetched, from the offset `next` on and below `end`. Markers and records of aborted transactions are
+ * there: the types of kafkajs leave out the member with all that was fetched.
+ */
+export function gapsIn(batch: Batch, next: number, end = Infinity): OffsetGap[] {
+  const { rawMessages } = batch as Batch & { readonly rawMessages: readonly { readonly offset: string }[] };
+  const gaps: OffsetGap[] = [];
+  let from = next;
+  for (const { offset } of rawMessages) {
+    const to = Math.min(Number(offset), end);
+    if (from < to) gaps.push({ from, to });
+    from = Math.max(from, Number(offset) + 1);
+  }
+  return gaps;
+}
+
+/** Time of writing in epoch milliseconds: `[since, until)`; undefined is open. */
+export interface TimeWindow {
+  readonly since: number | undefined;
+  readonly until: number | undefined;
+}
+
+/**
+ * The range of each partition of a topic within a window, which may be empty. A range begins at the first record that is not
+ * older than `since`, so records whose times are out of order may be on the wrong side. Includes partitions that were added a
+ * moment ago, since kafkajs' admin client asks for the partitions each time.
+ */
+export async function rangesWithin(admin: Admin, topic: string, window: TimeWindow): Promise<LogRange[]> {
+  const bounds = await admin.fetchTopicOffsets(topic);
+  const [since, until] = await Promise.all([
+    offsetsAt(admin, topic, window.since),
+    offsetsAt(admin, topic, window.until),
+  ]);
+  return bounds.map(({ partition, low, high }) => ({
+    topic,
+    partition,
+    from: Math.max(Number(low), since.get(partition) ?? 0),
+    end: Math.min(Number(high), until.get(partition) ?? Infinity),
+  }));
+}
+
+async function offsetsAt(admin: Admin, topic: string, time: number | undefined): Promise<Map<number, number>> {
+  if (time === undefined) return new Map();
+  // For Kafka negative times have special meanings, such as the newest or the oldest record.
+  const found = await admin.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
+  return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
+}

@@ -1,15 +1,143 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import {
-  configFaults,
-  planTopics,
-  topicFaults,
-  type TopicConfigFound,
-  type TopicFound,
-  type TopicPlan,
-  type TopicSettings,
-} from './topics.js';
-import { withAdmin } from './with-admin.adapter.js';
+  deadLettersTopic,
+  deliveryAttemptsTopic,
+  dlqOf,
+  envelopeTopics,
+  noticesTopic,
+  operationsTopic,
+  registryTopic,
+} from '@relay/events';
+import { withAdmin } from './kept-admin.adapter.js';
+
+/** Names are those of docs/configuration.md. */
+export interface TopicSettings {
+  KAFKA_TOPIC_PREFIX: string;
+  KAFKA_TOPIC_PARTITIONS: number;
+  KAFKA_TOPIC_REPLICATION: number;
+}
+
+interface TopicPlan {
+  readonly topic: string;
+  readonly partitions: number;
+  readonly replication: number;
+  /** Broker settings of the topic, by name. */
+  readonly config: Readonly<Record<string, string>>;
+}
+
+/** An existing topic; `replication` is that of its least replicated partition. */
+export type TopicFound = Omit<TopicPlan, 'config'>;
+export type TopicConfigFound = Pick<TopicPlan, 'topic' | 'config'>;
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const FOR_EVER = -1;
+/** Set for created topics only, not checked of existing ones: another value loses nothing, it keeps records for longer. */
+const SEGMENT = 'segment.ms';
+/** Kafka's own default. */
+const MAX_BATCH_BYTES = 1_048_588;
+/** The largest batch of the relay, which a limit of a topic counts whole: 512 KiB, or one dead letter with an envelope of 256 KiB. */
+const NEEDED_BATCH_BYTES = 576 * 1_024;
+/** Retention of the event types' topics. */
+export const LOG_RETENTION_MS = 7 * DAY_MS;
+
+export function planTopics(settings: TopicSettings): TopicPlan[] {
+  const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_TOPIC_PARTITIONS: partitions } = settings;
+  const plan = (topic: string, count: number, retentionMs: number): TopicPlan => ({
+    topic,
+    partitions: count,
+    replication: settings.KAFKA_TOPIC_REPLICATION,
+    config: configOf(settings.KAFKA_TOPIC_REPLICATION, retentionMs),
+  });
+  return [
+    // Notices are few, and every further partition is one more to own and to ask Kafka for.
+    ...envelopeTopics(prefix).flatMap((topic) => [
+      plan(topic, topic === noticesTopic(prefix) ? 1 : partitions, LOG_RETENTION_MS),
+      plan(dlqOf(topic), 1, 30 * DAY_MS),
+    ]),
+    plan(deliveryAttemptsTopic(prefix), partitions, 8 * DAY_MS),
+    plan(deadLettersTopic(prefix), 1, 30 * DAY_MS),
+    plan(registryTopic(prefix), 1, FOR_EVER),
+    plan(operationsTopic(prefix), 1, 30 * DAY_MS),
+  ];
+}
+
+// With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
+// clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
+// Another producer may compress with a codec that kafkajs cannot read (snappy, lz4, zstd), which would stop every worker at that
+// record: brokers store all records uncompressed. A limit in bytes would drop records before their time.
+// Kafka deletes whole segments, once their newest record is too old: with its default segment of seven days a record may be kept
+// for seven days longer, with one day for a day. The same holds for the records that a snapshot of the registry replaces.
+const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
+  'cleanup.policy': 'delete',
+  'compression.type': 'uncompressed',
+  'max.message.bytes': String(MAX_BATCH_BYTES),
+  'message.timestamp.type': 'LogAppendTime',
+  'min.insync.replicas': replication === 1 ? '1' : '2',
+  'retention.bytes': '-1',
+  'retention.ms': String(retentionMs),
+  [SEGMENT]: String(DAY_MS),
+  'unclean.leader.election.enable': 'false',
+});
+
+/** The faults of the found topics, one sentence each with its fix; more partitions than planned are no fault. */
+export function topicFaults(plans: readonly TopicPlan[], found: readonly TopicFound[]): string[] {
+  const byName = new Map(found.map((topic) => [topic.topic, topic]));
+  return plans.flatMap((plan) => {
+    const topic = byName.get(plan.topic);
+    if (topic === undefined) return [`The topic ${plan.topic} is missing: run \`relay topics create\`.`];
+    const faults: string[] = [];
+    if (topic.partitions < plan.partitions) {
+      faults.push(
+        `The topic ${plan.topic} has ${topic.partitions} of ${plan.partitions} partitions: add them with \`kafka-topics.sh --alter --topic ${plan.topic} --partitions ${plan.partitions}\` (keys then move to other partitions), or lower KAFKA_TOPIC_PARTITIONS.`,
+      );
+    }
+    if (topic.replication < plan.replication) {
+      faults.push(
+        `The topic ${plan.topic} has ${topic.replication} of ${plan.replication} replicas: add them with \`kafka-reassign-partitions.sh\`, or lower KAFKA_TOPIC_REPLICATION.`,
+      );
+    }
+    return faults;
+  });
+}
+
+/** What nobody need mend, one sentence each: the registry is in the first partition of its topic, and Kafka cannot take others away. */
+export function topicNotes({ KAFKA_TOPIC_PREFIX: prefix }: TopicSettings, found: readonly TopicFound[]): string[] {
+  const topic = registryTopic(prefix);
+  const partitions = found.find((each) => each.topic === topic)?.partitions ?? 1;
+  return partitions === 1
+    ? []
+    : [
+        `The topic ${topic} has ${partitions} partitions, of which the relay writes and reads the first alone, so nothing is lost: leave them, and exempt this topic from the tool that added them.`,
+      ];
+}
+
+/** The settings by which records are lost or unreadable, one sentence a topic with its fix; a setting that keeps more is no fault. */
+export function configFaults(plans: readonly TopicPlan[], found: readonly TopicConfigFound[]): string[] {
+  const byName = new Map(found.map(({ topic, config }) => [topic, config]));
+  return plans.flatMap(({ topic, config: planned }) => {
+    const config = byName.get(topic);
+    if (config === undefined) return [];
+    const wrong = Object.entries(planned).filter(([name, value]) => !suffices(name, config[name], value));
+    if (wrong.length === 0) return [];
+    const shown = (values: Readonly<Record<string, string>>): string =>
+      wrong.map(([name]) => `${name}=${values[name] ?? ''}`).join(',');
+    return [
+      `The topic ${topic} has ${shown(config)}: run \`kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${shown(planned)}\`.`,
+    ];
+  });
+}
+
+/** A number may be greater than planned; -1, without limit, is greater than any. */
+function suffices(name: string, found: string | undefined, planned: string): boolean {
+  if (name === SEGMENT) return true;
+  if (name === 'max.message.bytes') return Number(found) >= NEEDED_BATCH_BYTES;
+  if (!AT_LEAST.has(name)) return found === planned;
+  const endless = (value: string | undefined): number => (value === '-1' ? Infinity : Number(value));
+  return endless(found) >= endless(planned);
+}
+
+const AT_LEAST: ReadonlySet<string> = new Set(['min.insync.replicas', 'retention.bytes', 'retention.ms']);
 
 const CREATE_TIMEOUT_MS = 30_000;
 /** An ES module cannot import this name from kafkajs. */
@@ -67,11 +195,7 @@ export async function readTopicConfigs(admin: Admin, settings: TopicSettings): P
   if (asked.length === 0) return [];
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
-    resources: asked.map(({ topic: name, config }) => ({
-      type: TOPIC,
-      name,
-      configNames: Object.keys(config),
-    })),
+    resources: asked.map(({ topic: name, config }) => ({ type: TOPIC, name, configNames: Object.keys(config) })),
   });
   return resources.map(({ resourceName, configEntries }) => ({
     topic: resourceName,

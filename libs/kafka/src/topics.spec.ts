@@ -1,4 +1,4 @@
-import { configFaults, planTopics, topicFaults, topicNotes } from './topics.js';
+import { configFaults, planTopics, topicFaults, topicNotes } from './topics.adapter.js';
 
 const settings = { KAFKA_TOPIC_PREFIX: 'x.', KAFKA_TOPIC_PARTITIONS: 6, KAFKA_TOPIC_REPLICATION: 3 };
 const DAY_MS = 86_400_000;

@@ -1,4 +1,4 @@
-import { baseOffsets, unacknowledged } from './acknowledged.js';
+import { baseOffsets, unacknowledged } from './kafka-publisher.adapter.js';
 
 const sent = [
   { topic: 'a', partition: 0 },

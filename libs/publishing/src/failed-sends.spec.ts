@@ -1,4 +1,4 @@
-import { FailedSends } from './failed-sends.js';
+import { FailedSends } from './kafka-publisher.adapter.js';
 
 const failing = (): FailedSends => {
   const sends = new FailedSends();

@@ -2,8 +2,6 @@ import { partitionOf } from '@relay/events';
 import { answeredWithin } from '@relay/kafka';
 import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
 import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
-import { baseOffsets, unacknowledged } from './acknowledged.js';
-import { FailedSends } from './failed-sends.js';
 import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 import { TopicDirectory } from './topic-directory.adapter.js';
@@ -193,3 +191,64 @@ function failureOf(error: unknown): PublishFailed {
   }
   return new PublishFailed('unavailable', reason, error);
 }
+
+/** The answer of kafkajs for one partition of a produce request. */
+interface Acknowledgement {
+  readonly topicName: string;
+  readonly partition: number;
+  readonly errorCode: number;
+  /** Offset of the batch's first record, as text. */
+  readonly baseOffset?: string;
+}
+
+type Sent = Pick<Batch, 'topic' | 'partition'>;
+
+/**
+ * The unacknowledged part of a request. A send of kafkajs 2.2.4 to several partitions can resolve although one of them was
+ * never written (a leader moves between its own repeats), so only a partition with error code 0 in the answer counts as stored.
+ */
+export function unacknowledged<S extends Sent>(sent: readonly S[], answers: readonly Acknowledgement[]): S[] {
+  const stored = new Set(answers.filter((a) => a.errorCode === 0).map((a) => `${a.topicName}/${a.partition}`));
+  return sent.filter((batch) => !stored.has(`${batch.topic}/${batch.partition}`));
+}
+
+/** Offset of the first record of each batch; undefined where the answer has none, or -1. */
+export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledgement[]): (number | undefined)[] {
+  const known = new Map(answers.map((a) => [`${a.topicName}/${a.partition}`, Number(a.baseOffset ?? -1)]));
+  return sent.map((batch) => known.get(`${batch.topic}/${batch.partition}`)).map((at) => (at === -1 ? undefined : at));
+}
+
+/** A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy forever. */
+const REPORTED_MS = 30_000;
+
+/**
+ * Partitions whose newest record was not stored. Brokers may answer every other request and yet take no record: too few
+ * replicas in sync, no leader, a full disk, a revoked right.
+ */
+export class FailedSends {
+  readonly #newest = new Map<string, { readonly at: number; readonly reason: string }>();
+
+  failed(topic: string, partition: number, reason: string, now: number): void {
+    this.#newest.set(nameOf(topic, partition), { at: now, reason });
+  }
+
+  stored(topic: string, partition: number): void {
+    if (this.#newest.size > 0) this.#newest.delete(nameOf(topic, partition));
+  }
+
+  /** The brokers are back: earlier failures no longer count. */
+  forget(): void {
+    this.#newest.clear();
+  }
+
+  /** In words; undefined without failures. */
+  fault(now: number): string | undefined {
+    for (const [name, { at, reason }] of this.#newest) {
+      if (now - at < REPORTED_MS) return `${name} takes no records: ${reason}`;
+      this.#newest.delete(name);
+    }
+    return undefined;
+  }
+}
+
+const nameOf = (topic: string, partition: number): string => `${topic}/${partition}`;

@@ -1,9 +1,7 @@
-/** One record on its way to Kafka. */
 export interface OutgoingRecord {
   readonly topic: string;
   /** Chooses the partition: records of one key keep their order. */
   readonly key: string;
-  /** Stored byte by byte. */
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
   /** Only for a record that its key must not place, such as one that is stored again beside another. */
@@ -34,7 +32,6 @@ export class PublishFailed extends Error {
   }
 }
 
-/** Appends records to the log. */
 export abstract class Publisher {
   /**
    * Resolves when every in-sync replica has the record (acks=all). Records of one topic and key are stored in order of their

@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SmallDisk, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { AppendOnlyFile, readDisk } from './append-only-file.adapter.js';
-import { onlyShard } from './shard.js';
+import { onlyShard } from './shards.js';
 
 const MINUTE_MS = 60_000;
 

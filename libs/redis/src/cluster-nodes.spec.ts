@@ -1,4 +1,4 @@
-import { claimsOf, primaryOf } from './cluster-nodes.js';
+import { claimsOf, primaryOf } from './cluster.adapter.js';
 
 const lines = (...all: string[]): string => `${all.join('\n')}\n`;
 

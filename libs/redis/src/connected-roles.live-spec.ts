@@ -1,6 +1,5 @@
 import { redisOfSpec } from '@relay/testing';
-import { clientNameOf, connectedRoles } from './connected-roles.adapter.js';
-import { connectRedis } from './redis-client.adapter.js';
+import { clientNameOf, connectedRoles, connectRedis } from './redis-client.adapter.js';
 
 const { redis, server } = await redisOfSpec();
 

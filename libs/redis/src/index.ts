@@ -3,34 +3,18 @@
 // Guarantees that a `command` connection never queues or resends by itself, and that a script is loaded again when Redis has
 // forgotten it.
 // Leaves repeating to the caller, who knows what a repeat means.
-export { AppendOnlyFile, readDisk, type DiskState } from './append-only-file.adapter.js';
-export { askNode, type NodeLogin } from './cluster-node.adapter.js';
-export { nodesOf, primaryOf, type ClusterNode } from './cluster-nodes.js';
-export { clientNameOf, connectedRoles } from './connected-roles.adapter.js';
-export { diskFaultIn } from './disk-fault.js';
-export { globalKey, GLOBAL_TAG } from './keys.js';
+export { AppendOnlyFile, readDisk, diskFaultIn, type DiskState } from './append-only-file.adapter.js';
+export { askNode, nodesOf, primaryOf, type NodeLogin, type ClusterNode } from './cluster.adapter.js';
+export { clientNameOf, connectedRoles, isRedisAway, connectRedis, nodeLogin } from './redis-client.adapter.js';
+export { redisFault, redisReady, connectShards } from './redis-client.adapter.js';
+export type { RedisSettings, RedisUse } from './redis-client.adapter.js';
+export { globalKey, GLOBAL_TAG, onlyShard, Shard, oneShard, shardNumber, Shards, shardsOn } from './shards.js';
+export { shardTags } from './shards.js';
+export type { PerShard } from './shards.js';
 export type { LogView, ViewPart } from './log-view.port.js';
 export { droppedNoticesOf, NOTICE_LINES, noticeClaimsOf, NOTICES, noticeLinesLua } from './notice-lines.script.js';
-export {
-  NO_REGISTRY,
-  readRegistryVersion,
-  REGISTRY_APPLIED,
-  REGISTRY_REBUILDING,
-  registryVersionKeys,
-  registryVersionLua,
-} from './registry-version.script.js';
-export { OneServer } from './one-server.adapter.js';
-export { isRedisAway } from './redis-away.js';
-export {
-  connectRedis,
-  nodeLogin,
-  redisFault,
-  redisReady,
-  type RedisSettings,
-  type RedisUse,
-} from './redis-client.adapter.js';
+export { NO_REGISTRY, readRegistryVersion, REGISTRY_APPLIED, REGISTRY_REBUILDING } from './registry-version.script.js';
+export { registryVersionKeys, registryVersionLua } from './registry-version.script.js';
+export { OneServer } from './primary-connector.adapter.js';
 export { defineScript, runScript } from './script.adapter.js';
-export { onlyShard, Shard } from './shard.js';
-export { connectShards } from './shard-connections.adapter.js';
 export { hostTime, StoreClock } from './store-clock.js';
-export { oneShard, shardNumber, Shards, shardsOn, shardTags, type PerShard } from './shards.js';

@@ -13,9 +13,7 @@ export interface LogView<Command> {
   change(command: Command): Promise<unknown>;
 }
 
-/**
- * A key of a view that a snapshot of the log restores. The scripts of the view rebuild its other keys from these.
- */
+/** A key of a view that a snapshot of the log restores. The scripts of the view rebuild its other keys from these. */
 export interface ViewPart {
   /** Its name in snapshots. It stands in logs, so it never changes. */
   readonly name: string;

@@ -1,4 +1,4 @@
-import { globalKey } from './keys.js';
+import { globalKey } from './shards.js';
 
 /**
  * Sorted set of lines `<time of the fact> <notice as JSON>`, by the time from which on any worker tells them. Times are epoch milliseconds.

@@ -1,11 +1,12 @@
 import { connect as connectPlain } from 'node:net';
 import { connect as connectSecured } from 'node:tls';
-import { AbstractConnector, type RedisOptions } from 'ioredis';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AbstractConnector, type RedisOptions, type Redis } from 'ioredis';
 
 export type Connector = NonNullable<RedisOptions['Connector']>;
 type ConnectorClass = new (options: never) => AbstractConnector;
-type Tell = Parameters<AbstractConnector['connect']>[0];
-export type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
+export type Tell = Parameters<AbstractConnector['connect']>[0];
+type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
 
 /** A connection that is not known to lead to a primary by then is given up: a replica that loads its data says nothing for minutes. */
 const KNOWN_WITHIN_MS = 10_000;
@@ -46,27 +47,130 @@ export function primaryOnly(Base: ConnectorClass): Connector {
   return PrimaryOnly;
 }
 
-/** Opens a connection as the options of ioredis say. */
-export function open({ host, port, path, family, tls }: RedisOptions): Connected {
+function open({ host, port, path, family, tls }: RedisOptions): Connected {
   const place = path ? { path } : { host, port: port ?? 6_379, ...(family && { family }) };
   return tls ? connectSecured({ ...place, ...tls }) : connectPlain(place);
 }
 
-/** The way to the address of a URL. */
 export class AddressConnector extends AbstractConnector {
-  readonly #options: RedisOptions;
-
-  constructor(options: RedisOptions) {
+  constructor(protected readonly options: RedisOptions) {
     super(options.disconnectTimeout ?? 2_000);
-    this.#options = options;
   }
 
-  override async connect(): Promise<Connected> {
+  override async connect(_tell: Tell): Promise<Connected> {
     this.connecting = true;
-    this.stream = open(this.#options);
+    return this.opened(this.options);
+  }
+
+  protected opened(options: RedisOptions): Connected {
+    this.stream = open(options);
     this.stream.once('error', (error: Error) => {
       this.firstError = error;
     });
     return this.stream;
   }
+}
+
+/** Codes of the Redis protocol for: this is a replica, becomes one, or does not serve the slot any more. */
+const WRONG_SERVER = /^(?:READONLY|UNBLOCKED|MASTERDOWN|LOADING|MOVED|CLUSTERDOWN)\b/;
+/** A primary that lost its replicas may be cut off, and another one be the primary; or it waits for its replicas. */
+const MAYBE_WRONG = /^NOREPLICAS\b/;
+const LOOK_MS = 5_000;
+const ASK_MS = 1_000;
+
+/**
+ * A rule for `reconnectOnError`, the same for each way of reaching Redis: the connection asks for the way again when the server
+ * refuses what only a primary does.
+ * @param again what ioredis does with the refused command: 2 sends it again on the next connection
+ */
+export function wrongServer(again: true | 2): (error: Error) => boolean | 2 {
+  let lookedAt = -Infinity;
+  return ({ message }) => {
+    if (WRONG_SERVER.test(message)) return again;
+    if (!MAYBE_WRONG.test(message) || performance.now() - lookedAt < LOOK_MS) return false;
+    lookedAt = performance.now();
+    return again;
+  };
+}
+
+/** Ends the connection when its server became a replica. Who only reads is not refused anything, and an error within EXEC is an answer. */
+export function watchRole(redis: Redis): void {
+  let isAsking = false;
+  const ask = async (): Promise<void> => {
+    if (isAsking || redis.status !== 'ready') return;
+    isAsking = true;
+    try {
+      const { stream } = redis;
+      if (/^role:slave/m.test(await redis.info('replication')))
+        stream.destroy(new NotPrimaryError('Redis became a replica, and takes no writes'));
+    } catch {
+      // The connection tells by itself that it is away.
+    } finally {
+      isAsking = false;
+    }
+  };
+  const timer = setInterval(() => void ask(), ASK_MS).unref();
+  redis.on('end', () => clearInterval(timer));
+}
+
+const LOOK_AGAIN_MS = 100;
+/** A failover is over by then. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Whether two connections lead to the same Redis server. A failover moves one of them first: for some seconds the old primary
+ * still takes what is written to it, and loses it when it becomes a replica.
+ */
+export class OneServer {
+  #agreed: Promise<void> | undefined;
+
+  /**
+   * @param leading the connection whose server counts
+   * @param following the connection that is moved to it; it must send again what was not answered
+   */
+  constructor(
+    private readonly leading: Redis,
+    private readonly following: Redis,
+  ) {
+    leading.on('ready', () => {
+      this.#agreed = undefined;
+      // The old primary may be frozen, and answer what it has received once it is not.
+      reconnect(following);
+    });
+    following.on('ready', () => (this.#agreed = undefined));
+  }
+
+  /**
+   * Resolves when both have the same server.
+   * @throws Error when they still have two after ten seconds, or what `leading` throws while it is away
+   */
+  async agreed(): Promise<void> {
+    const agreed = (this.#agreed ??= this.#agree());
+    try {
+      await agreed;
+    } catch (error) {
+      if (this.#agreed === agreed) this.#agreed = undefined;
+      throw error;
+    }
+    // One of them was reconnected meanwhile.
+    if (this.#agreed !== agreed) await this.agreed();
+  }
+
+  async #agree(): Promise<void> {
+    const since = performance.now();
+    while ((await serverOf(this.leading)) !== (await serverOf(this.following))) {
+      if (performance.now() - since > PATIENCE_MS) throw new Error('The connections to Redis lead to two servers');
+      reconnect(this.following);
+      await delay(LOOK_AGAIN_MS);
+    }
+  }
+}
+
+/** The id that Redis gives itself at each start. */
+const serverOf = async (redis: Redis): Promise<string | undefined> =>
+  /^run_id:(\S+)/m.exec(await redis.info('server'))?.[1];
+
+/** At once: `disconnect` would wait for the server, and take its answers. A connection that is being made is left alone. */
+function reconnect(redis: Redis): void {
+  if (redis.status === 'ready') redis.stream.destroy();
 }

@@ -5,8 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startRedisServer, TcpProxy, type RedisServer } from '@relay/testing';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
-import { isRedisAway } from './redis-away.js';
-import { connectRedis, redisFault, type RedisUse } from './redis-client.adapter.js';
+import { isRedisAway, connectRedis, redisFault, type RedisUse } from './redis-client.adapter.js';
 
 let folders: string[];
 let servers: RedisServer[];

@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { isRedisAway } from './redis-away.js';
-import { connectRedis, redisFault } from './redis-client.adapter.js';
+import { isRedisAway, connectRedis, redisFault } from './redis-client.adapter.js';
 
 let server: RedisServer;
 beforeAll(async () => {

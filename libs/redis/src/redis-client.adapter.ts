@@ -1,10 +1,7 @@
 import { Redis, SentinelConnector, type RedisOptions } from 'ioredis';
-import { clusterConnector } from './cluster-connector.adapter.js';
-import { ClusterLook } from './cluster-look.adapter.js';
-import { addressOf, type NodeLogin } from './cluster-node.adapter.js';
-import { GLOBAL_TAG } from './keys.js';
-import { AddressConnector, NotPrimaryError, primaryOnly } from './primary-connector.adapter.js';
-import { watchRole, wrongServer } from './wrong-server.adapter.js';
+import { clusterConnector, ClusterLook, addressOf, type NodeLogin } from './cluster.adapter.js';
+import { AddressConnector, NotPrimaryError, primaryOnly, watchRole, wrongServer } from './primary-connector.adapter.js';
+import { GLOBAL_TAG, Shard, Shards, shardsOn, shardTags } from './shards.js';
 
 /** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {
@@ -104,7 +101,6 @@ function placeOptions(settings: RedisSettings, tag: string): Options {
   throw new Error('None of REDIS_URL, REDIS_SENTINELS and REDIS_CLUSTER_NODES is set');
 }
 
-/** How the nodes of a cluster are logged in to. */
 export function nodeLogin(settings: RedisSettings): NodeLogin {
   const { REDIS_USERNAME: username, REDIS_PASSWORD: password, REDIS_TLS: isSecured } = settings;
   return {
@@ -158,4 +154,75 @@ export async function redisReady(redis: Redis, onWait: () => void, signal?: Abor
     clearTimeout(first);
     clearInterval(timer);
   }
+}
+
+/**
+ * The shards of a deployment. They share a connection where one server has them all. In a cluster each has its own, which leads to the
+ * primary of its slot.
+ * @param redis the connection to what is global, which they share where they can
+ */
+export function connectShards(
+  settings: RedisSettings,
+  use: RedisUse,
+  onFault: (error: Error, tag: string) => void,
+  redis?: Redis,
+): Shards {
+  const { REDIS_SHARDS: count = 1, REDIS_CLUSTER_NODES: nodes = [] } = settings;
+  const connect = (tag: string): Redis => connectRedis(settings, use, (error) => onFault(error, tag), tag);
+  if (count === 1 || nodes.length === 0) return shardsOn(redis ?? connect(GLOBAL_TAG), count);
+  return new Shards(
+    shardTags(count).map((tag) => new Shard(connect(tag), tag)),
+    redis,
+  );
+}
+
+const PREFIX = 'relay-';
+
+/** The name that the connections of a role have in CLIENT LIST. */
+export const clientNameOf = (role: 'ingress' | 'worker' | 'operations'): string => `${PREFIX}${role}`;
+
+/** The roles that are connected to a Redis, or to its database where it has several, each as `<role> <address>`. */
+export async function connectedRoles(redis: Redis): Promise<string[]> {
+  const clients = String(await redis.client('LIST', 'TYPE', 'NORMAL')).split('\n');
+  const found = clients.flatMap((line) => {
+    const {
+      name = '',
+      db,
+      addr = '',
+    } = Object.fromEntries(line.split(' ').map((pair) => pair.split('=', 2))) as Record<string, string>;
+    const isOurs = name.startsWith(PREFIX) && Number(db) === (redis.options.db ?? 0);
+    return isOurs ? [`${name.slice(PREFIX.length)} ${addr}`] : [];
+  });
+  return found.toSorted();
+}
+
+// Error codes of the Redis protocol that mean "not now": starting, failing over, moving, full, or unable to write.
+const NOT_NOW =
+  /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|OOM|MISCONF|BUSY)\b/;
+// ioredis has neither classes nor codes for these; the texts are those of its 5.x sources.
+const CONNECTION_TEXTS =
+  /^(?:Command timed out$|Connection is closed\.$|Stream isn't writeable|Socket timeout\.|Command aborted due to connection close$|connect ETIMEDOUT$|All sentinels are unreachable)/;
+const ABORTED = new Set(['AbortError', 'InterruptError', 'MaxRetriesPerRequestError']);
+const NETWORK_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/**
+ * Whether an error of a command means that Redis is away or cannot serve at the moment, so that a repeat may succeed. The error
+ * itself tells: an app has several connections, and the state of one says nothing about a command of another.
+ */
+export function isRedisAway(thrown: unknown): boolean {
+  if (!(thrown instanceof Error)) return false;
+  if (thrown.name === 'ReplyError') return NOT_NOW.test(thrown.message);
+  // A DOMException of the same name comes from an AbortSignal, not from ioredis.
+  if (ABORTED.has(thrown.name)) return !(thrown instanceof DOMException);
+  if ('code' in thrown && NETWORK_CODES.has(String(thrown.code))) return true;
+  return CONNECTION_TEXTS.test(thrown.message);
 }

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { globalKey } from './keys.js';
+import { globalKey } from './shards.js';
 
 /** Offset of the last command of the registry that was applied, kept beside the data so that both go back in time together. */
 export const REGISTRY_APPLIED = globalKey('registry', 'applied');

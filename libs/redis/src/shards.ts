@@ -1,12 +1,38 @@
 import { crc32 } from 'node:zlib';
 import type { Redis } from 'ioredis';
-import { GLOBAL_TAG } from './keys.js';
-import { onlyShard, Shard } from './shard.js';
 
-/** One of a kind for each shard. */
+/** The hash tag of what is global, and of the one shard that a deployment has (docs/adr/0028). */
+export const GLOBAL_TAG = '{relay:0}';
+
+/** Full name of a key that belongs to no envelope, such as `{relay:0}:webhooks`. */
+export const globalKey = (...parts: readonly (string | number)[]): string => [GLOBAL_TAG, ...parts].join(':');
+
+/**
+ * One hash slot of Redis Cluster, and a connection to the server that has it. What belongs to an envelope is in one shard (its marks, jobs,
+ * bodies and dead letters, and the progress that counts it), so one script can write it together, and it goes back in time together.
+ */
+export class Shard {
+  /** @param tag the hash tag with which all keys of the shard begin, such as `{relay:0}` */
+  constructor(
+    readonly redis: Redis,
+    readonly tag: string,
+  ) {}
+
+  get isGlobal(): boolean {
+    return this.tag === GLOBAL_TAG;
+  }
+
+  /** Full name of a key, such as `{relay:0}:seen`. */
+  key(...parts: readonly (string | number)[]): string {
+    return [this.tag, ...parts].join(':');
+  }
+}
+
+/** The one shard that a deployment has, in the slot of what is global (docs/adr/0028). */
+export const onlyShard = (redis: Redis): Shard => new Shard(redis, GLOBAL_TAG);
+
 export interface PerShard<T> {
   readonly all: readonly T[];
-  /** That of the shard of an envelope. */
   of(envelopeId: string): T;
 }
 
@@ -41,12 +67,10 @@ export class Shards {
     return [...new Map([...this.all, onlyShard(this.global)].map((shard) => [shard.redis, shard])).values()];
   }
 
-  /** The shard of an envelope. */
   of(envelopeId: string): Shard {
     return this.all[shardNumber(envelopeId, this.all.length)] as Shard;
   }
 
-  /** Makes one of a kind for each shard. */
   per<T>(make: (shard: Shard) => T): PerShard<T> {
     const all = this.all.map(make);
     return { all, of: (envelopeId) => all[shardNumber(envelopeId, all.length)] as T };
@@ -81,7 +105,6 @@ export function shardNumber(envelopeId: string, count: number): number {
 export const shardTags = (count: number): readonly string[] =>
   count === 1 ? [GLOBAL_TAG] : Array.from({ length: count }, (_, number) => `{relay:${number}/${count}}`);
 
-/** Shards that one connection leads to. */
 export const shardsOn = (redis: Redis, count: number): Shards =>
   new Shards(shardTags(count).map((tag) => new Shard(redis, tag)));
 

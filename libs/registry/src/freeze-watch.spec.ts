@@ -1,4 +1,4 @@
-import { FreezeWatch } from './freeze-watch.js';
+import { FreezeWatch } from './registry-applier.adapter.js';
 
 describe('FreezeWatch', () => {
   it('takes a snapshot for dead that came no further for 10 s, and no other', () => {

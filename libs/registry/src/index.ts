@@ -3,14 +3,11 @@
 // order of the log, whichever process sends or applies them, and that nothing is read from a Redis that may lack some.
 // Leaves to the domains the meaning of a command (`identity` and `webhooks` bring their Lua), and to the apps the answer to a
 // caller.
-export { Deployment, deploymentName, deploymentText, ForeignRedis } from './deployment.js';
-export { KeyCheck, type KeyCommand } from './key-check.adapter.js';
-export { faultOfKeys, sealingFault } from './key-faults.js';
+export { Deployment, deploymentName, deploymentText, ForeignRedis, RegistryClaim } from './registry-claim.adapter.js';
+export { beginMove, endMove, takeUp } from './registry-claim.adapter.js';
+export { KeyCheck, faultOfKeys, sealingFault, type KeyCommand } from './key-check.adapter.js';
 export { keyKeys } from './key.script.js';
 export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
-export { beginMove, endMove, takeUp } from './registry-move.adapter.js';
-export { RegistryClaim } from './registry-claim.adapter.js';
 export { RegistryCompaction, type Compaction } from './registry-compaction.adapter.js';
-export { RegistryView } from './registry-view.adapter.js';
+export { RegistryView, RegistryUnavailable } from './registry-view.adapter.js';
 export { RegistryLog, type LoggedCommand } from './registry-log.port.js';
-export { RegistryUnavailable } from './registry-unavailable.js';

@@ -1,4 +1,4 @@
-import { faultOfKeys, refusalOf, sealingFault } from './key-faults.js';
+import { faultOfKeys, refusalOf, sealingFault } from './key-check.adapter.js';
 
 it.each([
   [{}, [['a', '1']], undefined],

@@ -1,8 +1,45 @@
-import { globalKey, REGISTRY_APPLIED } from '@relay/redis';
+import { globalKey, REGISTRY_APPLIED, defineScript, REGISTRY_REBUILDING, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { Deployment, deploymentName, deploymentText, ForeignRedis } from './deployment.js';
+import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
-import { CLAIM, RESULTS_ORDER } from './registry.script.js';
+import { CLAIM, RESULTS_ORDER, LAST_SNAPSHOT, RESULTS_KEY, SNAPSHOT } from './registry.script.js';
+
+/** What distinguishes a deployment from another one: whose records a Redis holds the state of. */
+export const Deployment = z.object({
+  /** Id that the brokers report; null when they report none. */
+  cluster: z.string().nullable(),
+  /** The registry topic, which begins with the prefix of all topics. */
+  topic: z.string(),
+  group: z.string(),
+  /** A move to this deployment has begun and not ended: only the command that moves may go on. */
+  moving: z.literal(true).optional(),
+});
+export type Deployment = z.infer<typeof Deployment>;
+
+/** The text that is stored and compared, with its members in one order. */
+export const deploymentText = ({ cluster, topic, group, moving }: Deployment): string =>
+  JSON.stringify({ cluster, topic, group, moving });
+
+export const deploymentName = ({ cluster, topic, group }: Deployment): string =>
+  `Kafka cluster ${cluster ?? 'without an id'}, topic ${topic}, group ${group}`;
+
+/** Redis holds the state of another deployment. Nothing of this one may touch it. */
+export class ForeignRedis extends Error {
+  override readonly name = 'ForeignRedis';
+
+  constructor(held: Deployment, own: Deployment) {
+    super(
+      `this Redis belongs to another deployment (${deploymentName(held)}), not to this one (${deploymentName(own)}): ${wayOut(held, own)}`,
+    );
+  }
+}
+
+function wayOut(held: Deployment, own: Deployment): string {
+  const command = `\`relay registry move --from-cluster ${held.cluster ?? 'none'}\``;
+  return held.moving === true && deploymentText({ ...own, moving: true }) === deploymentText(held)
+    ? `a move to it was cut off; stop all roles and run ${command} again`
+    : `give each deployment a Redis of its own. To move the other one here, stop all its roles and run ${command}`;
+}
 
 /** Where versions before the claim held the name of the registry topic. */
 const FORMER_CLAIM = globalKey('registry', 'log');
@@ -142,4 +179,46 @@ export class RegistryClaim {
     });
     return isThere;
   }
+}
+
+/** Changes the claim, and makes what is registered the state before the first record of the other log. */
+const begin = defineScript(
+  'registry-move',
+  `
+if redis.call('GET', KEYS[1]) ~= ARGV[1] or redis.call('EXISTS', KEYS[3]) == 1 then return 0 end
+redis.call('SET', KEYS[1], ARGV[2])
+redis.call('SET', KEYS[2], ARGV[3])
+redis.call('DEL', unpack(KEYS, 4))
+return 1
+`,
+);
+const end = defineScript(
+  'registry-moved',
+  "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('SET', KEYS[1], ARGV[2]) and 1 or 0",
+);
+
+const movedKeys = [CLAIM, REGISTRY_APPLIED, REGISTRY_REBUILDING, SNAPSHOT, LAST_SNAPSHOT, RESULTS_KEY, RESULTS_ORDER];
+
+/** Writes the claim that the state of a version before it stands for. */
+export async function takeUp(redis: Redis, held: Deployment): Promise<void> {
+  await redis.setnx(CLAIM, deploymentText(held));
+}
+
+/**
+ * Makes a Redis the view of an empty log, whose registrations only Redis holds until a snapshot is written.
+ * @param next the offset that the next record of the other log has
+ * @throws Error when the claim has changed, or the view is not whole
+ */
+export async function beginMove(redis: Redis, from: Deployment, to: Deployment, next: number): Promise<void> {
+  const texts = [deploymentText(from), deploymentText({ ...to, moving: true })];
+  if ((await runScript(redis, begin, movedKeys, [...texts, next - 1])) !== 1)
+    throw new Error(
+      'Redis is claimed by another deployment by now, or its registrations are not whole: nothing was moved',
+    );
+}
+
+/** The other log has the registrations. @throws Error when the claim has changed */
+export async function endMove(redis: Redis, from: Deployment, to: Deployment): Promise<void> {
+  if ((await runScript(redis, end, [CLAIM], [deploymentText(from), deploymentText(to)])) !== 1)
+    throw new Error('Redis is claimed by another deployment by now');
 }

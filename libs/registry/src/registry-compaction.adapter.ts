@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { clientKeys } from '@relay/identity';
-import { REGISTRY_APPLIED } from '@relay/redis';
+import { REGISTRY_APPLIED, runScript, type ViewPart } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import { webhookKeys } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { snapshotCommandOf, type SnapshotCommand } from './registry-applier.adapter.js';
 import type { RegistryLog } from './registry-log.port.js';
-import { readState } from './registry-state.adapter.js';
 import type { RegistryView } from './registry-view.adapter.js';
-import { LAST_SNAPSHOT, SNAPSHOT } from './registry.script.js';
-import { snapshotCommandOf, type SnapshotCommand } from './snapshot-record.js';
+import { LAST_SNAPSHOT, SNAPSHOT, PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
+import { FIELDS, VALUES } from './snapshot-read.script.js';
+import { RESULTS_PART } from './snapshot.script.js';
 
 /** Number of records in one append: about 1 MiB. */
 const WINDOW = 16;
 
-/** Results of the commands of a snapshot. */
 const Answer = z.object({
   kind: z.enum(['begun', 'busy', 'completed', 'refused', 'stale', 'aborted', 'failed']),
   offset: z.number().optional(),
@@ -28,7 +28,7 @@ export type Compaction =
   | { readonly kind: 'refused'; readonly reason: string };
 
 /** The last completed snapshot, as Redis has it; `at` is epoch milliseconds. */
-export interface LastSnapshot {
+interface LastSnapshot {
   readonly id: string;
   readonly begin: number;
   readonly end: number;
@@ -48,13 +48,11 @@ export class RegistryCompaction {
     private readonly now: () => number = Date.now,
   ) {}
 
-  /** Undefined before the first one. */
   async last(): Promise<LastSnapshot | undefined> {
     const { id, begin, end, at } = await this.redis.hgetall(LAST_SNAPSHOT);
     return id === undefined ? undefined : { id, begin: Number(begin), end: Number(end), at: Number(at) };
   }
 
-  /** Number of records after the last snapshot. */
   async grown(): Promise<number> {
     const [last, applied] = await Promise.all([this.last(), this.redis.get(REGISTRY_APPLIED)]);
     return Number(applied ?? -1) - (last?.end ?? -1);
@@ -87,12 +85,7 @@ export class RegistryCompaction {
       this.log.info(
         'registry.compacted',
         'A snapshot of clients and webhooks replaces the older records of the registry',
-        {
-          snapshot,
-          begin: begun.offset,
-          records,
-          freed,
-        },
+        { snapshot, begin: begun.offset, records, freed },
       );
       return { kind: 'compacted', records, begin: begun.offset, freed };
     } catch (error) {
@@ -161,10 +154,7 @@ export class RegistryCompaction {
     this.log.error(
       'registry.snapshot_refused',
       'A snapshot of the registry was not complete; the worker deletes no records',
-      {
-        snapshot,
-        reason,
-      },
+      { snapshot, reason },
     );
     return { kind: 'refused', reason };
   }
@@ -178,5 +168,69 @@ export class RegistryCompaction {
   /** Best effort: the next process that meets the snapshot gives it up. */
   async #giveUp(snapshot: string): Promise<void> {
     await this.registry.order({ kind: 'abort', snapshot }).catch(() => undefined);
+  }
+}
+
+/** Limits of one call to Redis and of one record of a snapshot. */
+const ITEMS = 100;
+const BYTES = 48 * 1024;
+
+const Strings = z.array(z.string());
+const Scanned = z.tuple([z.string(), Strings]);
+
+/**
+ * The state for a snapshot, in slices of `count` items with equally many texts each, each item once. It is consistent only while nothing changes; the registry verifies it.
+ * @param begin offset of the snapshot's first record
+ */
+async function* readState(redis: Redis, begin: number) {
+  for (const part of PARTS)
+    for await (const items of itemsOf(redis, part))
+      if (items.length > 0) yield { part: part.name, count: items.length / 2, items };
+  for await (const items of resultsOf(redis, begin)) yield { part: RESULTS_PART, count: items.length / 3, items };
+}
+
+async function* itemsOf(redis: Redis, { key, kind }: ViewPart): AsyncGenerator<readonly string[]> {
+  if (kind === 'hash') {
+    yield* hashOf(redis, key);
+    return;
+  }
+  if (kind === 'string') {
+    const value = await redis.get(key);
+    yield value === null ? [] : ['', value];
+    return;
+  }
+  for (let from = 0; ; from += ITEMS) {
+    const items = await redis.zrange(key, String(from), String(from + ITEMS - 1), 'WITHSCORES');
+    if (items.length === 0) return;
+    yield items;
+  }
+}
+
+async function* hashOf(redis: Redis, key: string): AsyncGenerator<readonly string[]> {
+  const fields = new Set<string>();
+  let cursor = '0';
+  do {
+    const [next, found] = Scanned.parse(await runScript(redis, FIELDS, [key], [cursor, ITEMS]));
+    cursor = next;
+    for (const field of found) fields.add(field);
+  } while (cursor !== '0');
+  const left = [...fields];
+  for (let at = 0; at < left.length;) {
+    const asked = left.slice(at, at + ITEMS);
+    const values = Strings.parse(await runScript(redis, VALUES, [key], [BYTES, ...asked]));
+    if (values.length === 0) throw new Error('Redis went back in time while a snapshot was made');
+    yield values.flatMap((value, index) => [asked[index] ?? '', value]);
+    at += values.length;
+  }
+}
+
+/** Only results of commands before the snapshot: later commands are in the log. */
+async function* resultsOf(redis: Redis, begin: number): AsyncGenerator<readonly string[]> {
+  for (let from = 0; ; from += ITEMS) {
+    const scored = await redis.zrangebyscore(RESULTS_ORDER, '-inf', `(${begin}`, 'WITHSCORES', 'LIMIT', from, ITEMS);
+    if (scored.length === 0) return;
+    const ids = scored.filter((_, index) => index % 2 === 0);
+    const texts = await redis.hmget(RESULTS_KEY, ...ids);
+    yield ids.flatMap((id, index) => [id, String(begin - Number(scored[2 * index + 1])), texts[index] ?? '']);
   }
 }

@@ -1,4 +1,3 @@
-/** One command as the log holds it. */
 export interface LoggedCommand {
   readonly offset: number;
   readonly value: Buffer;
@@ -6,10 +5,8 @@ export interface LoggedCommand {
 
 /** The log of all changes of clients and webhooks, in one order; a snapshot can replace older records. */
 export abstract class RegistryLog {
-  /** Its topic. */
   abstract readonly name: string;
 
-  /** The workers' consumer group. */
   abstract readonly group: string;
 
   /** Id of the Kafka cluster that has this log; null when its brokers report none. Rejects within 10 s. */

@@ -3,15 +3,32 @@ import { answeredWithin } from '@relay/kafka';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import { FreezeWatch } from './freeze-watch.js';
-import { NotApplied, RegistryApplier } from './registry-applier.adapter.js';
+import {
+  FreezeWatch,
+  NotApplied,
+  RegistryApplier,
+  commandOf,
+  isFrozen,
+  emptyForSnapshot,
+  type SnapshotCommand,
+} from './registry-applier.adapter.js';
 import { RegistryClaim } from './registry-claim.adapter.js';
-import { emptyForSnapshot } from './registry-rebuild.adapter.js';
-import { commandOf, isFrozen } from './registry-record.adapter.js';
-import { RegistryUnavailable } from './registry-unavailable.js';
 import type { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
-import type { SnapshotCommand } from './snapshot-record.js';
+
+/** A change was not confirmed, or the view in Redis may be out of date; another try may succeed. */
+export class RegistryUnavailable extends Error {
+  override readonly name = 'RegistryUnavailable';
+
+  /** @param mayBeStored whether the change may still take effect */
+  constructor(
+    message: string,
+    readonly mayBeStored: boolean,
+    cause?: unknown,
+  ) {
+    super(message, { cause });
+  }
+}
 
 /** Longest time from the call to the answer; the log's own deadline is shorter. */
 const DEADLINE_MS = 9_000;
@@ -29,7 +46,6 @@ const FROZEN_STEP_MS = 50;
 export class RegistryView {
   readonly #applier: RegistryApplier;
   readonly #freezes = new FreezeWatch();
-  /** How often the connection was closed or became ready. */
   #connections = 0;
   #isCurrent = false;
   #catchingUp: Promise<void> | undefined;
@@ -41,7 +57,6 @@ export class RegistryView {
     private readonly redis: Redis,
     private readonly registryLog: RegistryLog,
     private readonly log: Log,
-    /** Whose state Redis holds. */
     readonly claim = new RegistryClaim(redis, registryLog),
   ) {
     this.#applier = new RegistryApplier(redis, claim);
@@ -58,7 +73,6 @@ export class RegistryView {
     return this.#fault;
   }
 
-  /** The view and the commands of one domain. */
   of<Command extends object>(entity: Entity): LogView<Command> {
     return {
       current: () => this.current(),
@@ -248,10 +262,7 @@ export class RegistryView {
     this.log.info(
       'registry.caught_up',
       'Redis lacked changes of clients and webhooks; they were applied from the registry',
-      {
-        from,
-        end,
-      },
+      { from, end },
     );
   }
 
@@ -277,10 +288,7 @@ export class RegistryView {
     this.log.error(
       'registry.foreign',
       `${this.#fault}; clients and webhooks stay as they are and no change is accepted`,
-      {
-        applied,
-        end,
-      },
+      { applied, end },
     );
     return this.#fault;
   }

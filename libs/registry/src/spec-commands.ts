@@ -1,5 +1,5 @@
-import { CLAIM } from './registry.script.js';
 import type { Redis } from 'ioredis';
+import { CLAIM } from './registry.script.js';
 
 // For specs only: commands as the domains make them, without keys or chance, and what Redis holds after them.
 

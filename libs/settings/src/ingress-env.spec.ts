@@ -1,6 +1,6 @@
 import { ConfigurationFault, parseEnv } from '@relay/config';
 import { aSigningKeyText } from '@relay/testing';
-import { IngressEnv, type IngressConfig } from './ingress-env.js';
+import { IngressEnv, type IngressConfig } from './environments.js';
 
 const faultsOf = (env: Record<string, string>): readonly string[] => {
   try {

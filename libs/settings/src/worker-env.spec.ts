@@ -1,5 +1,5 @@
 import { ConfigurationFault, parseEnv } from '@relay/config';
-import { WorkerEnv } from './worker-env.js';
+import { WorkerEnv } from './environments.js';
 
 const faultsOf = (env: Record<string, string>): readonly string[] => {
   try {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 
-/** The credential that an endpoint gets with every attempt. */
 export type Credential =
   | { readonly kind: 'apiKey'; readonly apiKey: string }
   | { readonly kind: 'jwt'; readonly jwt: string }
@@ -32,7 +31,6 @@ const PAIR = { userName: ['password'], password: ['userName'] };
 /** The credential rule as JSON Schema, for the documents: a zod check cannot be converted. */
 export const exactlyOneShape = { oneOf: OPTION_SHAPES, dependentRequired: PAIR };
 
-/** The same for at most one credential. */
 export const atMostOneShape = {
   oneOf: [...OPTION_SHAPES, { not: { anyOf: ['apiKey', 'jwt', 'userName'].map((name) => ({ required: [name] })) } }],
   dependentRequired: PAIR,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisWebhookStore, RedisWebhookView } from './index.js';
+import { WebhookStore, RedisWebhookView } from './index.js';
 import type { WebhookDraft } from './webhook-changes.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
@@ -16,7 +16,7 @@ const aDraft = (n: number): WebhookDraft => {
 let server: RedisServer;
 let redis: Redis;
 let log: MemoryRegistryLog;
-let store: RedisWebhookStore;
+let store: WebhookStore;
 let view: RedisWebhookView;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeEach(async () => {
   await once(redis, 'ready');
   await redis.flushdb();
   log = new MemoryRegistryLog();
-  store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 100 });
+  store = new WebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 100 });
   view = viewOf(10);
 });
 afterEach(() => redis.disconnect());
@@ -80,7 +80,7 @@ describe('the opened values of a webhook', () => {
     const [id, known] = [await register(0), await register(1)];
     await view.reload();
     await keyOf(known);
-    await new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring).patch('p', id, {
+    await new WebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring).patch('p', id, {
       apiKey: 'for another address',
     });
     await expect(keyOf(id)).rejects.toThrow('changed');

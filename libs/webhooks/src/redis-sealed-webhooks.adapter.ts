@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import type { Keyring } from '@relay/keyring';
+import { kidOf, type Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { kidsOf, resealed } from './resealing.js';
-import { readStored } from './stored-webhook.js';
+import { readStored, CommandResult } from './stored-webhook.js';
+import type { StoredWebhook, WebhookChanges, WebhookCommand } from './stored-webhook.js';
 import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
-import { CommandResult, type WebhookCommand } from './webhook-command.js';
+import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
 import { openedOf } from './webhook-view.js';
 
 /** `current`: its values are under the writing key. `unreadable`: no key opens one of them. `gone`: it was deleted meanwhile. */
@@ -100,4 +100,30 @@ export class RedisSealedWebhooks {
       return this.keyring.kids;
     }
   }
+}
+
+export function kidsOf({ credential, credentialHash: hash, secrets }: StoredWebhook): ReadonlySet<string> {
+  const { kind: _kind, ...fields } = credential;
+  return new Set([...Object.values(fields), hash, ...secrets].map(kidOf));
+}
+
+/**
+ * The sealed values of a webhook under the writing key, without an expired secret; undefined when they are under it already.
+ * Every value is opened in either case.
+ * @throws Error when a key is missing, or the record was changed or moved
+ */
+export function resealed(
+  stored: StoredWebhook,
+  keyring: Keyring,
+  now: number,
+  iv: () => Buffer,
+): WebhookChanges | undefined {
+  const credential = openCredential(stored, keyring);
+  const secrets = openSecrets(stored, keyring, now);
+  if ([...kidsOf(stored)].every((kid) => kid === keyring.kids[0])) return undefined;
+  return {
+    credential: sealCredential(credential, stored, keyring, iv),
+    credentialHash: credentialHash(credential, keyring),
+    secrets: secrets.map((secret) => seal(secret, 'secret', stored, keyring, iv)),
+  };
 }

@@ -1,10 +1,9 @@
 import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
-import { RedisSealedWebhooks, RedisWebhookStore } from './index.js';
-import type { Resealing } from './redis-sealed-webhooks.adapter.js';
-import { kidsOf } from './resealing.js';
-import { openCredential, openSecret, openSecrets } from './sealing.js';
+import { RedisSealedWebhooks, WebhookStore } from './index.js';
+import { kidsOf, type Resealing } from './redis-sealed-webhooks.adapter.js';
+import { openCredential, openSecret, openSecrets } from './webhook-changes.js';
 import { storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { StoredWebhooks } from './stored-webhooks.adapter.js';
@@ -29,8 +28,8 @@ beforeEach(async () => {
 });
 
 const registry = () => memoryRegistry(redis, log).of<never>('webhook');
-const storeWith = (keyring: Keyring) => new RedisWebhookStore(redis, registry(), keyring, { perPartner: 1_000 });
-const itemsWith = (keyring: Keyring, now = Date.now) => new RedisWebhookStore(redis, registry(), keyring, { now });
+const storeWith = (keyring: Keyring) => new WebhookStore(redis, registry(), keyring, { perPartner: 1_000 });
+const itemsWith = (keyring: Keyring, now = Date.now) => new WebhookStore(redis, registry(), keyring, { now });
 const sealedWith = (keyring: Keyring, now = Date.now) => new RedisSealedWebhooks(redis, registry(), keyring, now);
 const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
 const draft = (n: number, credential: object = { apiKey: `key-${n}` }) => {

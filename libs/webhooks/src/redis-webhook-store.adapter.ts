@@ -3,10 +3,19 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Credential } from './credential.js';
-import { credentialHashes, openSecret } from './sealing.js';
-import { detailsOf, recordOf, type StoredRecord, type StoredWebhook } from './stored-webhook.js';
-import { StoredWebhooks } from './stored-webhooks.adapter.js';
+import { detailsOf, recordOf, ENABLED } from './stored-webhook.js';
+import type {
+  CommandResult,
+  Fresh,
+  StoredRecord,
+  StoredWebhook,
+  WebhookChanges,
+  WebhookCommand,
+} from './stored-webhook.js';
+import { StoredWebhooks, WebhookCommands } from './stored-webhooks.adapter.js';
 import {
+  credentialHashes,
+  openSecret,
   disabling,
   enabling,
   patchChanges,
@@ -14,29 +23,59 @@ import {
   rotation,
   stateChanges,
   updateCommand,
-  type PatchDraft,
-  type Seal,
-  type WebhookDraft,
-  type WebhookLimits,
 } from './webhook-changes.js';
-import { ENABLED, type Fresh, type WebhookChanges, type WebhookCommand } from './webhook-command.js';
-import { WebhookCommands } from './webhook-commands.adapter.js';
-import {
-  WebhookStore,
-  type ChangeResult,
-  type DeleteResult,
-  type DetailsListing,
-  type DetailsPage,
-  type Listing,
-  type Page,
-  type RegisterResult,
-  type RemoveResult,
-  type RotateResult,
-  type UpdateResult,
-  type Versioned,
-  type Versions,
-} from './webhook-store.port.js';
+import type { PatchDraft, Seal, WebhookDraft, WebhookLimits } from './webhook-changes.js';
 import { openedOf, webhookOf, type Webhook } from './webhook-view.js';
+import type { WebhookDetails, WebhookRecord } from './webhook.js';
+
+type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
+export type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
+/** `stale`: the webhook no longer has a version that the caller named. */
+export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
+export type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
+export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;
+export type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
+/** The versions of which a webhook must have one; any without them. */
+export type Versions = readonly number[];
+export type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
+interface Ambiguous {
+  readonly kind: 'ambiguous';
+  /** Every webhook of the event type. */
+  readonly ids: readonly string[];
+}
+
+export interface Listing {
+  readonly eventType?: string | undefined;
+  readonly credential?: Credential | undefined;
+  /** `next` of the page before. */
+  readonly after?: number | undefined;
+  readonly limit: number;
+}
+
+export interface DetailsListing extends Omit<Listing, 'credential'> {
+  /** The only webhooks that are listed, as many as a page has at most. */
+  readonly ids?: readonly string[] | undefined;
+}
+
+/** `next` is there when more follow. */
+export interface Page {
+  readonly records: readonly WebhookRecord[];
+  readonly next?: number;
+  /** Number of records that were read for it. */
+  readonly read: number;
+}
+
+/** A webhook with its state, but for its deliveries. */
+export type RegisteredWebhook = Omit<WebhookDetails, 'waiting'>;
+
+export interface DetailsPage extends Pick<Page, 'next' | 'read'> {
+  readonly webhooks: readonly RegisteredWebhook[];
+}
+
+export interface Versioned {
+  readonly details: RegisteredWebhook;
+  readonly version: number;
+}
 
 export interface WebhookStoreOptions extends WebhookLimits {
   /** State of a registered webhook, and of one whose endpoint changes; active unless named. */
@@ -44,8 +83,13 @@ export interface WebhookStoreOptions extends WebhookLimits {
   readonly now?: () => number;
 }
 
-/** Registrations in Redis, in the layout of `webhook-layout.script.ts`; commands of the registry change them. */
-export class RedisWebhookStore extends WebhookStore {
+/**
+ * The registrations of all partners. A partner sees none that it does not own. Changes of one webhook are applied whole and
+ * one after the other; with `ifVersions` only while the webhook has one of these versions. A change is visible to every later call
+ * once its promise has resolved. Rejects when the store cannot be reached: the change may then be applied or not.
+ * Registrations in Redis, in the layout of `webhook-layout.script.ts`; commands of the registry change them.
+ */
+export class WebhookStore {
   readonly #stored: StoredWebhooks;
   readonly #commands: WebhookCommands;
   readonly #seals: Seal;
@@ -58,7 +102,6 @@ export class RedisWebhookStore extends WebhookStore {
     private readonly keyring: Keyring,
     private readonly options: WebhookStoreOptions = {},
   ) {
-    super();
     this.#stored = new StoredWebhooks(redis);
     this.#commands = new WebhookCommands(this.#stored, registry);
     this.#seals = { keyring, iv: () => randomBytes(12) };
@@ -73,6 +116,7 @@ export class RedisWebhookStore extends WebhookStore {
     return this.#commands.send(command, ['created', 'exists', 'limit', 'origin-limit']);
   }
 
+  /** Replaces all attributes; without `id` of the partner's only webhook of that event type. */
   async update(partnerId: string, draft: WebhookDraft, id?: string, ifVersions?: Versions): Promise<UpdateResult> {
     const { eventType } = draft;
     await this.registry.current();
@@ -81,29 +125,25 @@ export class RedisWebhookStore extends WebhookStore {
       const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
       const stored = target === undefined ? undefined : await this.#toChange(partnerId, target);
       if (stored === undefined) return { kind: 'not-found' };
-      const only = id === undefined;
-      const place = {
-        partnerId,
-        id: stored.id,
-        only,
-        ifVersion: versionOf(stored, ifVersions),
-        ...this.#originLimit(),
-      };
+      const ifVersion = versionOf(stored, ifVersions);
+      const place = { partnerId, id: stored.id, only: id === undefined, ifVersion, ...this.#originLimit() };
       const state = stateChanges(stored, draft, this.keyring, this.#fresh);
       const command = updateCommand(place, draft, this.#seals, this.#now(), state);
       const result = await this.#commands.send(command, [...CHANGE_ENDS, 'ambiguous']);
       if (result.kind === 'ambiguous') {
         const ids = await this.#stored.idsOf(partnerId, eventType);
         if (ids.length > 1) return { kind: 'ambiguous', ids };
-      } else if (result.kind !== 'stale' || place.ifVersion === NONE) return result;
+      } else if (result.kind !== 'stale' || ifVersion === NONE) return result;
     }
   }
 
+  /** Changes the members that the patch names and nothing else. */
   patch(partnerId: string, id: string, patch: PatchDraft, ifVersions?: Versions): Promise<ChangeResult> {
     const changesOf = (stored: StoredRecord) => patchChanges(stored, patch, this.#seals, this.#fresh);
     return this.#change(partnerId, id, changesOf, ifVersions);
   }
 
+  /** Deletes a webhook of the event type; without `id` the partner's only one. */
   async delete(partnerId: string, eventType: string, id?: string, ifVersions?: Versions): Promise<DeleteResult> {
     await this.registry.current();
     for (;;) {
@@ -129,14 +169,17 @@ export class RedisWebhookStore extends WebhookStore {
     return this.#commands.send(command, DELETE_ENDS);
   }
 
+  /** Its deliveries wait until it is enabled. `stale` also if it is disabled already; an operator's stop replaces another reason. */
   disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult> {
     return this.#change(partnerId, id, (stored) => disabling(stored, reason), ifVersions);
   }
 
+  /** Makes it active from any state, or `unverified` if its endpoint has to be verified first. */
   enable(partnerId: string, id: string, ifVersions?: Versions): Promise<ChangeResult> {
     return this.#change(partnerId, id, enabling, ifVersions);
   }
 
+  /** The new signing secret, or the present one if it was rotated within the last 60 s. The former one signs for another 24 h. */
   async rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult> {
     for (;;) {
       const stored = await this.#whole(partnerId, id);
@@ -151,6 +194,7 @@ export class RedisWebhookStore extends WebhookStore {
     }
   }
 
+  /** Oldest first. */
   async list(partnerId: string, { eventType, credential, after = 0, limit }: Listing): Promise<Page> {
     await this.registry.current();
     const lists = await Promise.all(
@@ -169,6 +213,7 @@ export class RedisWebhookStore extends WebhookStore {
     };
   }
 
+  /** As `list`, with the state of each; with `ids` of the webhooks among them. */
   async listDetails(partnerId: string, { eventType, after = 0, limit, ids }: DetailsListing): Promise<DetailsPage> {
     await this.registry.current();
     const { records, hasMore, read } = await (ids === undefined
@@ -179,6 +224,7 @@ export class RedisWebhookStore extends WebhookStore {
     return { webhooks, read, ...(hasMore && last !== undefined ? { next: last.sequence } : {}) };
   }
 
+  /** The ids of all webhooks of the partner, or of those of one event type, oldest first. */
   async idsOf(partnerId: string, eventType?: string): Promise<string[]> {
     await this.registry.current();
     return this.#stored.idsOf(partnerId, eventType);
@@ -200,6 +246,7 @@ export class RedisWebhookStore extends WebhookStore {
     return stored && openSecret(stored, this.keyring);
   }
 
+  /** The partner whose webhooks have this credential; undefined for none or several. */
   async partnerWith(credential: Credential): Promise<string | undefined> {
     await this.registry.current();
     const partners = await Promise.all(

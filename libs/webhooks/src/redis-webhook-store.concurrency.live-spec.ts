@@ -2,11 +2,10 @@ import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { RedisWebhookStore } from './index.js';
-import { openCredential } from './sealing.js';
+import { WebhookStore } from './index.js';
+import { openCredential, type WebhookDraft } from './webhook-changes.js';
 import { storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import type { WebhookDraft } from './webhook-changes.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const { server, redis } = await redisOfSpec();
@@ -29,14 +28,14 @@ const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
   };
 };
 
-describe('RedisWebhookStore under concurrent changes', () => {
-  let store: RedisWebhookStore;
+describe('WebhookStore under concurrent changes', () => {
+  let store: WebhookStore;
   let log: MemoryRegistryLog;
 
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
-    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
+    store = new WebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
   });
 
   const connections = async (): Promise<Redis[]> => {
@@ -57,7 +56,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
   it('registers exactly one of 50 equal ones at once', async () => {
     const clients = await connections();
     const stores = clients.map(
-      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, { perPartner: 5 }),
+      (client) => new WebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, { perPartner: 5 }),
     );
     const results = await Promise.all(
       Array.from({ length: 50 }, (_, n) => (stores[n % 5] ?? store).register('p1', aDraft({ jwt: `j${n}` }))),
@@ -85,7 +84,7 @@ describe('RedisWebhookStore under concurrent changes', () => {
     const id = await register('p1');
     const clients = await connections();
     const stores = clients.map(
-      (client) => new RedisWebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, { perPartner: 5 }),
+      (client) => new WebhookStore(client, memoryRegistry(client, log).of('webhook'), keyring, { perPartner: 5 }),
     );
     const results = await Promise.all(
       Array.from({ length: 200 }, (_, n) =>

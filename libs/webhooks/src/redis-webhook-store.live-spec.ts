@@ -1,11 +1,9 @@
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
-import { RedisWebhookStore } from './index.js';
-import { openCredential } from './sealing.js';
+import { WebhookStore } from './index.js';
+import { openCredential, updateCommand, type WebhookDraft } from './webhook-changes.js';
 import { storedOf } from './spec-stored.js';
-import type { StoredWebhook } from './stored-webhook.js';
-import { updateCommand, type WebhookDraft } from './webhook-changes.js';
-import type { WebhookCommand } from './webhook-command.js';
+import type { StoredWebhook, WebhookCommand } from './stored-webhook.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const { redis } = await redisOfSpec();
@@ -28,14 +26,14 @@ const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
   };
 };
 
-describe('RedisWebhookStore', () => {
-  let store: RedisWebhookStore;
+describe('WebhookStore', () => {
+  let store: WebhookStore;
   let log: MemoryRegistryLog;
 
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
-    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
+    store = new WebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 5 });
   });
 
   const register = async (partnerId: string, changes: Partial<WebhookDraft> = {}): Promise<string> => {
@@ -224,7 +222,7 @@ describe('RedisWebhookStore', () => {
     await register('p1', { ...basic, eventType: 'plan.created' });
     expect(await store.partnerWith(credential)).toBe('p1');
     expect(await store.partnerWith({ kind: 'basic', userName: 'u', password: 'P' })).toBeUndefined();
-    const rotated = new RedisWebhookStore(
+    const rotated = new WebhookStore(
       redis,
       memoryRegistry(redis, log).of('webhook'),
       Keyring.parse(`${key('k2', 2)},${key('k1', 1)}`),

@@ -4,7 +4,7 @@ import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { NO_REGISTRY, readRegistryVersion, REGISTRY_REBUILDING } from '@relay/redis';
-import { RedisWebhookStore, RedisWebhookView, webhookKeys } from './index.js';
+import { WebhookStore, RedisWebhookView, webhookKeys } from './index.js';
 import type { WebhookDraft } from './webhook-changes.js';
 
 const { server, redis } = await redisOfSpec();
@@ -19,14 +19,14 @@ const aDraft = (path: string | number, apiKey = 'key'): WebhookDraft => {
 };
 
 describe('RedisWebhookView', () => {
-  let store: RedisWebhookStore;
+  let store: WebhookStore;
   let log: MemoryRegistryLog;
   let view: RedisWebhookView;
 
   beforeEach(async () => {
     await redis.flushdb();
     log = new MemoryRegistryLog();
-    store = new RedisWebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 100_000 });
+    store = new WebhookStore(redis, memoryRegistry(redis, log).of('webhook'), keyring, { perPartner: 100_000 });
     view = new RedisWebhookView(redis, memoryRegistry(redis, log).of('webhook'), keyring);
   });
 

@@ -1,8 +1,6 @@
 import { Keyring } from '@relay/keyring';
-import { openSecrets, seal, sealCredential } from './sealing.js';
-import { newSigningSecret } from './signing-secret.js';
+import { openSecrets, seal, sealCredential, newSigningSecret, rotation } from './webhook-changes.js';
 import type { StoredWebhook } from './stored-webhook.js';
-import { rotation } from './webhook-changes.js';
 
 describe('newSigningSecret', () => {
   it('is whsec_ and the base64 of the bytes', () => {

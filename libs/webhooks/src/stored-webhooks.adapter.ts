@@ -1,15 +1,15 @@
-import { defineScript, runScript } from '@relay/redis';
+import { defineScript, runScript, type LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { readRecord, readStored, type StoredRecord, type StoredWebhook } from './stored-webhook.js';
-import { CommandResult, type WebhookCommand } from './webhook-command.js';
+import { readRecord, readStored, CommandResult } from './stored-webhook.js';
+import type { StoredRecord, StoredWebhook, WebhookCommand } from './stored-webhook.js';
 import { SLICE, webhookKeys } from './webhook-layout.script.js';
 import { idsLua, listLua, refusalLua, wholeLua } from './webhook-read.script.js';
 
 const list = defineScript('webhook-list', listLua);
 const ids = defineScript('webhook-ids', idsLua);
 const whole = defineScript('webhook-whole', wholeLua);
-const refusal = defineScript('webhook-refusal', refusalLua);
+const refusalScript = defineScript('webhook-refusal', refusalLua);
 
 const Records = z.tuple([z.array(z.string().nullable()), z.number()]);
 const Ids = z.tuple([z.array(z.string()), z.string()]);
@@ -72,13 +72,9 @@ export class StoredWebhooks {
   ): Promise<{ readonly records: readonly StoredRecord[]; readonly hasMore: boolean; readonly read: number }> {
     const found = await this.redis.hmget(WEBHOOKS, ...asked);
     const records = found.flatMap((json) => (json === null ? [] : [readRecord(json)]));
-    const wanted = records
-      .filter(
-        (each) =>
-          each.partnerId === partnerId &&
-          (eventType === undefined || each.eventType === eventType) &&
-          each.sequence > after,
-      )
+    const ofType = records.filter((each) => eventType === undefined || each.eventType === eventType);
+    const wanted = ofType
+      .filter((each) => each.partnerId === partnerId && each.sequence > after)
       .toSorted((a, b) => a.sequence - b.sequence);
     return { records: wanted.slice(0, limit), hasMore: wanted.length > limit, read: records.length };
   }
@@ -90,7 +86,6 @@ export class StoredWebhooks {
     return found;
   }
 
-  /** The oldest of a partner's webhooks of one event type. */
   async firstOf(partnerId: string, eventType: string): Promise<string | undefined> {
     const [first] = await this.redis.zrange(`${WEBHOOKS}${ownedKey(partnerId, eventType)}`, '0', '0');
     return first;
@@ -126,7 +121,7 @@ export class StoredWebhooks {
   async refusalOf(command: WebhookCommand): Promise<CommandResult | undefined> {
     const json = z
       .string()
-      .parse(await runScript(this.redis, refusal, webhookKeys, [JSON.stringify(command, withoutSealed)]));
+      .parse(await runScript(this.redis, refusalScript, webhookKeys, [JSON.stringify(command, withoutSealed)]));
     return json === '' ? undefined : CommandResult.parse(JSON.parse(json));
   }
 
@@ -161,3 +156,73 @@ const ownedKey = (partnerId: string, eventType?: string): string =>
 /** Sealed values have no part in a refusal. */
 const SEALED = new Set(['credential', 'secrets']);
 const withoutSealed = (name: string, value: unknown): unknown => (SEALED.has(name) ? undefined : value);
+
+/**
+ * Sends commands to the registry, whose log keeps them for ever. A command that a read shows to be refused, or to change
+ * nothing, is not sent. The script that applies commands still decides between commands that run at the same time.
+ */
+export class WebhookCommands {
+  constructor(
+    private readonly stored: StoredWebhooks,
+    private readonly registry: LogView<WebhookCommand>,
+  ) {}
+
+  /** @throws Error when the command ends as none of these kinds */
+  async send<Kind extends CommandResult['kind']>(
+    command: WebhookCommand,
+    kinds: readonly Kind[],
+  ): Promise<Extract<CommandResult, { kind: Kind }>> {
+    await this.registry.current();
+    const known = await this.#confirmed(() => this.#known(command));
+    const result = known ?? CommandResult.parse(await this.registry.change(command));
+    if (isOneOf(result, kinds)) return result;
+    throw new Error(`A ${command.kind} command cannot end as ${result.kind}`);
+  }
+
+  /** Reads before a change. A registration may stand in the log and not in Redis yet: it is absent only once both agree. */
+  async found<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
+    const found = await read();
+    if (found !== undefined) return found;
+    await this.registry.settled();
+    return read();
+  }
+
+  /** Reads a refusal twice: a change whose answer was lost may stand in the log and not in Redis yet, and would overtake it. */
+  async #confirmed<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
+    if ((await read()) === undefined) return undefined;
+    await this.registry.settled();
+    return read();
+  }
+
+  async #known(command: WebhookCommand): Promise<CommandResult | undefined> {
+    const refusal = await this.stored.refusalOf(command);
+    if (refusal !== undefined || command.kind !== 'update') return refusal;
+    const record = await this.stored.record(command.id);
+    return record !== undefined && changesNothing(command, record)
+      ? { kind: 'updated', id: record.id, version: record.version }
+      : undefined;
+  }
+}
+
+function isOneOf<Kind extends CommandResult['kind']>(
+  result: CommandResult,
+  kinds: readonly Kind[],
+): result is Extract<CommandResult, { kind: Kind }> {
+  return kinds.some((kind) => kind === result.kind);
+}
+
+/**
+ * Whether an update leaves a webhook as it is. A credential is sealed differently each time, so that its hash is compared, which
+ * works for hashes of one key.
+ */
+function changesNothing(
+  { changes, ifVersion }: Extract<WebhookCommand, { kind: 'update' }>,
+  record: StoredRecord,
+): boolean {
+  if (ifVersion !== undefined && ifVersion !== record.version) return false;
+  const { credential, credentialHash, secrets, oldSecretUntil, olderSecretUntil, ...plain } = changes;
+  if ([secrets, oldSecretUntil, olderSecretUntil].some((each) => each !== undefined)) return false;
+  if (credential !== undefined && credentialHash !== record.credentialHash) return false;
+  const before: Readonly<Record<string, unknown>> = record;
+  return Object.entries(plain).every(([name, value]) => (value ?? undefined) === before[name]);
+}

@@ -1,4 +1,4 @@
-import type { RegisteredWebhook, WebhookStore } from './webhook-store.port.js';
+import type { RegisteredWebhook, WebhookStore } from './redis-webhook-store.adapter.js';
 
 type Store = Pick<WebhookStore, 'find' | 'disable' | 'enable'>;
 type Named = { readonly id: string; readonly partnerId: string };

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
-import { RedisWebhookStore, type WebhookCommand } from './index.js';
+import { WebhookStore, type WebhookCommand } from './index.js';
 import type { WebhookDraft } from './webhook-changes.js';
 
 const { redis } = await redisOfSpec();
@@ -12,7 +12,7 @@ const members = { endPointUrl: url, url, origin: 'https://e.example', apiKey: 'k
 const draft: WebhookDraft = { eventType: 'task.created', endPointDesc: undefined, endPointName: 'n', ...members };
 
 let log: MemoryRegistryLog;
-let store: RedisWebhookStore;
+let store: WebhookStore;
 
 beforeAll(async () => {
   await once(redis, 'ready');
@@ -21,7 +21,7 @@ beforeEach(async () => {
   await redis.flushdb();
   log = new MemoryRegistryLog();
   const registry = memoryRegistry(redis, log).of<WebhookCommand>('webhook');
-  store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
+  store = new WebhookStore(redis, registry, keyring, { perPartner: 5 });
 });
 
 const register = async (): Promise<string> => {

@@ -97,3 +97,6 @@ local function forget(webhook, version)
   redis.call('ZREMRANGEBYRANK', deleted, 0, -${DELETIONS_KEPT + 1})
 end
 `;
+
+/** Hash, webhook id → epoch milliseconds since which its attempts only fail, and its version then. */
+export const FAILING = globalKey('failing');

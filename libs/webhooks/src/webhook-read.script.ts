@@ -1,7 +1,6 @@
 import { registryVersionLua } from '@relay/redis';
-import { indexLua, SLICE, webhookLua } from './webhook-layout.script.js';
 import { refusalsLua } from './webhook-command.script.js';
-import { DELETIONS_KEPT } from './webhook-layout.script.js';
+import { indexLua, SLICE, webhookLua, DELETIONS_KEPT } from './webhook-layout.script.js';
 
 /**
  * Lua functions that take a bounded slice. \`scored\` reads members with their scores above a score; \`taken\` reads the values

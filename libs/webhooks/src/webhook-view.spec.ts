@@ -1,6 +1,6 @@
 import { Keyring } from '@relay/keyring';
 import * as fc from 'fast-check';
-import { seal, sealCredential } from './sealing.js';
+import { seal, sealCredential } from './webhook-changes.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { openedOf, webhookOf, WebhookView, type Webhook } from './webhook-view.js';
 

@@ -1,16 +1,14 @@
 import type { Keyring } from '@relay/keyring';
 import type { Credential } from './credential.js';
-import { openCredential, openSecrets, signingAt, type Openable } from './sealing.js';
 import type { StoredRecord, StoredWebhook } from './stored-webhook.js';
+import { openCredential, openSecrets, signingAt, type Openable } from './webhook-changes.js';
 
-/** The credential and the signing secrets of a webhook. */
 export interface OpenedWebhook {
   credential(): Credential;
   /** Secrets that sign at a time, not before that of the opening, the one in force first. */
   secrets(now: number): readonly string[];
 }
 
-/** A webhook as deliveries see it. */
 export interface Webhook {
   readonly id: string;
   readonly partnerId: string;
@@ -25,7 +23,6 @@ export interface Webhook {
   /** Epoch milliseconds of the registration. */
   readonly createdAt: number;
   readonly status: StoredWebhook['status'];
-  /** Why it is disabled; undefined when it is not. */
   readonly disabledReason: StoredWebhook['disabledReason'];
   /**
    * The sealed values of this version. Rejects with `CannotOpen` when no key opens them, and when they cannot be read or the
@@ -34,7 +31,6 @@ export interface Webhook {
   opened(): Promise<OpenedWebhook>;
 }
 
-/** The keys of what limits the attempts of a webhook. */
 export function breakerKeysOf(
   of: Pick<Webhook, 'id' | 'partnerId' | 'origin'>,
 ): Pick<Webhook, 'endpoint' | 'breakerKey'> {
@@ -44,19 +40,8 @@ export function breakerKeysOf(
 
 export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: () => Promise<OpenedWebhook>): Webhook {
   const { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason } = stored;
-  return {
-    id,
-    partnerId,
-    eventType,
-    url,
-    origin,
-    ...breakerKeysOf(stored),
-    version,
-    createdAt,
-    status,
-    disabledReason,
-    opened,
-  };
+  const facts = { id, partnerId, eventType, url, origin, version, createdAt, status, disabledReason };
+  return { ...facts, ...breakerKeysOf(stored), opened };
 }
 
 /** @throws CannotOpen */

@@ -1,0 +1,218 @@
+import { ClientDirectory } from '@relay/identity';
+import type { ClientRecord, CredentialType, OperatorRole, Scope } from '@relay/identity';
+import { ProblemError } from '@relay/problem';
+import { AccessTokens, type VerifiedToken } from './access-tokens.js';
+import { Guesses } from './guesses.port.js';
+import { admits, isStillGranted, type PortalRule, type PortalGrant } from './portal-grant.js';
+
+const unauthorized = (detail: string, challenge: string): ProblemError =>
+  new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
+
+/** The request carries no credential: RFC 6750 section 3.1 has no error code then. */
+const missingCredential = (): ProblemError => unauthorized('The request has no credential.', 'Bearer realm="relay"');
+
+const invalidToken = (): ProblemError =>
+  unauthorized('The access token is not valid, or no longer valid.', 'Bearer realm="relay", error="invalid_token"');
+
+const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
+  unauthorized('The credential is not valid.', `${scheme} realm="relay"`);
+
+/** The token is valid and lacks a scope (RFC 6750 section 3.1). */
+const insufficientScope = (scopes: readonly string[]): ProblemError =>
+  new ProblemError('insufficient-scope', `The scope ${scopes.join(' ')} is needed.`, {
+    headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${scopes.join(' ')}"` },
+  });
+
+/** User and password of a Basic header (RFC 7617), split at the first colon; undefined when it is none. */
+export function readBasic(header: string | undefined): { user: string; password: string } | undefined {
+  const encoded = credentialsOf(header, 'basic');
+  if (encoded === undefined || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return undefined;
+  const text = Buffer.from(encoded, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+/** Token of a Bearer header (RFC 6750 section 2.1); undefined when there is none. */
+export function readBearer(header: string | undefined): string | undefined {
+  const token = credentialsOf(header, 'bearer');
+  return token === undefined || /[^\x21-\x7e]/.test(token) ? undefined : token;
+}
+
+// RFC 9110 section 11.1: the scheme is compared without regard to case.
+function credentialsOf(header: string | undefined, scheme: string): string | undefined {
+  if (header?.charAt(scheme.length) !== ' ' || header.slice(0, scheme.length).toLowerCase() !== scheme)
+    return undefined;
+  const credentials = header.slice(scheme.length).trim();
+  return credentials === '' ? undefined : credentials;
+}
+
+/**
+ * A client id or secret as OAuth libraries send it: RFC 6749 section 2.3.1 has both form-encoded before Basic, some libraries
+ * encode even `_` and `-`, many clients encode nothing. Ours never hold a `%`, so decoding is safe. Undefined when malformed.
+ */
+export function formDecode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The authenticated caller, which the guards set as `request.caller`. */
+export interface Caller {
+  readonly clientId: string;
+  readonly scopes: readonly string[];
+  /** Partners a source is bound to; empty when it is bound to none. */
+  readonly audience: readonly string[];
+  /** Of the secret behind its credential: what the caller makes with it ends with it. A fixed credential has none. */
+  readonly generation?: number;
+  /** Of someone who came by a link of the portal. */
+  readonly portal?: PortalGrant;
+}
+
+/**
+ * The callers that a route admits: anyone; a client with its id and secret (Basic); a client with an access token of all these
+ * scopes; the same or a caller without a token; a source with a token or its fixed credential; an operator of at least this role, with its id and secret or a token. The headers of the
+ * request decide.
+ */
+export type AccessRule =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'client' }
+  | { readonly kind: 'bearer'; readonly scopes: readonly Scope[] }
+  | { readonly kind: 'listing'; readonly scopes: readonly Scope[] }
+  | { readonly kind: 'source' }
+  | { readonly kind: 'operator'; readonly role: OperatorRole };
+
+/** The head of a request, as any HTTP framework has it: guards decide before the body is read. */
+export interface GuardedRequest {
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly ip: string;
+}
+
+/** Admits a caller with an access token of every required scope whose client is not disabled. */
+export class BearerGuard {
+  constructor(
+    private readonly tokens: AccessTokens,
+    private readonly directory: ClientDirectory,
+    private readonly guesses: Guesses,
+  ) {}
+
+  /**
+   * @param portal what the route demands of a portal token; it takes none without it
+   * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
+   */
+  async callerOf(request: GuardedRequest, needed: readonly string[], portal?: PortalRule): Promise<Caller> {
+    const token = readBearer(headerOf(request, 'authorization'));
+    if (token === undefined) throw missingCredential();
+    const verification = await this.tokens.verify(token);
+    if (verification.kind === 'valid') return callerOf(verification.token, needed, this.directory, portal);
+    if (verification.kind === 'ended') throw invalidToken();
+    throw (await this.guesses.miss(request.ip)) ?? invalidToken();
+  }
+}
+
+/** @throws ProblemError when the client is deleted or disabled, the secret behind the token has ended, the operator behind a portal token has lost its role, or a scope is missing */
+export async function callerOf(
+  token: VerifiedToken,
+  needed: readonly string[],
+  directory: ClientDirectory,
+  portal?: PortalRule,
+): Promise<Caller> {
+  const client = await clientBehind(token, directory);
+  if (client === undefined) throw invalidToken();
+  if (token.portal !== undefined) {
+    // Of a partner that may not do this itself, nobody else may either.
+    const isHeld = needed.every((scope) => (client.scopes as readonly string[]).includes(scope));
+    if (!isHeld || !admits(portal, token.portal)) throw insufficientScope(needed);
+    return { clientId: client.clientId, scopes: [], audience: [], portal: token.portal };
+  }
+  const caller = callerWith(token, client);
+  if (!needed.every((scope) => caller.scopes.includes(scope))) throw insufficientScope(needed);
+  return caller;
+}
+
+/** The client of a token, if it still counts: of a portal token so must the operator who made the link. */
+export async function clientBehind(
+  token: VerifiedToken,
+  directory: ClientDirectory,
+): Promise<ClientRecord | undefined> {
+  const client = await directory.findByToken(token);
+  return token.portal === undefined || (await isStillGranted(token.portal, directory)) ? client : undefined;
+}
+
+/** The client may have lost scopes after the token was issued. */
+const callerWith = (token: VerifiedToken, client: ClientRecord): Caller => ({
+  clientId: client.clientId,
+  scopes: token.scopes.filter((scope) => client.scopes.includes(scope)),
+  audience: client.audience,
+  generation: token.generation,
+});
+
+/** The value of a header; the first of a repeated one. */
+export function headerOf(request: Pick<GuardedRequest, 'headers'>, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : value?.[0];
+}
+
+const SCOPE = 'deliveries:write';
+
+/**
+ * Lets in sources: by an access token with `deliveries:write`, or by one of the credentials that the specification gives to
+ * endpoints (`X-API-Key`, a fixed JWT as Bearer, Basic), so that one relay can be another's endpoint. The right credential always
+ * passes, so that no source is locked out by others in its network.
+ */
+export class SourceGuard {
+  constructor(
+    private readonly tokens: AccessTokens,
+    private readonly directory: ClientDirectory,
+    private readonly guesses: Guesses,
+  ) {}
+
+  /**
+   * No promise for a token that was sent before and a client that memory has: sources send one token with every envelope, and
+   * promises would cost more than reading memory.
+   * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`; as a rejection
+   */
+  callerOf(request: GuardedRequest): Promise<Caller> | Caller {
+    return this.#knownCallerOf(request) ?? this.#provenCallerOf(request);
+  }
+
+  #knownCallerOf(request: GuardedRequest): Caller | undefined {
+    if (headerOf(request, 'x-api-key') !== undefined) return undefined;
+    const text = readBearer(headerOf(request, 'authorization'));
+    const token = text === undefined ? undefined : this.tokens.known(text);
+    const client = token === undefined ? undefined : this.directory.knownByToken(token);
+    const caller = token === undefined || client === undefined ? undefined : callerWith(token, client);
+    return caller?.scopes.includes(SCOPE) === true ? caller : undefined;
+  }
+
+  async #provenCallerOf(request: GuardedRequest): Promise<Caller> {
+    const apiKey = headerOf(request, 'x-api-key');
+    if (apiKey !== undefined) return this.#byCredential('apiKey', apiKey, request.ip);
+    const authorization = headerOf(request, 'authorization');
+    const basic = readBasic(authorization);
+    if (basic !== undefined) return this.#byCredential('basic', `${basic.user}:${basic.password}`, request.ip);
+    const token = readBearer(authorization);
+    if (token === undefined) throw missingCredential();
+    const verification = await this.tokens.verify(token);
+    if (verification.kind === 'valid') return callerOf(verification.token, [SCOPE], this.directory);
+    if (verification.kind === 'foreign') return this.#byCredential('jwt', token, request.ip);
+    if (verification.kind === 'ended') throw invalidToken();
+    throw (await this.guesses.miss(request.ip)) ?? invalidToken();
+  }
+
+  async #byCredential(type: CredentialType, credential: string, address: string): Promise<Caller> {
+    const client = await this.#find(type, credential, address);
+    if (client !== undefined) return { clientId: client.clientId, scopes: client.scopes, audience: client.audience };
+    const refusal = type === 'jwt' ? invalidToken() : invalidCredential(type === 'basic' ? 'Basic' : 'Bearer');
+    throw (await this.guesses.miss(address)) ?? refusal;
+  }
+
+  /** A flood of guesses must not become a flood of reads of the store: the list of all credentials answers them. */
+  #find(type: CredentialType, credential: string, address: string): Promise<ClientRecord | undefined> {
+    return this.guesses.isHeldBack(address)
+      ? this.directory.findListedCredential(type, credential)
+      : this.directory.findByCredential(type, credential);
+  }
+}

@@ -1,0 +1,235 @@
+import type { Redis } from 'ioredis';
+import { defineScript, globalKey, runScript } from '@relay/redis';
+import { z } from 'zod';
+
+/** Longer than any tolerance for clocks: a revocation outlives every acceptance of its token. */
+const KEPT_AFTER_END_S = 60;
+
+interface Entry {
+  readonly clientId: string;
+  /** Expiry of the last token that it revokes, epoch seconds. */
+  readonly endsAtS: number;
+}
+
+export interface SingleRevocation extends Entry {
+  readonly kind: 'single';
+  readonly jti: string;
+  readonly issuedAtS: number;
+}
+
+/** The revocation of every token of a client that was issued before a second. */
+interface JointRevocation extends Entry {
+  readonly kind: 'joint';
+  readonly beforeS: number;
+}
+
+export type Revocation = SingleRevocation | JointRevocation;
+
+/** A revocation and its place in the log, by which it can be deleted. */
+interface LoggedRevocation {
+  readonly revocation: Revocation;
+  readonly place: string;
+}
+
+interface OfClient {
+  readonly singles: Map<string, { readonly revocation: SingleRevocation; readonly place: string }>;
+  joint: { readonly revocation: JointRevocation; readonly place: string } | undefined;
+}
+
+/**
+ * The revocations of all clients that still have an effect. A client has a bounded number of them: one more revokes its tokens
+ * together, up to the newest one revoked singly, and replaces all its entries.
+ */
+export class Revocations {
+  readonly #byClient = new Map<string, OfClient>();
+
+  /** @param singlesOfClient largest number of single revocations of a client */
+  constructor(private readonly singlesOfClient: number) {}
+
+  get size(): number {
+    return [...this.#byClient.values()].reduce(
+      (sum, { singles, joint }) => sum + singles.size + (joint === undefined ? 0 : 1),
+      0,
+    );
+  }
+
+  has({ clientId, jti, issuedAtS }: { clientId: string; jti: string; issuedAtS: number }): boolean {
+    return issuedAtS < this.notBeforeS(clientId) || this.#byClient.get(clientId)?.singles.has(jti) === true;
+  }
+
+  notBeforeS(clientId: string): number {
+    return this.#byClient.get(clientId)?.joint?.revocation.beforeS ?? 0;
+  }
+
+  /** The entry to write for a revocation, and the entries that it replaces. */
+  plan(revocation: SingleRevocation): { readonly revocation: Revocation; readonly replaced: readonly string[] } {
+    const { singles, joint } = this.#byClient.get(revocation.clientId) ?? NONE;
+    if (singles.size < this.singlesOfClient) return { revocation, replaced: [] };
+    const ended = [revocation, ...[...singles.values()].map((single) => single.revocation)];
+    const together = joint === undefined ? ended : [...ended, joint.revocation];
+    return {
+      revocation: {
+        kind: 'joint',
+        clientId: revocation.clientId,
+        beforeS: Math.max(...ended.map(({ issuedAtS }) => issuedAtS)) + 1,
+        endsAtS: Math.max(...together.map(({ endsAtS }) => endsAtS)),
+      },
+      replaced: [...singles.values(), ...(joint === undefined ? [] : [joint])].map(({ place }) => place),
+    };
+  }
+
+  add({ revocation, place }: LoggedRevocation): void {
+    const known = this.#byClient.get(revocation.clientId) ?? { singles: new Map(), joint: undefined };
+    this.#byClient.set(revocation.clientId, known);
+    if (revocation.kind === 'single') {
+      if (!this.has(revocation)) known.singles.set(revocation.jti, { revocation, place });
+      return;
+    }
+    if (revocation.beforeS < this.notBeforeS(revocation.clientId)) return;
+    known.joint = { revocation, place };
+    for (const [jti, { revocation: single }] of known.singles)
+      if (single.issuedAtS < revocation.beforeS) known.singles.delete(jti);
+  }
+
+  /** Drops those whose tokens have expired. */
+  forget(nowS: number): void {
+    const isOver = ({ endsAtS }: Entry): boolean => endsAtS < nowS - KEPT_AFTER_END_S;
+    for (const [clientId, known] of this.#byClient) {
+      for (const [jti, { revocation }] of known.singles) if (isOver(revocation)) known.singles.delete(jti);
+      if (known.joint !== undefined && isOver(known.joint.revocation)) known.joint = undefined;
+      if (known.singles.size === 0 && known.joint === undefined) this.#byClient.delete(clientId);
+    }
+  }
+}
+
+const NONE: OfClient = { singles: new Map(), joint: undefined };
+
+const REVOKED = globalKey('tokens', 'revoked');
+const START = '0-0';
+const PAGE = 1_000;
+const FIELD = 'r';
+
+/** ARGV: lifetime of an entry in milliseconds, the oldest id to keep, the entry, and the places to delete. */
+const add = defineScript(
+  'revocation-add',
+  `
+if #ARGV > 3 then redis.call('XDEL', KEYS[1], unpack(ARGV, 4)) end
+local place = redis.call('XADD', KEYS[1], 'MINID', '~', ARGV[2], '*', '${FIELD}', ARGV[3])
+redis.call('PEXPIRE', KEYS[1], ARGV[1])
+return place
+`,
+);
+
+const Seconds = z.string().regex(/^\d+$/).transform(Number);
+/** `client ends issued jti` of one token, `client ends before` of all tokens. */
+const StoredEntry = z.union([
+  z.tuple([z.string(), Seconds, Seconds, z.string()]).transform(([clientId, endsAtS, issuedAtS, jti]) => ({
+    kind: 'single' as const,
+    clientId,
+    endsAtS,
+    issuedAtS,
+    jti,
+  })),
+  z
+    .tuple([z.string(), Seconds, Seconds])
+    .transform(([clientId, endsAtS, beforeS]) => ({ kind: 'joint' as const, clientId, endsAtS, beforeS })),
+]);
+
+/**
+ * The log of revocations that every process reads, `tokens:revoked`: a stream, of which a reader reads only new entries. Each entry trims
+ * those older than any token; the stream expires with its last one. Rejects while Redis is away.
+ */
+export class RedisRevocationStore {
+  constructor(
+    private readonly redis: Redis,
+    /** Longest life of a token. */
+    private readonly keptMs: number,
+    private readonly now: () => number,
+  ) {}
+
+  /**
+   * Adds a revocation and deletes those that it replaces, both or none.
+   * @param replaced their places @returns its own place
+   */
+  async add(revocation: Revocation, replaced: readonly string[]): Promise<string> {
+    const oldest = Math.max(0, this.now() - this.keptMs);
+    const args = [this.keptMs, oldest, textOf(revocation), ...replaced];
+    return String(await runScript(this.redis, add, [REVOKED], args));
+  }
+
+  /** @param after `next` of the page before */
+  async read(after: string = START): Promise<{ revocations: LoggedRevocation[]; next: string }> {
+    const entries = await this.redis.xrange(REVOKED, `(${after}`, '+', 'COUNT', PAGE);
+    return {
+      revocations: entries.map(([place, [, text = '']]) => ({ revocation: StoredEntry.parse(text.split(' ')), place })),
+      next: entries.at(-1)?.[0] ?? after,
+    };
+  }
+}
+
+const textOf = (revocation: Revocation): string => {
+  const { clientId, endsAtS } = revocation;
+  return revocation.kind === 'single'
+    ? `${clientId} ${endsAtS} ${revocation.issuedAtS} ${revocation.jti}`
+    : `${clientId} ${endsAtS} ${revocation.beforeS}`;
+};
+
+/** Tokens that a client can revoke one by one within the lifetime of a token. It bounds the memory for one client. */
+const SINGLES_OF_CLIENT = 1_000;
+
+/**
+ * Revoked access tokens in the memory of this process, so that checking a token costs no round trip. A revocation takes effect in
+ * this process at once and in every other at its next `refresh`; while the store is away, the known ones keep their effect.
+ */
+export class RevokedTokens {
+  /** The latest revocation under way of a client: one at a time, since each depends on those before. */
+  readonly #underWay = new Map<string, Promise<void>>();
+  #place: string | undefined;
+
+  constructor(
+    private readonly store: RedisRevocationStore,
+    private readonly now: () => number,
+    private readonly known = new Revocations(SINGLES_OF_CLIENT),
+  ) {}
+
+  has(token: { readonly clientId: string; readonly jti: string; readonly issuedAtS: number }): boolean {
+    return this.known.has(token);
+  }
+
+  /** Every token of the client issued before this time has ended, epoch seconds. */
+  notBeforeS(clientId: string): number {
+    return this.known.notBeforeS(clientId);
+  }
+
+  /** Rejects while the store is away: the token may then still be valid. */
+  async revoke(token: Omit<SingleRevocation, 'kind'>): Promise<void> {
+    const { clientId } = token;
+    const before = this.#underWay.get(clientId) ?? Promise.resolve();
+    const own = before.catch(() => undefined).then(() => this.#revoke({ kind: 'single', ...token }));
+    this.#underWay.set(clientId, own);
+    try {
+      await own;
+    } finally {
+      if (this.#underWay.get(clientId) === own) this.#underWay.delete(clientId);
+    }
+  }
+
+  async #revoke(token: SingleRevocation): Promise<void> {
+    if (this.known.has(token)) return;
+    const { revocation, replaced } = this.known.plan(token);
+    const place = await this.store.add(revocation, replaced);
+    this.known.add({ revocation, place });
+  }
+
+  /** The process calls it every few seconds. Drops expired tokens. Rejects while the store is away. */
+  async refresh(): Promise<void> {
+    for (;;) {
+      const before = this.#place;
+      const { revocations, next } = await this.store.read(this.#place);
+      for (const entry of revocations) this.known.add(entry);
+      this.#place = next;
+      if (next === before) break;
+    }
+    this.known.forget(this.now() / 1_000);
+  }
+}

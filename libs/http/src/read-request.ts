@@ -1,0 +1,100 @@
+import { jsonPointer, parseJson } from '@relay/json';
+import { ProblemError, type MemberFault } from '@relay/problem';
+import { z } from 'zod';
+import type { FastifyRequest } from './fastify-request.js';
+
+/**
+ * The JSON value of a body; unknown, for `validate`.
+ * @throws ProblemError `malformed-json`, or `invalid-body` when there is no body
+ */
+export function readJson(bytes: Buffer | undefined): unknown {
+  if (bytes === undefined) throw new ProblemError('invalid-body', 'A JSON body is expected.');
+  const result = parseJson(bytes);
+  if (result.ok) return result.value;
+  throw new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', {
+    errors: [result.fault],
+  });
+}
+
+/**
+ * Parses the value by its schema. The details name what is expected, never what was sent.
+ * @throws ProblemError `invalid-body` with one entry for each invalid member
+ */
+export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
+  const result = schema.safeParse(value, { error: expectation });
+  if (result.success) return result.data;
+  const errors = result.error.issues.flatMap(faultsOf);
+  throw new ProblemError('invalid-body', 'The body is not what this operation accepts.', { errors });
+}
+
+// zod calls this only where the schema has no text of its own.
+const expectation = (issue: z.core.$ZodRawIssue): string | undefined =>
+  issue.code === 'unrecognized_keys'
+    ? 'is not known here'
+    : issue.code === 'invalid_type' && issue.input === undefined
+      ? 'is required'
+      : undefined;
+
+const faultsOf = (issue: z.core.$ZodIssue): MemberFault[] =>
+  issue.code === 'unrecognized_keys'
+    ? issue.keys.map((key) => ({ pointer: jsonPointer([...issue.path, key]), detail: issue.message }))
+    : [{ pointer: jsonPointer(issue.path), detail: issue.message }];
+
+/**
+ * Parses the parameters of a query.
+ * @throws ProblemError `invalid-request` that names each unknown or wrong parameter, and what is expected
+ */
+export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
+  const read = schema.safeParse(query);
+  if (read.success) return read.data;
+  const faults = read.error.issues.map(({ path, message }) => [...path, message].join(': '));
+  throw new ProblemError('invalid-request', `The query is not valid. ${faults.join('. ')}.`);
+}
+
+/** A version as a strong entity tag (RFC 9110 section 8.8.3). */
+export const etagOf = (version: number): string => `"${version}"`;
+
+const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
+/** `*`, or entity tags with commas between them (RFC 9110 section 13.1.1). */
+const IF_MATCH = new RegExp(String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`);
+
+/** Stands for a tag that the relay never issued: no webhook has this version. */
+const FOREIGN = -1;
+
+/**
+ * The versions in `If-Match`; undefined without the header and for `*`, which any version matches. A weak tag never matches a strong
+ * one.
+ * @throws ProblemError `invalid-request` when it is no list of entity tags
+ */
+export function readIfMatch(header: string | undefined): readonly number[] | undefined {
+  if (header === undefined) return undefined;
+  const text = header.trim();
+  if (!IF_MATCH.test(text))
+    throw new ProblemError('invalid-request', 'The header If-Match must be * or entity tags as ETag returns them.');
+  if (text === '*') return undefined;
+  const tags = text.match(new RegExp(TAG, 'g')) ?? [];
+  return tags.map((tag) => Number(/^"(\d{1,15})"$/.exec(tag)?.[1] ?? FOREIGN));
+}
+
+type Order = Pick<FastifyRequest, 'method' | 'headers' | 'query' | 'rawBody'> & {
+  readonly routeOptions: Pick<FastifyRequest['routeOptions'], 'config'>;
+};
+
+const NOTHING = z.strictObject({});
+
+/**
+ * Refuses a request that changes or orders something and says more than its operation knows: `dryrun` for `dryRun` would be carried
+ * out for real. Members that a handler reads are refused by its schema; here are parameters, the bodies that no handler reads, and
+ * preconditions on what has no version (RFC 9110 section 13.1.1: the method must not be performed).
+ * @throws ProblemError
+ */
+export function refuseUnknown({ method, headers, query, rawBody, routeOptions: { config } }: Order): void {
+  if (config.access === undefined || method === 'GET' || method === 'HEAD') return;
+  if (config.hasVersions !== true && readIfMatch(headers['if-match']) !== undefined)
+    throw new ProblemError('precondition-failed', 'If-Match names a version, and this resource has none.');
+  if (config.ignoresUnknown === true) return;
+  const unknown = Object.keys(query as object);
+  if (unknown.length > 0)
+    throw new ProblemError('invalid-request', `The query is not valid. Not known here: ${unknown.join(', ')}.`);
+  if (config.readsBody !== true && rawBody !== undefined) validate(NOTHING, readJson(rawBody));
+}
