@@ -7,8 +7,7 @@ import { connectRedis, connectShards, redisReady, type RedisSettings, type Shard
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import type { z } from 'zod';
-import { settingsOf } from './settings.js';
-import type { Shell } from './shell.js';
+import { settingsOf, type Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
 /** Of a shard that need not answer. */

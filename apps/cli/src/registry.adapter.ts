@@ -1,13 +1,15 @@
+import { keyringEnv } from '@relay/config';
 import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
-import { KafkaRegistryLog, RegistryClaim, RegistryView, type RegistryLog } from '@relay/registry';
+import { keyKeys, KafkaRegistryLog, RegistryClaim, RegistryView, sealingFault, type RegistryLog } from '@relay/registry';
 import type { Shards } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import { withKafka, withRedis, type KafkaConfig } from './connections.adapter.js';
-import type { Shell } from './shell.js';
+import { settingsOf, type Shell } from './shell.js';
 
 /** A command meets Kafka cold, and waits longer for its first look at a topic than a request could. */
 const LOOK_MS = 6_000;
@@ -61,3 +63,12 @@ const nothing = (): void => undefined;
 
 /** The caller prints errors; the rest of the log is for services. */
 export const logOf = (error: Log['error']) => ({ error, warn: nothing, info: nothing, debug: nothing });
+
+/** The keys of this command. @throws ConfigurationFault */
+export const keyringOf = (shell: Shell): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+
+/** @throws Error when the processes could not read what this command seals or hashes */
+export async function assertShared(keyring: Keyring, redis: Redis): Promise<void> {
+  const fault = sealingFault(await redis.hgetall(keyKeys[0]), keyring.checks);
+  if (fault !== undefined) throw new Error(fault);
+}

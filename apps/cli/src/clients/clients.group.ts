@@ -1,13 +1,9 @@
-import type { ClientKind } from '@relay/identity';
+import type { ClientFacts, ClientKind, OperatorRole } from '@relay/identity';
+import type { OperationsClient } from '@relay/operations-client';
 import type { Command } from 'commander';
-import { documentedGroup } from '../documented.js';
-import { operationsOf } from '../operations.js';
-import type { Shell } from '../shell.js';
-import { defineChangeOperator } from './change-operator.command.js';
-import { defineCreateClient, EXAMPLES } from './create-client.command.js';
-import { defineListClients } from './list-clients.command.js';
-import { defineRotateClient } from './rotate-client.command.js';
-import { defineSwitchClient } from './switch-client.command.js';
+import { assertKind, MOST_LISTED, operationsOf } from '../operations.js';
+import { answer, documented, documentedGroup, printSecret, table, type Shell } from '../shell.js';
+import { defineCreateClient, EXAMPLES, roleOption } from './create-client.command.js';
 
 export const definePartners = (group: Command, shell: Shell): void => define(group, shell, 'partner');
 export const defineSources = (group: Command, shell: Shell): void => define(group, shell, 'source');
@@ -17,10 +13,92 @@ function define(group: Command, shell: Shell, kind: ClientKind): void {
   defineCreateClient(group.command('create'), shell, kind, `${kind}s create`, (body) =>
     operationsOf(shell).call('createClient', { body }),
   );
-  defineListClients(group, shell, kind);
-  if (kind === 'operator') defineChangeOperator(group, shell);
-  defineRotateClient(group, shell, kind);
-  defineSwitchClient(group, shell, kind, 'disable');
-  defineSwitchClient(group, shell, kind, 'enable');
+  defineList(group.command('list'), shell, kind);
+  if (kind === 'operator') defineChange(group.command('change'), shell);
+  defineRotate(group.command('rotate'), shell, kind);
+  defineSwitch(group.command('disable'), shell, kind, 'disable');
+  defineSwitch(group.command('enable'), shell, kind, 'enable');
   documentedGroup(group, `${kind}s create ${EXAMPLES[kind]}`);
+}
+
+function defineList(command: Command, shell: Shell, kind: ClientKind): void {
+  command.description(`list the ${kind}s, oldest first`).action(async (options: { json?: boolean }) => {
+    const query = { kind, limit: MOST_LISTED };
+    const clients = await operationsOf(shell).all('listClients', { query }, (page) => page.clients);
+    const empty = `There are no ${kind}s: \`relay ${kind}s create NAME\` makes one.`;
+    answer(shell, options, clients, clients.length === 0 ? empty : table(clients.map(rowOf)));
+  });
+  documented(command, `${kind}s list`);
+}
+
+const rowOf = ({ clientId, name, role, credentialType, partners, disabled, createdAt }: ClientFacts): string[] => [
+  clientId,
+  name,
+  createdAt,
+  disabled ? 'disabled' : 'active',
+  role ?? (credentialType === 'client' ? '' : credentialType),
+  partners.length === 0 ? '' : `for ${partners.join(', ')}`,
+];
+
+function defineChange(command: Command, shell: Shell): void {
+  command
+    .description(
+      'give an operator another role, within seconds, also in its open sessions; a higher role needs a new token',
+    )
+    .addOption(roleOption());
+  onClient<{ role: OperatorRole }>(command, shell, 'operator', async (api, clientId, { role, ...options }) => {
+    await api.call('changeClient', { path: { id: clientId }, body: { role } });
+    answer(shell, options, { clientId, role }, `${clientId} has the role ${role}.`);
+  });
+  documented(command, 'operators change operator_0Zt1… --role viewer');
+}
+
+function defineRotate(command: Command, shell: Shell, kind: ClientKind): void {
+  command
+    .description(
+      `issue a new secret for a ${kind}, known to every ingress within seconds; the previous secret stays valid until the next rotation, which also ends the tokens fetched with it`,
+    )
+    .option('--end-tokens', 'end all earlier secrets and every token at once, after a leak')
+    .option('--force', 'rotate although the last rotation was less than 60 s ago');
+  onClient<{ endTokens?: boolean; force?: boolean }>(command, shell, kind, async (api, clientId, options) => {
+    const body = { endsTokens: options.endTokens === true, force: options.force === true };
+    printSecret(shell, options, await api.call('rotateClient', { path: { id: clientId }, body }));
+  });
+  documented(command, `${kind}s rotate ${kind}_0Zt1… --end-tokens`);
+}
+
+const SWITCHED = {
+  disable: (kind: ClientKind) =>
+    `refuse a ${kind} and end its tokens, within seconds; \`enable\` undoes this, except for the tokens`,
+  enable: (kind: ClientKind) =>
+    `let a disabled ${kind} use its former credentials again, within seconds; its former tokens stay ended`,
+};
+
+function defineSwitch(command: Command, shell: Shell, kind: ClientKind, what: 'disable' | 'enable'): void {
+  command.description(SWITCHED[what](kind));
+  onClient(command, shell, kind, async (api, clientId, options) => {
+    await api.call(`${what}Client`, { path: { id: clientId } });
+    answer(shell, options, { clientId, disabled: what === 'disable' }, `${clientId} is ${what}d.`);
+    if (kind === 'partner' && what === 'disable')
+      shell.note(
+        `Its webhooks still get deliveries: \`relay webhooks disable --partner ${clientId}\` stops them, \`delete\` for good.`,
+      );
+  });
+  documented(command, `${kind}s ${what} ${kind}_0Zt1…`);
+}
+
+/** Has a command work on the client that its argument names, once it is known to be of this kind. */
+function onClient<Options extends object>(
+  command: Command,
+  shell: Shell,
+  kind: ClientKind,
+  work: (api: OperationsClient, clientId: string, options: Options & { json?: boolean }) => Promise<void>,
+): void {
+  command
+    .argument('<id>', 'its client id')
+    .action(async (clientId: string, options: Options & { json?: boolean }) => {
+      const api = operationsOf(shell);
+      await assertKind(api, kind, clientId);
+      await work(api, clientId, options);
+    });
 }

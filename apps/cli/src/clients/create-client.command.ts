@@ -1,11 +1,12 @@
-import type { ClientKind, IssuedClient, NewClient, OperatorRole } from '@relay/identity';
-import { Option, type Command } from 'commander';
-import { documented } from '../documented.js';
-import { readSecret } from '../secret-input.js';
-import type { Shell } from '../shell.js';
-import { clientName } from './client-name.js';
-import { roleOption } from './role-option.js';
-import { printSecret } from './secret.js';
+import {
+  OPERATOR_ROLES,
+  type ClientKind,
+  type IssuedClient,
+  type NewClient,
+  type OperatorRole,
+} from '@relay/identity';
+import { InvalidArgumentError, Option, type Command } from 'commander';
+import { documented, printSecret, readSecret, type Shell } from '../shell.js';
 
 interface Options {
   json?: boolean;
@@ -30,8 +31,9 @@ export function defineCreateClient(
   command.argument('<name>', 'a name to recognise it by', clientName);
   if (kind === 'operator') command.addOption(roleOption());
   if (kind === 'source') withCredential(command);
+  const printed = `its client id and secret${kind === 'source' ? ', or the credential asked for' : ''}`;
   command
-    .description(`create a ${kind} and print ${PRINTED[kind]}, once`)
+    .description(`create a ${kind} and print ${printed}, once`)
     .action(async (name: string, options: Options) => {
       printSecret(shell, options, await issue(await wantedOf(shell, kind, name, options)));
     });
@@ -42,12 +44,6 @@ export const EXAMPLES = {
   partner: 'acme',
   source: 'billing --partner partner_0Zt1…',
   operator: 'night-shift --role operator',
-} as const;
-
-const PRINTED = {
-  partner: 'its client id and secret',
-  source: 'its client id and secret, or the credential asked for',
-  operator: 'its client id and secret',
 } as const;
 
 const withCredential = (command: Command): Command =>
@@ -70,4 +66,18 @@ async function wantedOf(shell: Shell, kind: ClientKind, name: string, options: O
   if (jwtFile !== undefined)
     return { kind, name, partners, credential: { jwt: await readSecret(shell, '--jwt-file', jwtFile) } };
   return { kind, name, partners, credential: basic === undefined ? 'client' : { userName: basic } };
+}
+
+/** `--role`, without which the command is refused. */
+export const roleOption = (): Option =>
+  new Option('--role <role>', 'viewer: looks; operator: changes too; admin: makes and changes clients too')
+    .choices(OPERATOR_ROLES)
+    .makeOptionMandatory();
+
+/** The name of a client. People recognise the client by it, so it must be readable. */
+function clientName(text: string): string {
+  const name = text.trim();
+  if (name === '' || name.length > 200 || /\p{Cc}/u.test(name))
+    throw new InvalidArgumentError('A name has 1 to 200 characters and no control characters.');
+  return name;
 }

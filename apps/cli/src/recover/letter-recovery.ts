@@ -10,9 +10,8 @@ import { deliveryId } from '@relay/delivery';
 import type { LogRange } from '@relay/kafka';
 import type { QueuedDelivery } from '@relay/jobs';
 import { standing, type RetryQueue } from '@relay/retry';
-import type { LoggedDeliveries } from './envelope-recovery.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter } from './logged-dead-letters.js';
+import { type LoggedDeliveries, readLetter } from './logged-deliveries.js';
 
 const KEPT_MS = 30 * 86_400_000;
 /** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */

@@ -4,8 +4,8 @@ import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position, ReadTo } from '@relay/progress';
 import type { RetryQueue } from '@relay/retry';
-import { RecentIds } from './recent-ids.js';
-import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
+import { RecentIds } from './ids.js';
+import { type Candidate, type LoggedDeliveries, recoveryOf } from './logged-deliveries.js';
 
 /** The progress of all partitions together. */
 export interface Counts {

@@ -2,14 +2,10 @@ import { dedupeEnv } from '@relay/config';
 import type { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import type { Command } from 'commander';
-import { keyringOf } from '../keyring.adapter.js';
-import { documented } from '../documented.js';
-import { withRegistry } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
-import { answer, type Shell } from '../shell.js';
-import { counted } from '../table.js';
-import { recoverAll, type RecoveryReport } from './recovery.adapter.js';
+import { keyringOf, withRegistry } from '../registry.adapter.js';
+import { answer, counted, documented, settingsOf, type Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
+import { recoverAll, type RecoveryReport } from './recovery.adapter.js';
 
 export function defineRecover(command: Command, shell: Shell): void {
   command.action(async (options: { json?: boolean }) => {

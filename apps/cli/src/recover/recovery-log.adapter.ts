@@ -1,5 +1,8 @@
+import { lossOf } from '@relay/doctor';
 import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
 import { LogFetcher, readRanges, type LogRange, type TopicIds } from '@relay/kafka';
+import { RedisPartitionProgress } from '@relay/progress';
+import type { Shard, Shards } from '@relay/redis';
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 
@@ -75,4 +78,32 @@ async function eventRanges(admin: Admin, topic: string, groupId: string, since: 
     const from = start < 0 ? end : Math.min(Math.max(start, first), end);
     return { topic, partition, from, end, committed: Number(offset) };
   });
+}
+
+/** A shard of Redis that was lost and is not fully recovered. */
+export interface LostShard {
+  readonly number: number;
+  readonly shard: Shard;
+  readonly progress: RedisPartitionProgress;
+  /** The partitions that are left to be recovered. */
+  readonly lost: readonly EventRange[];
+  readonly isBegun: boolean;
+}
+
+/** @param windowMs `DEDUPE_WINDOW` in milliseconds */
+export async function lostShards(
+  events: readonly EventRange[],
+  shards: Shards,
+  windowMs: number,
+): Promise<LostShard[]> {
+  const found = await Promise.all(
+    shards.all.map(async (shard, number) => {
+      const progress = new RedisPartitionProgress(shard, windowMs);
+      const { lost, isLost, isBegun } = await lossOf(events, shard, progress);
+      // A worker that was stopped early may have committed none of the records it had read.
+      const isEmpty = lost.length === events.length && lost.some(({ end }) => end > 0);
+      return isLost || isEmpty ? [{ number, shard, progress, lost, isBegun }] : [];
+    }),
+  );
+  return found.flat();
 }

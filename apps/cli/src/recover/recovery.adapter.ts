@@ -12,11 +12,9 @@ import type { Redis } from 'ioredis';
 import type { Stores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import { endLetters, recoverLetters } from './letter-recovery.js';
-import { lostShards, type LostShard } from './lost-shards.adapter.js';
-import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
-import { openRecoveryLog, type EventRange, type RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
+import { lostShards, openRecoveryLog, type EventRange, type LostShard, type RecoveryLog } from './recovery-log.adapter.js';
+import { LoggedDeadLetters, Outcomes, readLetter } from './logged-deliveries.js';
 
 /** Records settled in one round trip, as in a worker. */
 const CHUNK = 200;

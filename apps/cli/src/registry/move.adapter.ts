@@ -17,15 +17,14 @@ import type { Log } from '@relay/telemetry';
 import { inventoryOf, partitionsOf } from '../reshard/inventory.adapter.js';
 import { kindOf } from '../reshard/key-kinds.js';
 import { keysOf } from '../reshard/scan.adapter.js';
+import { assertStopped } from '../reshard/stopped.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 
 /** Of what waits, in a refusal. */
 const MOST_NAMED = 5;
 
-export interface MoveParts extends Omit<Stores, 'registry'> {
+interface MoveParts extends Omit<Stores, 'registry'> {
   readonly log: Log;
-  /** @throws Error when a role runs */
-  assertStopped(): Promise<void>;
 }
 
 export interface MoveReport {
@@ -52,7 +51,7 @@ export async function moveDeployment(parts: MoveParts, from: string, leave: bool
   const moving = { ...to, moving: true } as const;
   const isBegun = deploymentText(held) === deploymentText(moving);
   if (!isBegun) assertFrom(held, from);
-  await parts.assertStopped();
+  await assertStopped(parts.shards, parts.kafka, settings);
   const isOtherLog = held.cluster !== to.cluster || held.topic !== to.topic;
   const waiting = isOtherLog ? await waitingIn(parts.shards) : [];
   const leftBehind = waiting.length;

@@ -1,6 +1,35 @@
-import type { Listed } from '../webhooks/listed.js';
+import { z } from 'zod';
+import type { ListedWebhook } from '../operations.js';
 import type { Replay } from './follow.js';
-import type { Window } from './replay-window.js';
+
+/**
+ * A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the
+ * machine.
+ */
+const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+/** Epoch milliseconds; undefined for any other text, since `Date.parse` guesses: it reads `7` as 2001. */
+export function readMoment(text: string): number | undefined {
+  const read = Moment.safeParse(text);
+  return read.success ? Date.parse(read.data) : undefined;
+}
+
+/** The time of the envelopes that are delivered again, as the operations app shows it; `null` where it is open. */
+export interface Window {
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+export const windowOf = ({ since, until }: { since?: number; until?: number }): Window => ({
+  since: since === undefined ? null : new Date(since).toISOString(),
+  until: until === undefined ? null : new Date(until).toISOString(),
+});
+
+/** `from 2030-01-01T00:00:00.000Z until now`: the window as the command understood it. */
+export function windowText({ since, until }: Window): string {
+  const end = until === null ? 'until now' : `before ${until}`;
+  return since === null ? end : `from ${since} ${end}`;
+}
 
 /** The step of a call for one webhook. */
 export type Step = { readonly webhookId: string } & (
@@ -9,7 +38,7 @@ export type Step = { readonly webhookId: string } & (
   | { readonly kind: 'leave-out'; readonly why: string }
 );
 
-type PlannedWebhook = Pick<Listed, 'id' | 'status'>;
+type PlannedWebhook = Pick<ListedWebhook, 'id' | 'status'>;
 
 /** @param underWay replays that have not ended, including those of other webhooks */
 export function planOf(webhooks: readonly PlannedWebhook[], underWay: readonly Replay[], window: Window): Step[] {

@@ -1,14 +1,11 @@
 import type { EnvelopeType } from '@relay/events';
-import { type OperationsClient, OperationsRefused } from '@relay/operations-client';
-import { counted } from '../table.js';
-import { listed } from '../webhooks/listed.js';
+import type { OperationsClient } from '@relay/operations-client';
+import { isRefused, MOST_LISTED, webhooksOf, type ListedWebhook } from '../operations.js';
+import { counted } from '../shell.js';
 import type { FollowedReplay, Replay } from './follow.js';
-import { leftOutText, leftToGoOn, orderedBy, otherOf, planOf, type Step } from './replay-plan.js';
-import type { Window } from './replay-window.js';
+import { leftOutText, leftToGoOn, orderedBy, otherOf, planOf, type Step, type Window } from './replay-plan.js';
 
 const REPORT_EVERY_MS = 2_000;
-/** The longest list that the operations app answers. */
-const LIMIT = 10_000;
 
 type Note = (text: string) => void;
 
@@ -23,7 +20,7 @@ export class ReplayRun {
   private constructor(
     private readonly api: OperationsClient,
     private readonly type: EnvelopeType,
-    private readonly webhooks: Awaited<ReturnType<typeof listed>>,
+    private readonly webhooks: readonly ListedWebhook[],
   ) {}
 
   /** @throws Error when no such webhook is registered */
@@ -31,7 +28,7 @@ export class ReplayRun {
     api: OperationsClient,
     { type, webhook }: { readonly type: EnvelopeType; readonly webhook?: string },
   ): Promise<ReplayRun> {
-    const all = await listed(api, { eventType: type });
+    const all = await webhooksOf(api, { eventType: type });
     const wanted = all.filter(({ id }) => webhook === undefined || id === webhook.toLowerCase());
     if (wanted.length === 0)
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
@@ -80,8 +77,8 @@ export class ReplayRun {
 
   async read(ids: readonly string[]): Promise<FollowedReplay[]> {
     const [{ replays }, disabled] = await Promise.all([
-      this.api.call('listReplays', { query: { limit: LIMIT } }),
-      listed(this.api, { eventType: this.type, status: 'disabled' }),
+      this.api.call('listReplays', { query: { limit: MOST_LISTED } }),
+      webhooksOf(this.api, { eventType: this.type, status: 'disabled' }),
     ]);
     const found = new Map(replays.map((replay) => [replay.id, replay]));
     const isDisabled = new Set(disabled.map(({ id }) => id));
@@ -111,7 +108,7 @@ export class ReplayRun {
   async #underWay(): Promise<Replay[]> {
     const states = ['running', 'paused'] as const;
     const found = await Promise.all(
-      states.map((state) => this.api.all('listReplays', { query: { state, limit: LIMIT } }, ({ replays }) => replays)),
+      states.map((state) => this.api.all('listReplays', { query: { state, limit: MOST_LISTED } }, ({ replays }) => replays)),
     );
     return found.flat();
   }
@@ -137,7 +134,7 @@ export class ReplayRun {
     try {
       return String((await this.#replay(orderOf(step, window))).id);
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isRefused(error, 409)) throw error;
       const other = (await this.#underWay()).find((replay) => replay.webhookId === webhookId);
       return leaveOut(other === undefined ? `gets none: ${error.message}` : otherOf(other));
     }
@@ -151,10 +148,7 @@ const orderOf = ({ webhookId: webhook }: Step, { since, until }: Window) => ({
   until: until ?? undefined,
 });
 
-const isConflict = (error: unknown): error is OperationsRefused =>
-  error instanceof OperationsRefused && error.status === 409;
-
 /** A replay that ended meanwhile, or that Redis has lost, is as it should be: the report says which. */
 function unlessEnded(error: unknown): void {
-  if (!isConflict(error) && !(error instanceof OperationsRefused && error.status === 404)) throw error;
+  if (!isRefused(error, 409) && !isRefused(error, 404)) throw error;
 }

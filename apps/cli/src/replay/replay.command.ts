@@ -1,14 +1,11 @@
 import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import { documented } from '../documented.js';
 import { operationsOf } from '../operations.js';
-import { answer, type Shell } from '../shell.js';
+import { answer, counted, documented, type Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
-import { counted } from '../table.js';
 import { follow, totalOf, type ReplayReport } from './follow.js';
-import { leftOut, leftOutText } from './replay-plan.js';
+import { leftOut, leftOutText, readMoment, windowOf, windowText } from './replay-plan.js';
 import { ReplayRun, type ReplayPlan } from './replay-run.js';
-import { readMoment, windowOf, windowText } from './replay-window.js';
 
 interface Options {
   json?: boolean;

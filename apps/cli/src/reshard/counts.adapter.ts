@@ -2,8 +2,8 @@ import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
 import { droppedKey, isReplay, parkingKey } from '@relay/progress';
 import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
+import { LISTS, QUEUES, SORTED } from './copies.adapter.js';
 import { partitionsOf, type Inventory } from './inventory.adapter.js';
-import { LISTS, QUEUES, SORTED } from './queues.adapter.js';
 import { answersOf, entriesOf } from './scan.adapter.js';
 import { marksOf } from './seen.adapter.js';
 

@@ -1,7 +1,7 @@
 import type { LogPartition } from '@relay/progress';
 import type { Shard, Shards } from '@relay/redis';
 import { kindOf, type ShardKind } from './key-kinds.js';
-import { keysOf } from './scan.adapter.js';
+import { keysOf, type Writes } from './scan.adapter.js';
 
 /** Kinds of which a key is one of few: their names are kept, so that the keys of one name in all shards are copied together. */
 const NAMED = ['dead', 'waiting', 'held', 'unproven', 'history', 'failed', 'repeats', 'partition', 'part'] as const;
@@ -18,6 +18,14 @@ export interface Inventory {
   readonly keys: Readonly<Record<Counted, number>>;
   /** A recovery has not ended. */
   readonly isRecovering: boolean;
+}
+
+/** Of one layout of shards into another. Roles are stopped, and the new layout is empty at its start. */
+export interface Move {
+  readonly from: Shards;
+  readonly to: Shards;
+  readonly inventory: Inventory;
+  readonly writes: Writes;
 }
 
 /**

@@ -4,13 +4,10 @@ import type { Redis } from 'ioredis';
 import { copyAll, type CopyOptions } from './copies.adapter.js';
 import { countsOf, differing, withoutVanished, type Counts } from './counts.adapter.js';
 import type { Division } from './division.js';
-import { deleteLayout, inventoryOf, partitionsOf, type Inventory } from './inventory.adapter.js';
-import type { Move } from './move.js';
-import { newOrders } from './new-orders.js';
-import { forgetBefore, runningReplays, storedNumbers, switchNumber } from './number.adapter.js';
-import { readOrders } from './orders.adapter.js';
-import { ReshardMark } from './reshard-mark.adapter.js';
-import { Writes } from './writes.adapter.js';
+import { deleteLayout, inventoryOf, partitionsOf, type Inventory, type Move } from './inventory.adapter.js';
+import { forgetBefore, ReshardMark, runningReplays, storedNumbers, switchNumber } from './number.adapter.js';
+import { newOrders, readOrders } from './orders.adapter.js';
+import { Writes } from './scan.adapter.js';
 
 export interface ReshardParts extends CopyOptions {
   /** Leads to what is global. */

@@ -3,12 +3,9 @@ import { connectShards, redisReady, type Shards } from '@relay/redis';
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Redis } from 'ioredis';
 import { withKafka, withRedis } from '../connections.adapter.js';
-import { documented } from '../documented.js';
 import { assertClaimed } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
-import { answer, type Shell } from '../shell.js';
-import { table } from '../table.js';
-import { disputedLog } from './disputed-log.adapter.js';
+import { answer, documented, settingsOf, table, type Shell } from '../shell.js';
+import { disputedLog } from './partitions.adapter.js';
 import { reshard, type ReshardReport } from './reshard.adapter.js';
 import { assertStopped, assertWhole } from './stopped.adapter.js';
 

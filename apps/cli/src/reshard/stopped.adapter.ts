@@ -2,8 +2,7 @@ import { withAdmin } from '@relay/kafka';
 import { connectedRoles, type Shards } from '@relay/redis';
 import type { Kafka } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
-import { lostShards } from '../recover/lost-shards.adapter.js';
-import { openRecoveryLog } from '../recover/recovery-log.adapter.js';
+import { lostShards, openRecoveryLog } from '../recover/recovery-log.adapter.js';
 
 /** Owners are read without it. */
 const NO_WINDOW_MS = 0;

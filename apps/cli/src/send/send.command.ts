@@ -1,15 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { sendEnv } from '@relay/config';
-import { EVENT_TYPES, readEnvelope, type EventType } from '@relay/events';
-import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { documented } from '../documented.js';
-import { readSecret } from '../secret-input.js';
-import { settingsOf } from '../settings.js';
-import { answer, type Shell } from '../shell.js';
-import { Ingress, type Sent, type SourceProof } from './ingress.adapter.js';
-import { envelopeText, samplePayload } from './sample.js';
+import { EVENT_TYPES, examplePayload, readEnvelope, subjectOf, type EventType } from '@relay/events';
+import { Argument, Option, type Command } from 'commander';
+import { answer, documented, loginOf, numberOf, readSecret, settingsOf, withLogin, type Shell } from '../shell.js';
+import { Ingress, type Sent } from './ingress.js';
 
 const AT_ONCE = 16;
+const countOf = numberOf(/^[1-9]\d{0,5}$/, 'A number from 1 to 999999 is expected.');
 
 interface Options {
   json?: boolean;
@@ -28,12 +25,8 @@ export function defineSend(command: Command, shell: Shell): void {
     .addArgument(new Argument('<type>', 'event type').choices(EVENT_TYPES))
     .option('--payload <file>', 'JSON object to send; without it a sample is sent')
     .option('--count <n>', 'how many envelopes, each with an id of its own', countOf, 1)
-    .option('--url <url>', 'address of the ingress; PUBLIC_URL without it')
-    .option('--client-id <id>', 'client id of a source; RELAY_CLIENT_ID without it')
-    .option(
-      '--client-secret-file <file>',
-      'a file with its secret, - for standard input; RELAY_CLIENT_SECRET without it',
-    )
+    .option('--url <url>', 'address of the ingress; PUBLIC_URL without it');
+  withLogin(command, 'a source')
     .addOption(
       new Option(
         '--api-key-file <file>',
@@ -42,7 +35,11 @@ export function defineSend(command: Command, shell: Shell): void {
     )
     .action(async (type: EventType, options: Options) => {
       const settings = settingsOf(shell, sendEnv);
-      const proof = await proofOf(shell, options, settings);
+      const { apiKeyFile: file } = options;
+      const proof =
+        file === undefined
+          ? await loginOf(shell, options, settings)
+          : { apiKey: await readSecret(shell, '--api-key-file', file) };
       if (proof === undefined)
         command.error(
           'error: a source is needed: give --client-id and --client-secret-file, RELAY_CLIENT_ID and RELAY_CLIENT_SECRET, or --api-key-file (`relay sources create NAME` makes one)',
@@ -58,20 +55,6 @@ export function defineSend(command: Command, shell: Shell): void {
       shell.note(`interrupted: ${results.length} of ${envelopes.size} were sent`);
     });
   documented(command, 'send task.created --count 10');
-}
-
-async function proofOf(
-  shell: Shell,
-  { apiKeyFile, clientSecretFile, ...options }: Options,
-  settings: { readonly RELAY_CLIENT_ID?: string | undefined; readonly RELAY_CLIENT_SECRET?: string | undefined },
-): Promise<SourceProof | undefined> {
-  if (apiKeyFile !== undefined) return { apiKey: await readSecret(shell, '--api-key-file', apiKeyFile) };
-  const clientId = options.clientId ?? settings.RELAY_CLIENT_ID;
-  const clientSecret =
-    clientSecretFile === undefined
-      ? settings.RELAY_CLIENT_SECRET
-      : await readSecret(shell, '--client-secret-file', clientSecretFile);
-  return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
 }
 
 /** Envelope texts by id, with the checks of the ingress. */
@@ -139,13 +122,21 @@ function report(shell: Shell, options: Options, results: readonly Result[]): voi
   }
 }
 
-function countOf(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('A number from 1 to 999999 is expected.');
-  return Number(text);
-}
-
 function baseUrl(text: string): string {
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
     throw new Error(`${text} is no address: --url is one such as http://127.0.0.1:3000`);
   return text.replace(/\/+$/, '');
 }
+
+/** A payload to try the relay with, as JSON text: the example of its type with identifiers of its own. */
+export function samplePayload(type: EventType, uuid: () => string): string {
+  const members = Object.entries(examplePayload(type)).map(([name, value]) => [name, isId(value) ? uuid() : value]);
+  return JSON.stringify({ ...Object.fromEntries(members), name: `a sample ${subjectOf(type).replace('_', ' ')}` });
+}
+
+const isId = (value: unknown): boolean =>
+  typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+
+/** An envelope around the payload's own text, so that numbers and key order reach the endpoints as they were written. */
+export const envelopeText = (id: string, type: EventType, payload: string): string =>
+  `{"id":"${id}","type":"${type}","payload":${payload.trim()}}`;

@@ -2,9 +2,7 @@ import type { DeadLetter } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import type { AttemptRecord } from '@relay/events';
 import type { EnvelopeRecord } from '@relay/events';
-import { CLOCK_TOLERANCE_MS, recoveryOf } from './envelope-recovery.js';
-import { Outcomes } from './outcomes.js';
-import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
+import { CLOCK_TOLERANCE_MS, LoggedDeadLetters, Outcomes, readLetter, recoveryOf } from './logged-deliveries.js';
 
 const NOW = 10_000_000;
 const hash = '0123456789abcdef';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { EVENT_TYPES, readEnvelope } from '@relay/events';
-import { envelopeText, samplePayload } from './sample.js';
+import { envelopeText, samplePayload } from './send.command.js';
 
 const id = '11111111-1111-4111-8111-111111111111';
 

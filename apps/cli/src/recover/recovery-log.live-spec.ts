@@ -2,7 +2,7 @@ import { TOKEN } from '@relay/doctor';
 import { recoveryKey, RedisPartitionProgress } from '@relay/progress';
 import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { lostShards } from './lost-shards.adapter.js';
+import { lostShards } from './recovery-log.adapter.js';
 
 const { redis } = await redisOfSpec();
 const WINDOW_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import { timingText } from './timing-text.js';
+import { timingText } from './story-text.js';
 
 it.each([
   [{ reused: true, waitMs: 0, firstByteMs: 1_002 }, 'on a kept connection, first byte 1002 ms'],

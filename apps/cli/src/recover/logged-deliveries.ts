@@ -1,0 +1,132 @@
+import { DeadLetter, DeadLetterEnding } from '@relay/dead-letters';
+import { deliveryId } from '@relay/delivery';
+import type { AttemptRecord, EnvelopeRecord } from '@relay/events';
+import { newJob, type QueuedDelivery } from '@relay/jobs';
+import { standing, standingAfter, type Standing } from '@relay/retry';
+import { IdSet } from './ids.js';
+
+/**
+ * The outcomes of deliveries in the attempt log. A dead letter is final by its own record, not by the attempt that
+ * caused it; without that record one more attempt creates it again.
+ */
+export class Outcomes {
+  readonly #final = new IdSet();
+  /** Deliveries without a final outcome. */
+  readonly #standing = new Map<string, Standing>();
+
+  take(record: AttemptRecord): void {
+    const { deliveryId: id, outcome } = record;
+    if (outcome === 'delivered' || outcome === 'cancelled') {
+      this.#final.add(id);
+      this.#standing.delete(id);
+      return;
+    }
+    if (this.#final.has(id)) return;
+    this.#standing.set(id, standingAfter(record, this.#standing.get(id)));
+  }
+
+  isFinal(id: string): boolean {
+    return this.#final.has(id);
+  }
+
+  /** Undefined without a logged attempt. */
+  standingOf(id: string): Standing | undefined {
+    return this.#standing.get(id);
+  }
+}
+
+export type LoggedDeadLetter =
+  | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
+  | { readonly kind: 'end'; readonly end: DeadLetterEnding };
+
+/** Reads a record of `relay.dead-letters`; undefined for any other record. */
+export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
+  try {
+    const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
+    const end = DeadLetterEnding.safeParse(record);
+    if (end.success) return { kind: 'end', end: end.data };
+    const letter = DeadLetter.safeParse(record);
+    // A dead letter without a body had lost it in Redis; the log has it, so the delivery is made again.
+    return letter.success && letter.data.body !== ''
+      ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All dead letters in the log, and those that an operator ended. Bodies are not kept; they are read again. */
+export class LoggedDeadLetters {
+  readonly #known = new IdSet();
+  readonly #ended = new Map<string, DeadLetterEnding>();
+
+  take(logged: LoggedDeadLetter): void {
+    if (logged.kind === 'letter') this.#known.add(logged.id);
+    else {
+      this.#known.add(logged.end.deliveryId);
+      this.#ended.set(logged.end.deliveryId, logged.end);
+    }
+  }
+
+  /** The delivery is a dead letter, or was one until an operator ended it. */
+  knows(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  /** How an operator ended the dead letter; undefined if it still exists. */
+  endOf(id: string): DeadLetterEnding | undefined {
+    return this.#ended.get(id);
+  }
+}
+
+/**
+ * Clocks of ingresses differ: a webhook registered by one may look younger than an envelope that another accepted
+ * later.
+ */
+export const CLOCK_TOLERANCE_MS = 60_000;
+
+/** A webhook that matches an envelope by type and audience. */
+export interface Candidate {
+  readonly id: string;
+  readonly partnerId: string;
+  /** Epoch milliseconds. */
+  readonly createdAt: number;
+}
+
+/** The facts about deliveries in the log. */
+export interface LoggedDeliveries {
+  readonly outcomes: Outcomes;
+  readonly letters: LoggedDeadLetters;
+}
+
+export interface EnvelopeRecovery {
+  readonly deliveries: readonly QueuedDelivery[];
+  /** Deliveries that ended, or are dead letters. */
+  readonly alreadyFinal: number;
+}
+
+/**
+ * The deliveries of an envelope without a final outcome, each at its place in the schedule; `now` in epoch
+ * milliseconds.
+ */
+export function recoveryOf(
+  record: EnvelopeRecord,
+  candidates: readonly Candidate[],
+  { outcomes, letters }: LoggedDeliveries,
+  now: number,
+): EnvelopeRecovery {
+  const { envelope, acceptedAt } = record;
+  const { id: envelopeId, contentHash: hash } = envelope;
+  const deliveries: QueuedDelivery[] = [];
+  let alreadyFinal = 0;
+  for (const webhook of candidates) {
+    if (webhook.createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
+    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0, acceptedAt });
+    if (outcomes.isFinal(id) || letters.knows(id)) {
+      alreadyFinal += 1;
+      continue;
+    }
+    deliveries.push(standing(newJob(webhook, record), outcomes.standingOf(id), now));
+  }
+  return { deliveries, alreadyFinal };
+}
