@@ -1,13 +1,15 @@
 import { askNode, GLOBAL_TAG, nodeLogin, nodesOf, shardTags, type ClusterNode, type RedisSettings } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { Away } from './away.js';
-import { clockFindings } from './cluster-clocks.js';
-import { SLOTS, type ClusterFacts, type NodeAnswer, type NodeFacts } from './cluster-facts.js';
-import { replicaFindings } from './cluster-replicas.js';
-import { settingFindings } from './cluster-settings.js';
-import { shardFindings } from './cluster-shards.js';
-import { stateFindings } from './cluster-state.js';
-import type { Finding } from './finding.js';
+import { clockFindings, replicaFindings, settingFindings } from './cluster-settings.js';
+import {
+  shardFindings,
+  SLOTS,
+  stateFindings,
+  type ClusterFacts,
+  type NodeAnswer,
+  type NodeFacts,
+} from './cluster-state.js';
+import { Away, type Finding } from './finding.js';
 
 /** A node that left, or is not known yet. */
 const STRANGERS = new Set(['noaddr', 'handshake']);

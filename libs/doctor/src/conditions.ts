@@ -36,13 +36,17 @@ export interface TopicFacts {
   readonly configs: readonly TopicConfigFound[] | undefined;
 }
 
+/** A field of INFO. */
+export const infoField = (info: string, name: string): string | undefined =>
+  new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
+
 /** Of each server of Redis, by its answer to INFO, which managed services never refuse. */
 export const REDIS_CONDITIONS: readonly Condition<string>[] = [
   {
     name: 'redis memory',
     isNeeded: true,
     broken: (info) => {
-      const policy = /^maxmemory_policy:(\S*)/m.exec(info)?.[1] ?? 'unknown';
+      const policy = infoField(info, 'maxmemory_policy') ?? 'unknown';
       if (policy === 'noeviction') return [];
       return [
         {

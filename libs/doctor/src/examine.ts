@@ -4,13 +4,11 @@ import type { TopicSettings } from '@relay/kafka';
 import type { Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
-import { Away } from './away.js';
 import { checkCluster } from './cluster-check.adapter.js';
-import { fault, ok, type Finding } from './finding.js';
-import { checkKafka, checkRedis } from './store-checks.adapter.js';
-import { checkForLoss, type LogNames } from './loss-check.adapter.js';
-import { orFault } from './or-fault.js';
+import { Away, fault, ok, orFault, type Finding } from './finding.js';
+import { checkForLoss, type LogNames } from './loss.adapter.js';
 import { passwordFindings, type WireSettings } from './passwords.js';
+import { checkKafka, checkRedis } from './store-checks.adapter.js';
 
 const FIXES = {
   cluster: 'give the user of the relay the rights of docs/security.md at every node',
@@ -23,14 +21,14 @@ const FIXES = {
 };
 
 /** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
-export interface ExaminedStores {
+interface ExaminedStores {
   /** Away while what is global does not answer. A shard may: its commands fail. */
   redis<T>(work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T>;
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
 
 /** What the examination depends on beside the stores. Each is read when it is needed. @throws ConfigurationFault, Error */
-export interface Circumstances {
+interface Circumstances {
   /** RELAY_ENV; some faults of production are warnings in development. */
   environment(): string;
   keyring(): Keyring;

@@ -1,5 +1,4 @@
 import { OPERATIONS, type Operations } from './operations.gen.js';
-import { OperationsRefused } from './operations-refused.js';
 
 /** The time within which the app answers every request, and something for the way. */
 const TIMEOUT_MS = 15_000;
@@ -21,10 +20,23 @@ interface Parts {
 }
 
 /** Where the operations app is, and which operator asks. */
-export interface OperationsLogin {
+interface OperationsLogin {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
+}
+
+/** An error answer of the operations app. */
+export class OperationsRefused extends Error {
+  override readonly name = 'OperationsRefused';
+
+  /** @param message what the app, or what answered in its place, said */
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
 /** The API of the operations app, for an operator. */

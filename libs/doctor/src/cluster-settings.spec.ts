@@ -1,5 +1,5 @@
-import { clockFindings } from './cluster-clocks.js';
-import type { NodeFacts } from './cluster-facts.js';
+import { clockFindings } from './cluster-settings.js';
+import type { NodeFacts } from './cluster-state.js';
 
 const NOW_MS = 1_800_000_000_000;
 
