@@ -87,7 +87,6 @@ export async function withKafka<T>(
   return work(kafka, settings);
 }
 
-/** Without user and password. */
 function addressOf({ REDIS_URL, REDIS_SENTINELS, REDIS_CLUSTER_NODES = [] }: RedisSettings): string {
   if (REDIS_CLUSTER_NODES.length > 0) return `the cluster ${REDIS_CLUSTER_NODES.join(', ')}`;
   if (REDIS_URL === undefined) return `the sentinels ${REDIS_SENTINELS.join(', ')}`;

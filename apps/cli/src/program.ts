@@ -2,7 +2,6 @@ import { RELAY_VERSION } from '@relay/config';
 import { Command, CommanderError } from 'commander';
 import { documentedGroup, type Shell } from './shell.js';
 
-/** Completes a command that has only its name and description. */
 export type Define = (command: Command, shell: Shell) => void;
 
 interface Entry {

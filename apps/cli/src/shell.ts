@@ -98,7 +98,6 @@ export async function loginOf(
   return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
 }
 
-/** Prints an answer for a program or for a person. */
 export function answer(shell: Shell, { json }: { json?: boolean }, value: unknown, text: string): void {
   shell.print(json === true ? JSON.stringify(value) : text);
 }

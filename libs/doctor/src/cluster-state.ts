@@ -1,9 +1,7 @@
 import type { ClusterNode } from '@relay/redis';
 import { fault, ok, warning, type Finding } from './finding.js';
 
-/** What a node answers of itself. */
 export interface NodeAnswer {
-  /** The answer to INFO. */
   readonly info: string;
   /** `cluster_state`; undefined where CLUSTER INFO is refused. */
   readonly state: string | undefined;
@@ -13,7 +11,6 @@ export interface NodeAnswer {
 
 /** A node of the cluster, by what the others say and by what it answers itself. */
 export interface NodeFacts extends Pick<ClusterNode, 'id' | 'slots' | 'follows' | 'moving'> {
-  /** host:port */
   readonly name: string;
   /** The cluster holds it for failed. */
   readonly hasFailed: boolean;
@@ -21,7 +18,6 @@ export interface NodeFacts extends Pick<ClusterNode, 'id' | 'slots' | 'follows' 
   readonly answer: NodeAnswer | Error;
 }
 
-/** Where a hash tag of the relay is. */
 interface Place {
   readonly tag: string;
   readonly slot: number;
@@ -31,7 +27,6 @@ export interface ClusterFacts {
   readonly nodes: readonly NodeFacts[];
   /** Of the shards, in their order. */
   readonly shards: readonly Place[];
-  /** Of what is global. */
   readonly global: Place;
 }
 
@@ -50,7 +45,6 @@ export function faultOf({ hasFailed, answer }: NodeFacts): string | undefined {
   return hasFailed ? 'is held for failed by the other nodes' : undefined;
 }
 
-/** `redis-cli` with the address of a node. */
 function cliOf(name: string): string {
   const end = name.lastIndexOf(':');
   return `redis-cli -h ${name.slice(0, end)} -p ${name.slice(end + 1)}`;
@@ -91,7 +85,6 @@ function remedyOf(node: NodeFacts, nodes: readonly NodeFacts[]): string {
   return `start ${node.name}; if its replica does not take over within a minute, run \`${cliOf(replica.name)} CLUSTER FAILOVER FORCE\``;
 }
 
-/** Ranges of slots that no node claims. */
 function gapsIn(nodes: readonly NodeFacts[]): (readonly [number, number])[] {
   const gaps: [number, number][] = [];
   for (let slot = 0; slot < SLOTS; slot += 1) {
@@ -210,6 +203,5 @@ function moveOf(from: NodeFacts, to: NodeFacts, shards: readonly Place[]): strin
   return `move shard ${lowest?.number} to ${to.name}: \`${command}\` (its deliveries wait meanwhile), then run the doctor again`;
 }
 
-/** Numbers of the shards whose slots are in these ranges. */
 const numbersIn = (shards: readonly Place[], ranges: NodeFacts['slots']): number[] =>
   shards.flatMap(({ slot }, number) => (ranges.some(([first, last]) => first <= slot && slot <= last) ? [number] : []));

@@ -7,7 +7,6 @@ import {
   type TopicSettings,
 } from '@relay/kafka';
 
-/** A condition that does not hold, and what mends it. */
 export interface Broken {
   readonly text: string;
   readonly fix: string;
@@ -36,7 +35,6 @@ export interface TopicFacts {
   readonly configs: readonly TopicConfigFound[] | undefined;
 }
 
-/** A field of INFO. */
 export const infoField = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
 

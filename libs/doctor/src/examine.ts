@@ -32,7 +32,6 @@ interface Circumstances {
   /** RELAY_ENV; some faults of production are warnings in development. */
   environment(): string;
   keyring(): Keyring;
-  /** Reads JWT_PRIVATE_KEYS. */
   signingKeys(): unknown;
   wire(): WireSettings;
 }

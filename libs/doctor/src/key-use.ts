@@ -43,7 +43,6 @@ export function useText(use: KeyUse): string {
   return `${use.key} is still needed for ${users.join('; and for ')}`;
 }
 
-/** The remedy for a key that is still needed. */
 export const useFix = ({ webhooks }: KeyUse): string =>
   webhooks.length > 0
     ? 'run `relay keys rotate`'
@@ -52,10 +51,8 @@ export const useFix = ({ webhooks }: KeyUse): string =>
 export const useFinding = (use: KeyUse): Finding =>
   isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));
 
-/** A stored record that needs keys. */
 interface KeyedRecord {
   readonly name: string;
-  /** Whether one of the present keys opens it. */
   readonly opens: boolean;
 }
 

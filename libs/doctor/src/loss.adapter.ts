@@ -6,7 +6,6 @@ import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
 import { fault, ok, warning, type Finding } from './finding.js';
 
-/** Prefix of the tokens of recoveries. */
 export const TOKEN = 'recovery-';
 
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
@@ -19,13 +18,10 @@ interface ReadPartition {
 interface Loss<P extends ReadPartition> {
   /** The partitions that Redis does not know, and those that an earlier recovery began. */
   readonly lost: readonly P[];
-  /** Redis was lost and is not fully recovered. */
   readonly isLost: boolean;
-  /** A recovery was begun and has not ended. */
   readonly isBegun: boolean;
 }
 
-/** Owners are read without it. */
 const NO_WINDOW_MS = 0;
 
 /**
@@ -71,7 +67,6 @@ function lossFinding(who: string, { isLost, lost }: Loss<ReadPartition>): Findin
   return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];
 }
 
-/** Names are those of docs/configuration.md. */
 export interface LogNames {
   readonly KAFKA_TOPIC_PREFIX: string;
   readonly KAFKA_CONSUMER_GROUP: string;

@@ -1,7 +1,6 @@
 import type { RedisSettings } from '@relay/redis';
 import { ok, warning, type Finding } from './finding.js';
 
-/** The settings that decide how passwords reach Kafka and Redis. */
 export interface WireSettings extends RedisSettings {
   readonly RELAY_ENV: string;
   readonly KAFKA_BROKERS: readonly string[];
@@ -59,7 +58,6 @@ function redisShows(settings: WireSettings): boolean {
   return url?.protocol === 'redis:' && url.password !== '' && !isLoopback(url.host);
 }
 
-/** @param address host and port */
 function isLoopback(address: string): boolean {
   const host = address.replace(/:\d+$/, '');
   return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);

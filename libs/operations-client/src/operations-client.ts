@@ -12,21 +12,18 @@ type Input<Name extends OperationName> = {
 };
 type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
 
-/** The input at run time. */
 interface Parts {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
 }
 
-/** Where the operations app is, and which operator asks. */
 interface OperationsLogin {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
 }
 
-/** An error answer of the operations app. */
 export class OperationsRefused extends Error {
   override readonly name = 'OperationsRefused';
 
@@ -39,7 +36,6 @@ export class OperationsRefused extends Error {
   }
 }
 
-/** The API of the operations app, for an operator. */
 export class OperationsClient {
   constructor(private readonly login: OperationsLogin) {}
 
@@ -48,10 +44,7 @@ export class OperationsClient {
     return (await this.page(name, input)).answer;
   }
 
-  /**
-   * A page of a list, with the cursor of the next one if there is one.
-   * @param cursor that of this page
-   */
+  /** A page of a list, with the cursor of the next one if there is one. @param cursor that of this page */
   async page<Name extends OperationName>(
     name: Name,
     input: Input<Name>,
@@ -66,7 +59,6 @@ export class OperationsClient {
     return { answer: (text === '' ? undefined : JSON.parse(text)) as Success<Name>, next: next ?? undefined };
   }
 
-  /** The items of every page of a list. */
   async all<Name extends OperationName, Item>(
     name: Name,
     input: Input<Name>,

@@ -8,7 +8,6 @@ import { defineCreateClient } from './create-client.command.js';
 
 const KINDS: readonly ClientKind[] = ['partner', 'source', 'operator'];
 
-/** `relay admin clients`: the first operator comes into being here. */
 export function defineAdminClients(group: Command, shell: Shell): void {
   const create = group.command('create').description('create a client and print its credential, once');
   for (const kind of KINDS)

@@ -68,7 +68,6 @@ async function wantedOf(shell: Shell, kind: ClientKind, name: string, options: O
   return { kind, name, partners, credential: basic === undefined ? 'client' : { userName: basic } };
 }
 
-/** `--role`, without which the command is refused. */
 export const roleOption = (): Option =>
   new Option('--role <role>', 'viewer: looks; operator: changes too; admin: makes and changes clients too')
     .choices(OPERATOR_ROLES)

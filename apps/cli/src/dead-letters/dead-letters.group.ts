@@ -116,7 +116,6 @@ interface Filters {
   webhook?: string;
 }
 
-/** Options that select dead letters. */
 interface Selection extends Filters {
   all?: true;
 }
@@ -171,10 +170,7 @@ async function* parts<Report extends Part>(
   }
 }
 
-/**
- * Adds up the parts until the command is interrupted; a fault says how far it came.
- * @param add returns what is done by now
- */
+/** Adds up the parts until the command is interrupted; a fault says how far it came. @param add returns what is done by now */
 async function eachPart<Report extends Part>(
   shell: Shell,
   all: AsyncIterable<Report>,

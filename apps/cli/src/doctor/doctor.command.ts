@@ -80,7 +80,6 @@ export function proxyFinding(trusted: boolean | number | string): Finding {
     : warning('proxy', warned, 'set TRUST_PROXY to the addresses of the gateway, or to the number of proxies');
 }
 
-/** The findings for a person, each fix under its fault, and how many there are. */
 export function findingsText(findings: readonly Finding[]): string {
   const rows = findings.flatMap(({ state, check, text, fix }) => {
     const row = [state, check, text];

@@ -21,7 +21,6 @@ const WAITS = {
 /** Characters of an endpoint's answer in a line; `--json` has more of them. */
 const SHOWN_ANSWER = 100;
 
-/** The story for a person. */
 export function storyText(story: EnvelopeStory): string {
   const { id, eventType, acceptedAt, source, record, mark, repeats, deliveries } = story;
   const head = [
@@ -39,7 +38,6 @@ export function storyText(story: EnvelopeStory): string {
   return [head.join('\n'), ...deliveries.map((delivery) => linesOf(delivery).join('\n'))].join('\n\n');
 }
 
-/** Where a delivery stands, and a line for each of its attempts. */
 export const linesOf = (delivery: Delivery): string[] => [
   standingLine(delivery),
   ...delivery.attempts.map((attempt) => `  ${attemptLine(attempt)}`),

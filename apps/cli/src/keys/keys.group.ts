@@ -37,7 +37,6 @@ interface RotationReport {
   readonly skipped: number;
   /** Webhooks with a value that no key opens; they are unchanged. */
   readonly unreadable: readonly string[];
-  /** The records that still need the other keys. */
   readonly olderKeys: readonly KeyUse[];
 }
 
@@ -77,7 +76,6 @@ async function rotate(
 const sealedIn = ({ redis, registry }: Stores, keyring: Keyring): RedisSealedWebhooks =>
   new RedisSealedWebhooks(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now);
 
-/** What still needs each of these keys. */
 async function usesIn({ redis, registry }: Stores, webhooks: RedisSealedWebhooks, kids: string[]): Promise<KeyUse[]> {
   const clients = await new RedisClientStore(redis, registry.of<ClientCommand>('client')).list();
   return usesOf(kids, await webhooks.byKey(), clients);

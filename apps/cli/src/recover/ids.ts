@@ -65,7 +65,6 @@ export class RecentIds {
     this.#partMs = windowMs / PARTS;
   }
 
-  /** Ids that are kept. */
   get size(): number {
     return [...this.#parts.values()].reduce((sum, { size }) => sum + size, 0);
   }

@@ -11,7 +11,6 @@ import { IdSet } from './ids.js';
  */
 export class Outcomes {
   readonly #final = new IdSet();
-  /** Deliveries without a final outcome. */
   readonly #standing = new Map<string, Standing>();
 
   take(record: AttemptRecord): void {
@@ -29,7 +28,6 @@ export class Outcomes {
     return this.#final.has(id);
   }
 
-  /** Undefined without a logged attempt. */
   standingOf(id: string): Standing | undefined {
     return this.#standing.get(id);
   }
@@ -79,21 +77,15 @@ export class LoggedDeadLetters {
   }
 }
 
-/**
- * Clocks of ingresses differ: a webhook registered by one may look younger than an envelope that another accepted
- * later.
- */
+/** Clocks of ingresses differ: a webhook registered by one may look younger than an envelope that another accepted later. */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
-/** A webhook that matches an envelope by type and audience. */
 export interface Candidate {
   readonly id: string;
   readonly partnerId: string;
-  /** Epoch milliseconds. */
   readonly createdAt: number;
 }
 
-/** The facts about deliveries in the log. */
 export interface LoggedDeliveries {
   readonly outcomes: Outcomes;
   readonly letters: LoggedDeadLetters;
@@ -105,10 +97,7 @@ export interface EnvelopeRecovery {
   readonly alreadyFinal: number;
 }
 
-/**
- * The deliveries of an envelope without a final outcome, each at its place in the schedule; `now` in epoch
- * milliseconds.
- */
+/** The deliveries of an envelope without a final outcome, each at its place in the schedule; `now` in epoch milliseconds. */
 export function recoveryOf(
   record: EnvelopeRecord,
   candidates: readonly Candidate[],

@@ -85,12 +85,10 @@ export interface LostShard {
   readonly number: number;
   readonly shard: Shard;
   readonly progress: RedisPartitionProgress;
-  /** The partitions that are left to be recovered. */
   readonly lost: readonly EventRange[];
   readonly isBegun: boolean;
 }
 
-/** @param windowMs `DEDUPE_WINDOW` in milliseconds */
 export async function lostShards(
   events: readonly EventRange[],
   shards: Shards,

@@ -16,18 +16,14 @@ import { PartitionRecovery } from './partition-recovery.js';
 import { lostShards, openRecoveryLog, type EventRange, type LostShard, type RecoveryLog } from './recovery-log.adapter.js';
 import { LoggedDeadLetters, Outcomes, readLetter } from './logged-deliveries.js';
 
-/** Records settled in one round trip, as in a worker. */
 const CHUNK = 200;
 
 export interface RecoveryReport {
-  /** Clients and webhooks in Redis. */
   readonly registrations: number;
   readonly deadLetters: number;
   /** Dead letters in Redis that an operator had ended, where Redis was not lost. */
   readonly endedLetters: number;
-  /** Records read from the event topics. */
   readonly records: number;
-  /** Deliveries that became jobs. */
   readonly deliveries: number;
   readonly alreadyFinal: number;
 }

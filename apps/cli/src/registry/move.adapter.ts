@@ -20,7 +20,6 @@ import { keysOf } from '../reshard/scan.adapter.js';
 import { assertStopped } from '../reshard/stopped.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 
-/** Of what waits, in a refusal. */
 const MOST_NAMED = 5;
 
 interface MoveParts extends Omit<Stores, 'registry'> {

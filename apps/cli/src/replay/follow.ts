@@ -4,16 +4,13 @@ import type { Progress } from '../shown-progress.js';
 
 const LOOK_MS = 500;
 
-/** A replay as the operations app shows it. */
 export type Replay = Operations['readReplay']['responses'][200];
 
-/** The results of replays, as the command prints them. */
 export interface ReplayReport {
   readonly replays: readonly Pick<
     FollowedReplay,
     'id' | 'webhookId' | 'isDisabled' | 'state' | 'matched' | 'done' | 'failed'
   >[];
-  /** Ids of replays that Redis no longer knows. */
   readonly lost: readonly string[];
   readonly matched: number;
   readonly done: number;

@@ -2,10 +2,7 @@ import { z } from 'zod';
 import type { ListedWebhook } from '../operations.js';
 import type { Replay } from './follow.js';
 
-/**
- * A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the
- * machine.
- */
+/** A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the machine. */
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /** Epoch milliseconds; undefined for any other text, since `Date.parse` guesses: it reads `7` as 2001. */
@@ -31,7 +28,6 @@ export function windowText({ since, until }: Window): string {
   return since === null ? end : `from ${since} ${end}`;
 }
 
-/** The step of a call for one webhook. */
 export type Step = { readonly webhookId: string } & (
   | { readonly kind: 'order' }
   | { readonly kind: 'go-on'; readonly replay: Replay }
@@ -59,7 +55,6 @@ export function planOf(webhooks: readonly PlannedWebhook[], underWay: readonly R
   });
 }
 
-/** Why a webhook with this running replay is left out. */
 export const otherOf = (replay: Replay): string =>
   `has another replay under way, ${String(replay.id)}, ${orderedBy(replay)}; wait for it, or end it with --cancel --webhook ${replay.webhookId}`;
 
@@ -69,17 +64,13 @@ export const leftOut = (steps: readonly Step[]): { webhookId: string; why: strin
 export const leftOutText = ({ webhookId, why }: { webhookId: string; why: string }): string =>
   `left out: webhook ${webhookId} ${why}`;
 
-/** Deliveries that are left to the replays that go on. */
 export const leftToGoOn = (steps: readonly Step[]): number =>
   steps.reduce((sum, step) => {
     if (step.kind !== 'go-on') return sum;
     return sum + step.replay.matched - step.replay.done - step.replay.failed;
   }, 0);
 
-/**
- * Whether a call with this window continues the replay. An operator’s call never pauses a replay that a partner
- * ordered.
- */
+/** Whether a call with this window continues the replay. An operator’s call never pauses a replay that a partner ordered. */
 const isSame = ({ orderedBy: by, status, since, until }: Replay, window: Window): boolean =>
   by === 'operator' && status === 'all' && since === window.since && until === window.until;
 

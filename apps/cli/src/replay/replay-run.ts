@@ -9,13 +9,11 @@ const REPORT_EVERY_MS = 2_000;
 
 type Note = (text: string) => void;
 
-/** The steps of a call, by webhook. */
 export interface ReplayPlan {
   readonly window: Window;
   readonly steps: readonly Step[];
 }
 
-/** The replays of one event type, or of one webhook of it. */
 export class ReplayRun {
   private constructor(
     private readonly api: OperationsClient,

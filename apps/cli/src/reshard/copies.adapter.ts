@@ -14,7 +14,6 @@ export interface CopyOptions {
   /** `HISTORY_WINDOW` in milliseconds. */
   readonly historyWindowMs: number;
   readonly readDisputed: ReadDisputed;
-  /** A line about what was copied. */
   readonly note: (text: string) => void;
 }
 
@@ -42,7 +41,6 @@ export async function copyAll(move: Move, orders: readonly Order[], options: Cop
   }
   return divisions;
 }
-
 
 /** Read at once: a body has up to 256 KiB and more. */
 const AT_ONCE = 50;

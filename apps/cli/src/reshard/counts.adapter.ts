@@ -10,7 +10,6 @@ import { marksOf } from './seen.adapter.js';
 /** How many there are of each kind in a layout, by what an operator calls it. Every copy must have as many. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Names counted in one pipeline. */
 const AT_ONCE = 500;
 const PARKED = 'webhooks parked in a partition';
 
@@ -118,6 +117,5 @@ export const withoutVanished = (before: Counts, vanished: number): Counts => ({
   [PARKED]: (before[PARKED] ?? 0) - vanished,
 });
 
-/** The kinds of which the second has another number. */
 export const differing = (before: Counts, after: Counts): string[] =>
   Object.keys(before).filter((kind) => before[kind] !== after[kind]);

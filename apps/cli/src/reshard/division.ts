@@ -69,7 +69,6 @@ export class Division {
     }
   }
 
-  /** The ranges of a key by new shard. */
   of(key: string): (readonly ParkedRange[])[] {
     const found = this.#keys.get(key);
     if (found === undefined) return Array.from({ length: this.shards }, () => []);
@@ -92,7 +91,6 @@ export function unionOf(ranges: readonly ParkedRange[]): ParkedRange[] {
   return union;
 }
 
-/** The offsets that are in both. */
 export function intersectionOf(some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] {
   const both = some.flatMap((one) =>
     others.map((other) => rangeOf(Math.max(one.from, other.from), Math.min(endOf(one), endOf(other)))),
@@ -100,7 +98,6 @@ export function intersectionOf(some: readonly ParkedRange[], others: readonly Pa
   return unionOf(both.filter((range) => range.from < endOf(range)));
 }
 
-/** The offsets of the first that are not in the second. */
 export function differenceOf(all: readonly ParkedRange[], without: readonly ParkedRange[]): ParkedRange[] {
   const kept: ParkedRange[] = [];
   let from = 0;

@@ -3,7 +3,6 @@ import { hourExpiresAt, idOf, indexedLine, merged } from '@relay/history';
 import type { Shard } from '@relay/redis';
 import type { Move } from './inventory.adapter.js';
 
-/** Lines of one stream that are read at once. */
 const PAGE = 500;
 
 interface Line {

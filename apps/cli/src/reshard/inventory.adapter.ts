@@ -16,7 +16,6 @@ type Counted = (typeof COUNTED)[number];
 export interface Inventory {
   readonly names: Readonly<Record<Named, ReadonlySet<string>>>;
   readonly keys: Readonly<Record<Counted, number>>;
-  /** A recovery has not ended. */
   readonly isRecovering: boolean;
 }
 
@@ -59,7 +58,6 @@ const unknownKeys = (keys: ReadonlySet<string>): Error =>
     `This relay does not know the keys ${[...keys].join(', ')}, and would lose what they hold; nothing was changed. Use the version of \`relay\` that the other processes run, or delete them`,
   );
 
-/** The range keys of the replays that are kept. */
 export async function ordersIn(slot: Pick<Shard, 'redis' | 'tag'>): Promise<ReadonlySet<string>> {
   const orders = new Set<string>();
   for await (const page of keysOf(slot))

@@ -52,10 +52,8 @@ export async function switchNumber(
 const CUT_OFF =
   'This process stood still for so long that a role may have started meanwhile: nothing was changed. Stop all roles and run this again';
 
-/** The keys of the number before are deleted. */
 export const forgetBefore = async (redis: Redis): Promise<void> => void (await redis.del(RESHARDED));
 
-/** The range keys of the replays that run or are paused. */
 export const runningReplays = async (redis: Redis): Promise<ReadonlySet<string>> => new Set(await redis.hkeys(REPLAYS));
 
 /** How long the mark outlives a process that was killed. */

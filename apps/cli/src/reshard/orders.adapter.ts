@@ -22,7 +22,6 @@ export interface Order {
   readonly life: number;
 }
 
-/** All replays that are kept, running or not. */
 export async function readOrders(from: Shards): Promise<Order[]> {
   const slot = onlyShard(from.global);
   const orders: Order[] = [];
@@ -38,7 +37,6 @@ export async function readOrders(from: Shards): Promise<Order[]> {
   return orders;
 }
 
-/** The partitions of which these replays ask for records, as they are named among keys. */
 export const orderedIn = (orders: readonly Order[]): string[] =>
   orders.flatMap(({ ordered }) =>
     Object.keys(ordered)

@@ -10,9 +10,7 @@ import { newOrders, readOrders } from './orders.adapter.js';
 import { Writes } from './scan.adapter.js';
 
 export interface ReshardParts extends CopyOptions {
-  /** Leads to what is global. */
   readonly redis: Redis;
-  /** Connects to shards of this number. */
   readonly shardsOf: (count: number) => Promise<Shards>;
   /** @throws Error when a role runs */
   assertStopped(shards: Shards): Promise<void>;
@@ -25,7 +23,6 @@ export interface ReshardReport {
   readonly to: number;
   readonly before: Counts;
   readonly after: Counts;
-  /** Keys of the old layout. */
   readonly deleted: number;
 }
 

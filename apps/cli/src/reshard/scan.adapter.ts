@@ -36,13 +36,11 @@ export async function* entriesOf(redis: Redis, type: Type, key: string): AsyncGe
   } while (cursor !== '0');
 }
 
-/** The elements of an answer to a scan as entries. */
 export function entriesIn(type: Type, elements: readonly Buffer[]): Entry[] {
   const size = type === 'set' ? 1 : 2;
   return Array.from({ length: elements.length / size }, (_, n) => elements.slice(n * size, (n + 1) * size));
 }
 
-/** Adds entries to a key of this type. */
 export function addEntries(pipeline: ChainableCommander, type: Type, key: string, entries: readonly Entry[]): void {
   if (type === 'hash') pipeline.hset(key, ...entries.flat());
   else if (type === 'set') pipeline.sadd(key, ...entries.flat());
@@ -85,7 +83,6 @@ export class Writes {
     await this.#send(({ commands, bytes }) => commands >= MOST_COMMANDS || bytes >= MOST_BYTES);
   }
 
-  /** Resolves when all is written. */
   async finish(): Promise<void> {
     await this.#send(() => true);
   }
@@ -101,7 +98,6 @@ export class Writes {
 interface Divided {
   readonly parts: readonly string[];
   readonly type: Type;
-  /** The envelope of a member or field. */
   readonly envelopeOf: (member: Buffer) => string;
 }
 

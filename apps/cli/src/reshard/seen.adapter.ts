@@ -6,7 +6,6 @@ import { addEntries, answersOf, entriesIn, entriesOf, type Entry } from './scan.
 /** A generation of seen marks in one shard (`libs/dedupe`, `seen-mark.script.ts`). */
 interface Generation {
   readonly number: number;
-  /** It has 2^bits buckets. */
   readonly bits: number;
   /** Epoch seconds. */
   readonly expires: number;
@@ -135,7 +134,6 @@ function newGenerations(old: readonly OldMarks[], shards: number): NewGeneration
 const openedAt = (old: readonly OldMarks[]): number =>
   Math.min(...old.filter(({ generations }) => generations.length > 0).map((marks) => marks.openedAt));
 
-/** The bucket of an id of 16 bytes. */
 function bucketOf(id: Buffer, bits: number): number {
   let folded = id.readUInt32BE(0) ^ id.readUInt32BE(4) ^ id.readUInt32BE(8) ^ id.readUInt32BE(12);
   folded ^= folded >>> 16;

@@ -4,7 +4,6 @@ import type { Kafka } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 import { lostShards, openRecoveryLog } from '../recover/recovery-log.adapter.js';
 
-/** Owners are read without it. */
 const NO_WINDOW_MS = 0;
 
 /**

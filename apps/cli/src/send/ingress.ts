@@ -4,7 +4,6 @@ export type SourceProof = { readonly clientId: string; readonly clientSecret: st
 
 export type Sent = { readonly status: 'accepted' | 'duplicate' } | { readonly status: 'refused'; readonly why: string };
 
-/** The ingress as a source sees it. */
 export class Ingress {
   private constructor(
     private readonly url: string,

@@ -57,7 +57,6 @@ export function defineSend(command: Command, shell: Shell): void {
   documented(command, 'send task.created --count 10');
 }
 
-/** Envelope texts by id, with the checks of the ingress. */
 function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
   const given = file === undefined ? undefined : readPayload(shell, file);
   const envelopes = new Map<string, string>();

@@ -83,7 +83,6 @@ function defineDelete(command: Command, shell: Shell): void {
   documented(command, 'webhooks delete --partner partner_0Zt1… --yes');
 }
 
-/** The webhooks that a command changes. */
 interface Choice {
   json?: boolean;
   partner?: string;
