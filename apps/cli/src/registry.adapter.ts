@@ -19,28 +19,40 @@ export interface Stores {
   readonly shards: Shards;
   readonly kafka: Kafka;
   readonly publisher: Publisher;
-  readonly registry: RegistryView;
   readonly registryLog: RegistryLog;
   readonly settings: KafkaConfig;
+  readonly log: Log;
 }
 
-/** Runs `work` once Redis has caught up with the registry. @throws Away, RegistryUnavailable */
-export function withRegistry<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
+export interface CurrentStores extends Stores {
+  readonly registry: RegistryView;
+}
+
+/** Runs `work` with both stores, whatever Redis holds. @throws Away */
+export function withStores<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
   const log = logOf((_event, message) => shell.note(`warning: ${message}`));
   return withRedis(shell, (redis, shards) =>
     withKafka(shell, (kafka, settings) =>
-      withRegistryLog({ kafka, settings, log }, async (registryLog, publisher) => {
-        const registry = new RegistryView(redis, registryLog, log);
-        await registry.current();
-        return work({ redis, shards, kafka, publisher, registry, registryLog, settings });
-      }),
+      withRegistryLog(kafka, settings, log, (registryLog, publisher) =>
+        work({ redis, shards, kafka, publisher, registryLog, settings, log }),
+      ),
     ),
   );
 }
 
-/** Runs `work` with the log of the registry, whatever Redis holds. */
-export async function withRegistryLog<T>(
-  { kafka, settings, log }: Pick<Stores, 'kafka' | 'settings'> & { readonly log: Log },
+/** Runs `work` once Redis has caught up with the registry. @throws Away, RegistryUnavailable */
+export function withRegistry<T>(shell: Shell, work: (stores: CurrentStores) => Promise<T>): Promise<T> {
+  return withStores(shell, async (stores) => {
+    const registry = new RegistryView(stores.redis, stores.registryLog, stores.log);
+    await registry.current();
+    return work({ ...stores, registry });
+  });
+}
+
+async function withRegistryLog<T>(
+  kafka: Kafka,
+  settings: KafkaConfig,
+  log: Log,
   work: (registryLog: RegistryLog, publisher: Publisher) => Promise<T>,
 ): Promise<T> {
   const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
@@ -55,9 +67,7 @@ export async function withRegistryLog<T>(
 
 /** @throws ForeignRedis when Redis holds the state of another deployment */
 export const assertClaimed = (redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<void> =>
-  withRegistryLog({ kafka, settings, log: logOf(nothing) }, (registryLog) =>
-    new RegistryClaim(redis, registryLog).made(),
-  );
+  withRegistryLog(kafka, settings, logOf(nothing), (registryLog) => new RegistryClaim(redis, registryLog).made());
 
 const nothing = (): void => undefined;
 

@@ -57,22 +57,24 @@ export const settingsOf = <G extends z.core.$ZodLooseShape>(shell: Shell, group:
  * @throws Error naming the option, when there is nothing to read
  */
 export async function readSecret(shell: Shell, option: string, file: string): Promise<string> {
-  const text = (await read(shell, option, file)).trim();
+  const isInput = file === '-';
+  const expected = `${option} names a file, or - for standard input`;
+  const text = (isInput ? await shell.readInput() : readFileOf(shell, file, expected)).trim();
   if (text === '')
-    throw new Error(`${file === '-' ? 'Standard input' : file} is empty: ${option} names what holds the secret`);
+    throw new Error(`${isInput ? 'Standard input' : file} is empty: ${option} names what holds the secret`);
   return text;
 }
 
-async function read(shell: Shell, option: string, file: string): Promise<string> {
-  if (file === '-') return shell.readInput();
+/** @param expected what the file should be, for the error */
+export function readFileOf(shell: Shell, file: string, expected: string): string {
   try {
     return shell.readFile(file);
   } catch (cause) {
-    throw new Error(`${file} cannot be read: ${option} names a file, or - for standard input`, { cause });
+    throw new Error(`${file} cannot be read: ${expected}`, { cause });
   }
 }
 
-interface LoginOptions {
+export interface LoginOptions {
   readonly clientId?: string;
   readonly clientSecretFile?: string;
 }

@@ -7,13 +7,6 @@ import { operationsOf, unlessMissing } from '../operations.js';
 import { answer, documented, documentedGroup, type Shell } from '../shell.js';
 import { linesOf, storyText } from './story-text.js';
 
-interface Options {
-  json?: boolean;
-  follow?: boolean;
-  type?: EnvelopeType;
-  around?: string;
-}
-
 export function defineEnvelopes(group: Command, shell: Shell): void {
   const command = group
     .command('get')
@@ -22,7 +15,7 @@ export function defineEnvelopes(group: Command, shell: Shell): void {
     .addOption(new Option('--type <type>', 'its event type, where it was never attempted').choices(ENVELOPE_TYPES))
     .option('--around <time>', 'with --type: about when it was accepted, to within a minute')
     .option('--follow', 'go on until every delivery has ended, with what is new')
-    .action(async (id: string, options: Options) => {
+    .action(async (id: string, options: { json?: boolean; follow?: boolean; type?: EnvelopeType; around?: string }) => {
       const api = operationsOf(shell);
       const { type, around } = options;
       const read = (): Promise<EnvelopeStory | undefined> =>

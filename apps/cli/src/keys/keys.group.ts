@@ -4,7 +4,7 @@ import type { Keyring } from '@relay/keyring';
 import type { KeyCommand } from '@relay/registry';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
 import type { Command } from 'commander';
-import { assertShared, keyringOf, withRegistry, type Stores } from '../registry.adapter.js';
+import { assertShared, keyringOf, withRegistry, type CurrentStores } from '../registry.adapter.js';
 import { answer, counted, documented, documentedGroup, type Shell } from '../shell.js';
 import { shownProgress, type Progress } from '../shown-progress.js';
 
@@ -47,7 +47,7 @@ interface RotationReport {
  * @throws Error when no process has the writing key: no worker could open what this seals
  */
 async function rotate(
-  stores: Stores,
+  stores: CurrentStores,
   keyring: Keyring,
   shown: Progress,
 ): Promise<RotationReport> {
@@ -73,10 +73,10 @@ async function rotate(
   return { key, ...counts, unreadable, olderKeys: await usesIn(stores, webhooks, older) };
 }
 
-const sealedIn = ({ redis, registry }: Stores, keyring: Keyring): RedisSealedWebhooks =>
+const sealedIn = ({ redis, registry }: CurrentStores, keyring: Keyring): RedisSealedWebhooks =>
   new RedisSealedWebhooks(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now);
 
-async function usesIn({ redis, registry }: Stores, webhooks: RedisSealedWebhooks, kids: string[]): Promise<KeyUse[]> {
+async function usesIn({ redis, registry }: CurrentStores, webhooks: RedisSealedWebhooks, kids: string[]): Promise<KeyUse[]> {
   const clients = await new RedisClientStore(redis, registry.of<ClientCommand>('client')).list();
   return usesOf(kids, await webhooks.byKey(), clients);
 }

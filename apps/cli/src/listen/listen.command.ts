@@ -2,16 +2,9 @@ import { forwardDeliveries, RelayClient } from '@relay/client';
 import { sendEnv } from '@relay/config';
 import { EVENT_TYPES, isEventType, type EventType } from '@relay/events';
 import { InvalidArgumentError, type Command } from 'commander';
-import { answer, documented, loginOf, settingsOf, withLogin, type Shell } from '../shell.js';
+import { answer, documented, loginOf, settingsOf, withLogin, type LoginOptions, type Shell } from '../shell.js';
 
-interface Options {
-  json?: boolean;
-  forwardTo?: URL;
-  type: EventType[];
-  url?: URL;
-  clientId?: string;
-  clientSecretFile?: string;
-}
+type Options = LoginOptions & { json?: boolean; forwardTo?: URL; type: EventType[]; url?: URL };
 
 export function defineListen(command: Command, shell: Shell): void {
   command

@@ -3,12 +3,6 @@ import { Argument, Option, type Command } from 'commander';
 import { operationsOf } from '../operations.js';
 import { documented, documentedGroup, printSecret, readSecret, type Shell } from '../shell.js';
 
-interface Options {
-  json?: boolean;
-  apiKeyFile?: string;
-  type?: NoticeType[];
-}
-
 export function defineNotices(group: Command, shell: Shell): void {
   const command = group
     .command('add')
@@ -16,7 +10,7 @@ export function defineNotices(group: Command, shell: Shell): void {
     .addArgument(new Argument('<url>', 'https address that receives them'))
     .addOption(new Option('--type <type...>', 'only these types').choices(NOTICE_TYPES))
     .option('--api-key-file <file>', 'what is sent as X-API-Key, in this file; - for standard input; else it is made')
-    .action(async (url: string, options: Options) => {
+    .action(async (url: string, options: { json?: boolean; apiKeyFile?: string; type?: NoticeType[] }) => {
       const { apiKeyFile: file, type: types } = options;
       const apiKey = file === undefined ? undefined : await readSecret(shell, '--api-key-file', file);
       const { webhooks, existing } = await operationsOf(shell).call('addNotices', { body: { url, types, apiKey } });

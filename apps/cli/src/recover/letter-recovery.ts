@@ -17,11 +17,6 @@ const KEPT_MS = 30 * 86_400_000;
 /** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */
 const REPLAYS_TOLD_MS = 7 * 86_400_000;
 
-export interface LetterCounts {
-  deadLetters: number;
-  deliveries: number;
-}
-
 /**
  * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
  * `logged.letters` must hold the whole topic.
@@ -34,7 +29,7 @@ export async function recoverLetters(
   webhooks: Registrations,
   { now, isLost }: { readonly now: number; readonly isLost: (envelopeId: string) => boolean },
   progress: (records: number) => void,
-): Promise<LetterCounts> {
+): Promise<{ deadLetters: number; deliveries: number }> {
   const counts = { deadLetters: 0, deliveries: 0 };
   await log.read(log.deadLetters, async (_range: LogRange, messages) => {
     const adds = messages.flatMap(({ value }) => {

@@ -91,19 +91,13 @@ export interface LoggedDeliveries {
   readonly letters: LoggedDeadLetters;
 }
 
-export interface EnvelopeRecovery {
-  readonly deliveries: readonly QueuedDelivery[];
-  /** Deliveries that ended, or are dead letters. */
-  readonly alreadyFinal: number;
-}
-
-/** The deliveries of an envelope without a final outcome, each at its place in the schedule; `now` in epoch milliseconds. */
+/** The deliveries of an envelope without a final outcome, each at its place in the schedule; how many ended or are dead letters. */
 export function recoveryOf(
   record: EnvelopeRecord,
   candidates: readonly Candidate[],
   { outcomes, letters }: LoggedDeliveries,
   now: number,
-): EnvelopeRecovery {
+): { readonly deliveries: readonly QueuedDelivery[]; readonly alreadyFinal: number } {
   const { envelope, acceptedAt } = record;
   const { id: envelopeId, contentHash: hash } = envelope;
   const deliveries: QueuedDelivery[] = [];

@@ -4,17 +4,17 @@ import { DeadLetterReader, RejectedRecords } from '@relay/dead-letters';
 import { clientKeys } from '@relay/identity';
 import { logRecordOf, readAttempt, type LogRange } from '@relay/kafka';
 import { recoveryKey } from '@relay/progress';
-import { type Shard, type Shards, StoreClock } from '@relay/redis';
+import { type Shard, StoreClock } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
-import { ThrottledLog, type Log } from '@relay/telemetry';
+import { ThrottledLog } from '@relay/telemetry';
 import { webhookKeys, type RedisWebhookView } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
-import type { Stores } from '../registry.adapter.js';
+import type { CurrentStores } from '../registry.adapter.js';
 import type { Progress } from '../shown-progress.js';
 import { endLetters, recoverLetters } from './letter-recovery.js';
 import { PartitionRecovery } from './partition-recovery.js';
 import { lostShards, openRecoveryLog, type EventRange, type LostShard, type RecoveryLog } from './recovery-log.adapter.js';
-import { LoggedDeadLetters, Outcomes, readLetter } from './logged-deliveries.js';
+import { LoggedDeadLetters, Outcomes, readLetter, type LoggedDeliveries } from './logged-deliveries.js';
 
 const CHUNK = 200;
 
@@ -28,12 +28,10 @@ export interface RecoveryReport {
   readonly alreadyFinal: number;
 }
 
-export interface RecoveryParts extends Stores {
+interface RecoveryParts extends CurrentStores {
   readonly view: RedisWebhookView;
-  readonly shards: Shards;
   /** `DEDUPE_WINDOW` in milliseconds. */
   readonly windowMs: number;
-  readonly log: Log;
 }
 
 /**
@@ -69,13 +67,12 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
     const told = (records: number): void => shown.done(records);
     const letters = await recoverLetters(recoveryLog, logged, queue, view, { now, isLost }, told);
     const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
-    const throttled = new ThrottledLog(log);
     const tools = {
       token,
       topicPrefix: settings.KAFKA_TOPIC_PREFIX,
       shardOf,
       queue,
-      rejectedRecords: new RejectedRecords(publisher, queue, throttled),
+      rejectedRecords: new RejectedRecords(publisher, queue, new ThrottledLog(log)),
       logged,
       matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
       now: () => now,
@@ -85,14 +82,8 @@ export async function recoverAll(parts: RecoveryParts, shown: Progress): Promise
       new PartitionRecovery({ ...range, shard: number }, { ...tools, progress, topicId: range.topicId }, counts);
     await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
     for (const { shard } of lost) await finish(shard, token);
-    const { deadLetters } = letters;
-    return {
-      registrations,
-      deadLetters,
-      endedLetters: 0,
-      ...counts,
-      deliveries: counts.deliveries + letters.deliveries,
-    };
+    const deliveries = counts.deliveries + letters.deliveries;
+    return { registrations, deadLetters: letters.deadLetters, endedLetters: 0, ...counts, deliveries };
   } finally {
     await queue.close();
   }
@@ -119,23 +110,22 @@ async function readLogged(
   log: RecoveryLog,
   isLost: (envelopeId: string) => boolean,
   shown: Progress,
-): Promise<{ outcomes: Outcomes; letters: LoggedDeadLetters }> {
+): Promise<LoggedDeliveries> {
   const logged = { outcomes: new Outcomes(), letters: new LoggedDeadLetters() };
-  shown.begin('reading dead letters', total(log.deadLetters));
-  await log.read(log.deadLetters, (_range, messages) => {
-    for (const { value } of messages) {
-      const letter = readLetter(value);
-      if (letter !== undefined) logged.letters.take(letter);
-    }
-    shown.done(messages.length);
+  const readAll = async (what: string, ranges: readonly LogRange[], take: (value: Buffer | null) => void) => {
+    shown.begin(what, total(ranges));
+    await log.read(ranges, (_range, messages) => {
+      for (const { value } of messages) take(value);
+      shown.done(messages.length);
+    });
+  };
+  await readAll('reading dead letters', log.deadLetters, (value) => {
+    const letter = readLetter(value);
+    if (letter !== undefined) logged.letters.take(letter);
   });
-  shown.begin('reading attempts', total(log.attempts));
-  await log.read(log.attempts, (_range, messages) => {
-    for (const { value } of messages) {
-      const attempt = value === null ? undefined : readAttempt(value);
-      if (attempt !== undefined && isLost(attempt.envelopeId)) logged.outcomes.take(attempt);
-    }
-    shown.done(messages.length);
+  await readAll('reading attempts', log.attempts, (value) => {
+    const attempt = value === null ? undefined : readAttempt(value);
+    if (attempt !== undefined && isLost(attempt.envelopeId)) logged.outcomes.take(attempt);
   });
   return logged;
 }

@@ -13,7 +13,6 @@ import {
   type Deployment,
 } from '@relay/registry';
 import { Replays } from '@relay/replays';
-import type { Log } from '@relay/telemetry';
 import { inventoryOf, partitionsOf } from '../reshard/inventory.adapter.js';
 import { kindOf } from '../reshard/key-kinds.js';
 import { keysOf } from '../reshard/scan.adapter.js';
@@ -21,10 +20,6 @@ import { assertStopped } from '../reshard/stopped.adapter.js';
 import type { Stores } from '../registry.adapter.js';
 
 const MOST_NAMED = 5;
-
-interface MoveParts extends Omit<Stores, 'registry'> {
-  readonly log: Log;
-}
 
 export interface MoveReport {
   readonly from: Deployment;
@@ -42,17 +37,17 @@ export interface MoveReport {
  * @param from id of the cluster that Redis is claimed for; `none` for one without
  * @returns undefined when Redis is claimed for it already
  */
-export async function moveDeployment(parts: MoveParts, from: string, leave: boolean): Promise<MoveReport | undefined> {
-  const { redis, registryLog, publisher, settings } = parts;
+export async function moveDeployment(stores: Stores, from: string, leave: boolean): Promise<MoveReport | undefined> {
+  const { redis, shards, kafka, registryLog, publisher, settings } = stores;
   const claim = new RegistryClaim(redis, registryLog);
   const [to, held] = await Promise.all([claim.own(), heldBy(claim)]);
   if (deploymentText(held) === deploymentText(to)) return undefined;
   const moving = { ...to, moving: true } as const;
   const isBegun = deploymentText(held) === deploymentText(moving);
   if (!isBegun) assertFrom(held, from);
-  await assertStopped(parts.shards, parts.kafka, settings);
+  await assertStopped(shards, kafka, settings);
   const isOtherLog = held.cluster !== to.cluster || held.topic !== to.topic;
-  const waiting = isOtherLog ? await waitingIn(parts.shards) : [];
+  const waiting = isOtherLog ? await waitingIn(shards) : [];
   const leftBehind = waiting.length;
   if (leftBehind > 0 && !leave && !isBegun)
     throw new Error(
@@ -72,9 +67,9 @@ export async function moveDeployment(parts: MoveParts, from: string, leave: bool
     return { from: held, to, records: 0, leftBehind };
   }
   if (!isBegun) await beginMove(redis, held, to, end);
-  await forgetLog(parts.shards);
-  if (leave) await forgetIds(parts.shards);
-  const records = await writeRegistry(parts);
+  await forgetLog(shards);
+  if (leave) await forgetIds(shards);
+  const records = await writeRegistry(stores);
   await endMove(redis, moving, to);
   return { from: held, to, records, leftBehind };
 }
@@ -138,7 +133,7 @@ async function forgetIds(shards: Shards): Promise<void> {
 }
 
 /** Writes a snapshot of what is registered; a snapshot that an earlier run began is given up. */
-async function writeRegistry({ redis, registryLog, log }: MoveParts): Promise<number> {
+async function writeRegistry({ redis, registryLog, log }: Stores): Promise<number> {
   const claim = new RegistryClaim(redis, registryLog, true);
   const registry = new RegistryView(redis, registryLog, log, claim);
   await registry.current();

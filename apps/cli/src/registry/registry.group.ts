@@ -1,7 +1,6 @@
 import { deploymentName, RegistryCompaction, type Compaction } from '@relay/registry';
 import type { Command } from 'commander';
-import { withKafka, withRedis } from '../connections.adapter.js';
-import { logOf, withRegistry, withRegistryLog } from '../registry.adapter.js';
+import { logOf, withRegistry, withStores } from '../registry.adapter.js';
 import { answer, counted, documented, documentedGroup, type Shell } from '../shell.js';
 import { moveDeployment, type MoveReport } from './move.adapter.js';
 
@@ -36,12 +35,6 @@ function compactedText(outcome: Compaction): string {
   return 'Another process took this one for dead: nothing was deleted. Run the command again.';
 }
 
-interface MoveOptions {
-  readonly fromCluster: string;
-  readonly leaveBehind?: boolean;
-  readonly json?: boolean;
-}
-
 function defineMove(command: Command, shell: Shell): void {
   command
     .description('move this Redis from the Kafka cluster or consumer group it belongs to, to those of the settings')
@@ -50,19 +43,9 @@ function defineMove(command: Command, shell: Shell): void {
       '--leave-behind',
       'give up deliveries that still wait in the log of that cluster, and forget the ids seen, so that sources can repeat them',
     )
-    .action(async (options: MoveOptions) => {
-      const log = logOf((_event, message) => shell.note(`warning: ${message}`));
-      const report = await withRedis(shell, (redis, shards) =>
-        withKafka(shell, (kafka, settings) =>
-          withRegistryLog({ kafka, settings, log }, (registryLog, publisher) =>
-            moveDeployment(
-              { redis, shards, kafka, publisher, registryLog, settings, log },
-              options.fromCluster,
-              options.leaveBehind === true,
-            ),
-          ),
-        ),
-      );
+    .action(async (options: { fromCluster: string; leaveBehind?: boolean; json?: boolean }) => {
+      const { fromCluster, leaveBehind = false } = options;
+      const report = await withStores(shell, (stores) => moveDeployment(stores, fromCluster, leaveBehind));
       answer(shell, options, report ?? {}, movedText(report));
     });
   documented(command, 'registry move --from-cluster 5L6g3nShT-eMCtK--X86sw');

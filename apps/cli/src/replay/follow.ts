@@ -6,19 +6,6 @@ const LOOK_MS = 500;
 
 export type Replay = Operations['readReplay']['responses'][200];
 
-export interface ReplayReport {
-  readonly replays: readonly Pick<
-    FollowedReplay,
-    'id' | 'webhookId' | 'isDisabled' | 'state' | 'matched' | 'done' | 'failed'
-  >[];
-  readonly lost: readonly string[];
-  readonly matched: number;
-  readonly done: number;
-  readonly failed: number;
-  /** Milliseconds from the first order to the last end, or until now. */
-  readonly seconds: number;
-}
-
 export interface FollowedReplay extends Replay {
   readonly id: string;
   /** Waits for its webhook to be enabled. */
@@ -45,8 +32,10 @@ export async function follow(ids: readonly string[], read: Read, shown: Progress
   }
 }
 
-/** @param now epoch milliseconds */
-export function totalOf(ids: readonly string[], found: readonly FollowedReplay[], now = Date.now()): ReplayReport {
+export type ReplayReport = ReturnType<typeof totalOf>;
+
+/** The results of replays, as the command prints them. `lost` has the ids that Redis no longer knows. */
+export function totalOf(ids: readonly string[], found: readonly FollowedReplay[], now = Date.now()) {
   const begun = Math.min(now, ...found.map(({ createdAt }) => Date.parse(createdAt)));
   const ended = Math.max(begun, ...found.map(({ endedAt }) => (endedAt === null ? now : Date.parse(endedAt))));
   return {

@@ -41,6 +41,7 @@ export async function countsOf(shards: Shards, inventory: Inventory): Promise<Co
 
 type Ask = (pipeline: ChainableCommander, key: string) => unknown;
 const byFields: Ask = (pipeline, key) => pipeline.hlen(key);
+const byItems: Ask = (pipeline, key) => pipeline.llen(key);
 const byScores: Ask = (pipeline, key) => pipeline.zcard(key);
 
 async function sumOf(
@@ -58,6 +59,9 @@ async function sumOf(
   return sum;
 }
 
+const lengthOf = (shards: Shards, key: readonly string[], ask: Ask): Promise<number> =>
+  sumOf(shards, [''], (pipeline, shard) => ask(pipeline, shard.key(...key)));
+
 async function seenIds(shards: Shards): Promise<number> {
   let sum = 0;
   for (const shard of shards.all) for (const { ids } of (await marksOf(shard)).generations) sum += ids;
@@ -67,14 +71,8 @@ async function seenIds(shards: Shards): Promise<number> {
 async function queueCounts(shards: Shards): Promise<Counts> {
   const counts: Record<string, number> = {};
   for (const queue of QUEUES) {
-    for (const state of LISTS)
-      counts[titleOf(queue, state)] = await sumOf(shards, [state], (pipeline, shard) =>
-        pipeline.llen(shard.key(queue, state)),
-      );
-    for (const state of SORTED)
-      counts[titleOf(queue, state)] = await sumOf(shards, [state], (pipeline, shard) =>
-        pipeline.zcard(shard.key(queue, state)),
-      );
+    for (const state of LISTS) counts[titleOf(queue, state)] = await lengthOf(shards, [queue, state], byItems);
+    for (const state of SORTED) counts[titleOf(queue, state)] = await lengthOf(shards, [queue, state], byScores);
   }
   return counts;
 }

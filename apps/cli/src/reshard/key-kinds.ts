@@ -11,33 +11,7 @@ import { GLOBAL_TAG } from '@relay/redis';
  * - `recovery`: a recovery has not ended
  * - `derived`: made of the others, or of no use without the process that wrote it
  */
-export type ShardKind =
-  | 'job'
-  | 'body'
-  | 'unsettled'
-  | 'dead'
-  | 'waiting'
-  | 'held'
-  | 'unproven'
-  | 'history'
-  | 'failed'
-  | 'repeats'
-  | 'seen'
-  | 'partition'
-  | 'part'
-  | 'queue'
-  | 'notices'
-  | 'recovery'
-  | 'derived';
-
-export interface KnownKey {
-  /** `global`: it belongs to no shard; `order`: it is the order of a replay, which belongs to none. */
-  readonly kind: ShardKind | 'global' | 'order';
-  /** What it is of: an envelope, a webhook, a partition. */
-  readonly name: string;
-}
-
-const OF_SHARD: readonly (readonly [ShardKind, RegExp])[] = [
+const OF_SHARD = [
   ['seen', /^seen(?::\d+:\d+)?$/],
   ['repeats', /^repeats:(\d+:\d+)$/],
   [
@@ -61,14 +35,23 @@ const OF_SHARD: readonly (readonly [ShardKind, RegExp])[] = [
   ['derived', /^parked:[^/]+$/],
   ['derived', /^(?:rewritten|known)$/],
   ['recovery', /^recovery$/],
-];
+] as const;
 
 /** With several shards, what is global where there is one. */
-const OF_ONE_OF_SEVERAL: typeof OF_SHARD = [
+const OF_ONE_OF_SEVERAL = [
   ['part', /^parked:(.+\/.+)$/],
   ['notices', /^(notices)$/],
   ['derived', /^notices:(?:claims|dropped|told:.+|later(?::.+)?)$/],
-];
+] as const;
+
+export type ShardKind = (typeof OF_SHARD | typeof OF_ONE_OF_SEVERAL)[number][0];
+
+interface KnownKey {
+  /** `global`: it belongs to no shard; `order`: it is the order of a replay, which belongs to none. */
+  readonly kind: ShardKind | 'global' | 'order';
+  /** What it is of: an envelope, a webhook, a partition. */
+  readonly name: string;
+}
 
 const GLOBAL =
   /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;

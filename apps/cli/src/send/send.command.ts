@@ -2,21 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { sendEnv } from '@relay/config';
 import { EVENT_TYPES, examplePayload, readEnvelope, subjectOf, type EventType } from '@relay/events';
 import { Argument, Option, type Command } from 'commander';
-import { answer, documented, loginOf, numberOf, readSecret, settingsOf, withLogin, type Shell } from '../shell.js';
+import {
+  answer,
+  documented,
+  loginOf,
+  numberOf,
+  readFileOf,
+  readSecret,
+  settingsOf,
+  withLogin,
+  type LoginOptions,
+  type Shell,
+} from '../shell.js';
 import { Ingress, type Sent } from './ingress.js';
 
 const AT_ONCE = 16;
 const countOf = numberOf(/^[1-9]\d{0,5}$/, 'A number from 1 to 999999 is expected.');
 
-interface Options {
-  json?: boolean;
-  payload?: string;
-  count: number;
-  url?: string;
-  clientId?: string;
-  clientSecretFile?: string;
-  apiKeyFile?: string;
-}
+type Options = LoginOptions & { json?: boolean; payload?: string; count: number; url?: string; apiKeyFile?: string };
 
 type Result = Sent & { readonly id: string };
 
@@ -58,7 +61,7 @@ export function defineSend(command: Command, shell: Shell): void {
 }
 
 function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
-  const given = file === undefined ? undefined : readPayload(shell, file);
+  const given = file === undefined ? undefined : readFileOf(shell, file, '--payload names a file that holds one JSON object');
   const envelopes = new Map<string, string>();
   for (let made = 0; made < count; made += 1) {
     const id = randomUUID();
@@ -74,14 +77,6 @@ function assertEnvelope(text: string, file: string | undefined): void {
   if (read.ok) return;
   const faults = read.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
   throw new Error(`${file ?? 'The sample'} is not a payload of this type: ${faults.join(' ')}`);
-}
-
-function readPayload(shell: Shell, file: string): string {
-  try {
-    return shell.readFile(file);
-  } catch (cause) {
-    throw new Error(`${file} cannot be read: --payload names a file that holds one JSON object`, { cause });
-  }
 }
 
 async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>, stop: AbortSignal): Promise<Result[]> {
