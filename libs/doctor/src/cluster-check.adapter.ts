@@ -10,6 +10,7 @@ import {
   type NodeFacts,
 } from './cluster-state.js';
 import { Away, type Finding } from './finding.js';
+import { settingOf } from './redis-info.js';
 
 /** A node that left, or is not known yet. */
 const STRANGERS = new Set(['noaddr', 'handshake']);
@@ -86,13 +87,7 @@ async function answerOf(redis: Redis): Promise<NodeAnswer> {
     settingOf(redis, 'cluster-require-full-coverage'),
   ]);
   const state = /^cluster_state:(\w+)/m.exec(cluster)?.[1];
-  return { info, state, config: { ...appendfsync, ...coverage } };
-}
-
-/** None where CONFIG is refused, as on managed services. */
-async function settingOf(redis: Redis, name: string): Promise<Record<string, string>> {
-  const answer = (await redis.config('GET', name).catch(() => [])) as string[];
-  return answer[1] === undefined ? {} : { [name]: answer[1] };
+  return { info, state, config: { appendfsync, 'cluster-require-full-coverage': coverage } };
 }
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -1,5 +1,5 @@
 import { faultOf, nodeOf, type ClusterFacts, type NodeAnswer, type NodeFacts } from './cluster-state.js';
-import { infoField } from './conditions.js';
+import { infoField, setting } from './conditions.js';
 import { fault, ok, warning, type Finding } from './finding.js';
 import { redisFindings } from './redis-info.js';
 
@@ -33,7 +33,7 @@ function coverage(shards: number, { 'cluster-require-full-coverage': required }:
     warning(
       check,
       'cluster-require-full-coverage is yes: one shard that is not served stops all of them',
-      'run `CONFIG SET cluster-require-full-coverage no` and set it in redis.conf',
+      setting('cluster-require-full-coverage no'),
     ),
   ];
 }

@@ -5,8 +5,8 @@ export interface NodeAnswer {
   readonly info: string;
   /** `cluster_state`; undefined where CLUSTER INFO is refused. */
   readonly state: string | undefined;
-  /** Settings that INFO omits, by name; none where CONFIG is refused. */
-  readonly config: Readonly<Record<string, string>>;
+  /** Settings that INFO omits, by name; undefined where CONFIG is refused. */
+  readonly config: Readonly<Record<string, string | undefined>>;
 }
 
 /** A node of the cluster, by what the others say and by what it answers itself. */

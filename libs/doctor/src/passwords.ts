@@ -15,28 +15,20 @@ export interface WireSettings extends RedisSettings {
 /** Warns of passwords that the network can read; SCRAM sends none. */
 export function passwordFindings(settings: WireSettings): Finding[] {
   const check = 'passwords';
-  const open = [
-    ...(kafkaShows(settings)
-      ? [
-          warning(
-            check,
-            `KAFKA_SASL_MECHANISM=${settings.KAFKA_SASL_MECHANISM} without TLS: the Kafka ${settings.KAFKA_SASL_MECHANISM === 'plain' ? 'password' : 'token'} crosses the network in cleartext`,
-            'set KAFKA_SSL=true, or KAFKA_SSL_CA to an authority of your own, or use scram-sha-512; then change the password',
-          ),
-        ]
-      : []),
-    ...(redisShows(settings)
-      ? [
-          warning(
-            check,
-            'no TLS: the Redis password crosses the network in cleartext',
-            settings.REDIS_URL === undefined
-              ? 'set REDIS_TLS=true, then change the password'
-              : 'have Redis speak TLS and set REDIS_URL to rediss://, then change the password',
-          ),
-        ]
-      : []),
-  ];
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings;
+  const secret = mechanism === 'plain' ? 'password' : 'token';
+  const open: Finding[] = [];
+  if (kafkaShows(settings)) {
+    const text = `KAFKA_SASL_MECHANISM=${mechanism} without TLS: the Kafka ${secret} crosses the network in cleartext`;
+    const fix =
+      'set KAFKA_SSL=true, or KAFKA_SSL_CA to an authority of your own, or use scram-sha-512; then change the password';
+    open.push(warning(check, text, fix));
+  }
+  if (redisShows(settings)) {
+    const mend = settings.REDIS_URL === undefined ? 'set REDIS_TLS=true' : 'have Redis speak TLS and set REDIS_URL to rediss://';
+    const text = 'no TLS: the Redis password crosses the network in cleartext';
+    open.push(warning(check, text, `${mend}, then change the password`));
+  }
   if (open.length === 0) return [ok(check, 'none crosses a network in cleartext')];
   return settings.RELAY_ENV === 'development' ? [ok(check, 'cleartext, as is usual with RELAY_ENV=development')] : open;
 }

@@ -1,5 +1,6 @@
 import { diskFaultIn } from '@relay/redis';
-import { infoField, REDIS_CONDITIONS } from './conditions.js';
+import type { Redis } from 'ioredis';
+import { infoField, REDIS_CONDITIONS, setting } from './conditions.js';
 import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 
 /**
@@ -54,8 +55,14 @@ function durability(syncing: string | undefined): Finding {
   return warning(
     'redis durability',
     `appendfsync is ${syncing}: a crash of Redis' machine loses its last writes, and settled deliveries are made again`,
-    'run `CONFIG SET appendfsync always` and set it in redis.conf',
+    setting('appendfsync always'),
   );
+}
+
+/** A setting that INFO omits; undefined where CONFIG is refused, as on managed services. */
+export async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
+  const answer = await redis.config('GET', name).catch(() => []);
+  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
 /** Much less than the 30 s at which a worker takes no work. */

@@ -10,7 +10,7 @@ import { halvesOf, TOPIC_CONDITIONS } from './conditions.js';
 import { Away, fault, faultInProduction, ok, orFault, warning, type Finding } from './finding.js';
 import { storedFinding, useFinding, usesOf } from './key-use.js';
 import type { LogNames } from './loss.adapter.js';
-import { clockFinding, redisFindings } from './redis-info.js';
+import { clockFinding, redisFindings, settingOf } from './redis-info.js';
 
 const FIXES = {
   topicConfigs: 'give this client the right to DescribeConfigs on the topics',
@@ -29,18 +29,15 @@ export async function checkRedis(
   keyring: Keyring | undefined,
   hasNodes: boolean,
 ): Promise<Finding[]> {
-  const settings = hasNodes
-    ? []
-    : redisFindings(await redis.info(), environment, await syncingOf(redis), (await readDisk(onlyShard(redis))).fault);
+  const settings = hasNodes ? [] : await settingsFound(redis, environment);
   const stored =
     keyring === undefined ? [] : await orFault('stored records', FIXES.records, () => checkStored(redis, keyring));
   return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
 }
 
-/** How Redis syncs its append-only file; undefined where CONFIG is refused, as on managed services. */
-async function syncingOf(redis: Redis): Promise<string | undefined> {
-  const answer = await redis.config('GET', 'appendfsync').catch(() => []);
-  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
+async function settingsFound(redis: Redis, environment: string): Promise<Finding[]> {
+  const [info, syncing] = [await redis.info(), await settingOf(redis, 'appendfsync')];
+  return redisFindings(info, environment, syncing, (await readDisk(onlyShard(redis))).fault);
 }
 
 /** Milliseconds by which Redis’ clock is ahead of this one, to within the round trip. */
