@@ -6,21 +6,16 @@ import { redisFindings } from './redis-info.js';
 /** As of the alert RelayRedisMemory: workers stop reading at 70 %. */
 const FULL = 0.6;
 
-interface Answered {
-  readonly name: string;
-  readonly answer: NodeAnswer;
-}
+type Answered = Pick<NodeFacts, 'name'> & { readonly answer: NodeAnswer };
 
 /** What each node is set to, what it runs, and how full it is. A replica counts too: it is the next primary. */
 export function settingFindings({ nodes, shards }: ClusterFacts, environment: string): Finding[] {
   const answered = nodes.flatMap(({ name, answer }) => (answer instanceof Error ? [] : [{ name, answer }]));
   if (answered.length === 0) return [];
-  const settings = answered.flatMap(({ name, answer: { info, config } }) =>
-    [...redisFindings(info, environment, config['appendfsync']), ...coverage(shards.length, config)].map((finding) => ({
-      name,
-      finding,
-    })),
-  );
+  const settings = answered.flatMap(({ name, answer: { info, config } }) => {
+    const found = [...redisFindings(info, environment, config['appendfsync']), ...coverage(shards.length, config)];
+    return found.map((finding) => ({ name, finding }));
+  });
   return [...together(settings, answered.length), versions(answered), memory(answered)];
 }
 
@@ -97,14 +92,6 @@ const toMiB = (bytes: number): number => Math.round(bytes / 1_024 / 1_024);
 const SILENT_S = 10;
 const BEHIND_BYTES = 16 * 1_024 * 1_024;
 
-/** A replica, as its primary sees it. */
-interface Follower {
-  readonly name: string;
-  readonly isOnline: boolean;
-  readonly silentS: number;
-  readonly behind: number;
-}
-
 /** Whether each primary with slots has a replica that could take its place, and what that one would lack. */
 export function replicaFindings({ nodes }: ClusterFacts, environment: string): Finding[] {
   const serving = nodes.filter((node) => node.slots.length > 0 && faultOf(node) === undefined);
@@ -125,18 +112,13 @@ function replicasOf(node: NodeFacts, nodes: readonly NodeFacts[]): Finding[] {
       copied.length > 0
         ? `${node.name} has no replica yet: ${copied.join(', ')} is still getting its data`
         : `${node.name} has no replica that is connected`;
-    return [warning('replicas', `${text}: if it fails, its shards stop, and are lost with its disk`, fixOf(node, nodes))];
+    const lost = `${text}: if it fails, its shards stop, and are lost with its disk`;
+    return [warning('replicas', lost, fixOf(node, nodes))];
   }
   const best = online.toSorted((one, other) => one.silentS - other.silentS || one.behind - other.behind)[0];
   if (best === undefined || (best.silentS < SILENT_S && best.behind < BEHIND_BYTES)) return [];
-  const text = `${best.name}, the replica of ${node.name} that is least behind, lacks ${best.behind} bytes and has said nothing for ${best.silentS} s`;
-  return [
-    warning(
-      'replicas',
-      `${text}: after a failover what it lacks is delivered again`,
-      'look at its load, its disk and the network between both',
-    ),
-  ];
+  const text = `${best.name}, the replica of ${node.name} that is least behind, lacks ${best.behind} bytes and has said nothing for ${best.silentS} s: after a failover what it lacks is delivered again`;
+  return [warning('replicas', text, 'look at its load, its disk and the network between both')];
 }
 
 function fixOf({ id, name }: NodeFacts, nodes: readonly NodeFacts[]): string {
@@ -145,8 +127,11 @@ function fixOf({ id, name }: NodeFacts, nodes: readonly NodeFacts[]): string {
   return `${start}add one: \`redis-cli --cluster add-node NEW_HOST:PORT ${name} --cluster-slave --cluster-master-id ${id}\``;
 }
 
-/** `slave0:ip=10.0.0.2,port=6379,state=online,offset=140,lag=0` of INFO, with `master_repl_offset`. */
-function followersOf({ answer }: NodeFacts): Follower[] {
+/**
+ * The replicas of a node, as it sees them:
+ * `slave0:ip=10.0.0.2,port=6379,state=online,offset=140,lag=0` of INFO, with `master_repl_offset`.
+ */
+function followersOf({ answer }: NodeFacts) {
   if (answer instanceof Error) return [];
   const written = Number(infoField(answer.info, 'master_repl_offset') ?? 0);
   return [...answer.info.matchAll(/^slave\d+:(\S+)/gm)].map(([, line = '']) => {

@@ -1,6 +1,6 @@
 import { envelopeTopics, registryTopic } from '@relay/events';
 import { withAdmin } from '@relay/kafka';
-import { knownKey, recoveryKey, RedisPartitionProgress } from '@relay/progress';
+import { knownKey, recoveryKey, RedisPartitionProgress, type LogPartition } from '@relay/progress';
 import { isRedisAway, REGISTRY_APPLIED, type Shard, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Admin, Kafka } from 'kafkajs';
@@ -9,9 +9,7 @@ import { fault, ok, warning, type Finding } from './finding.js';
 export const TOKEN = 'recovery-';
 
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
-interface ReadPartition {
-  readonly topic: string;
-  readonly partition: number;
+interface ReadPartition extends LogPartition {
   readonly committed: number;
 }
 

@@ -1,17 +1,10 @@
-import { OPERATIONS_EVENTS, type OperationsEvent, type OperationsRecord } from '@relay/events';
+import { OPERATIONS_EVENTS, type OperationsRecord } from '@relay/events';
+import type { Operations } from '@relay/operations-client';
 import { Option, type Command } from 'commander';
 import { operationsOf } from '../operations.js';
 import { answer, documented, numberOf, table, type Shell } from '../shell.js';
 
-interface Options {
-  json?: boolean;
-  event?: OperationsEvent;
-  operator?: string;
-  partner?: string;
-  webhook?: string;
-  before?: string;
-  limit?: number;
-}
+type Options = { json?: boolean } & NonNullable<Operations['readAudit']['data']['query']>;
 
 const countOf = numberOf(/^(?:[1-9]\d?|1\d\d|200)$/, 'A number from 1 to 200 is expected.');
 

@@ -69,7 +69,7 @@ async function replay(shell: Shell, ids: readonly string[], options: Selection):
   const api = operationsOf(shell);
   const report = { replayed: 0, deliveries: 0, refused: [] as ReplayReport['refused'][number][], refusedCount: 0 };
   const ask = async (body: object) => (await api.call('replayDeadLetters', { body })) as ReplayReport;
-  const { missing, complete } = await eachPart(shell, parts(ids, options, ask), (part) => {
+  const { missing, complete } = await eachPart(shell, ids, options, ask, (part) => {
     report.replayed += part.replayed;
     report.deliveries += part.deliveries;
     report.refused.push(...part.refused);
@@ -98,7 +98,7 @@ function definePurge(command: Command, shell: Shell): void {
       const api = operationsOf(shell);
       let purged = 0;
       const ask = async (body: object) => (await api.call('purgeDeadLetters', { body })) as PurgeReport;
-      const { missing, complete } = await eachPart(shell, parts(ids, options, ask), (part) => {
+      const { missing, complete } = await eachPart(shell, ids, options, ask, (part) => {
         purged += part.purged;
         return `${counted(purged, 'dead letter')} purged`;
       });
@@ -149,31 +149,16 @@ interface Part {
   readonly after?: string;
 }
 
-/** Asks again until all selected dead letters are looked at: the app answers after some seconds with the part that is done. */
-async function* parts<Report extends Part>(
+/**
+ * Asks again until all selected dead letters are looked at or the command is interrupted: the app answers after some seconds with the
+ * part that is done. A fault says how far it came.
+ * @param add returns what is done by now
+ */
+async function eachPart<Report extends Part>(
+  shell: Shell,
   ids: readonly string[],
   { all, type, reason, webhook }: Selection,
   ask: (body: object) => Promise<Report>,
-): AsyncGenerator<Report> {
-  const slices = Array.from({ length: Math.max(1, Math.ceil(ids.length / MOST)) }, (_, at) =>
-    ids.slice(at * MOST, (at + 1) * MOST),
-  );
-  for (const slice of slices) {
-    const selection = { ids: slice.length === 0 ? undefined : slice, all, type, reason, webhook };
-    let part = await ask(selection);
-    yield part;
-    while (!part.complete) {
-      part = await ask({ ...selection, after: part.after });
-      // What an earlier part has ended is no dead letter any more.
-      yield { ...part, missing: [] };
-    }
-  }
-}
-
-/** Adds up the parts until the command is interrupted; a fault says how far it came. @param add returns what is done by now */
-async function eachPart<Report extends Part>(
-  shell: Shell,
-  all: AsyncIterable<Report>,
   add: (part: Report) => string,
 ): Promise<{ readonly missing: readonly string[]; readonly complete: boolean }> {
   const missing: string[] = [];
@@ -181,12 +166,19 @@ async function eachPart<Report extends Part>(
   let isInterrupted = false;
   void shell.interrupted().then(() => (isInterrupted = true));
   try {
-    for await (const part of all) {
-      done = add(part);
-      missing.push(...part.missing);
-      if (!isInterrupted) continue;
-      shell.note('interrupted: the same command goes on with the rest');
-      return { missing, complete: false };
+    for (let at = 0; at === 0 || at < ids.length; at += MOST) {
+      const named = ids.length === 0 ? undefined : ids.slice(at, at + MOST);
+      let part: Report | undefined;
+      do {
+        const isFirst: boolean = part === undefined;
+        part = await ask({ ids: named, all, type, reason, webhook, after: part?.after });
+        done = add(part);
+        // What an earlier part has ended is no dead letter any more.
+        if (isFirst) missing.push(...part.missing);
+        if (!isInterrupted) continue;
+        shell.note('interrupted: the same command goes on with the rest');
+        return { missing, complete: false };
+      } while (!part.complete);
     }
     return { missing, complete: true };
   } catch (error) {

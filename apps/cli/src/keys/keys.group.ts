@@ -30,15 +30,7 @@ function defineRotate(command: Command, shell: Shell): void {
   documented(command, 'keys rotate');
 }
 
-interface RotationReport {
-  /** The key that seals from now on. */
-  readonly key: string;
-  readonly reencrypted: number;
-  readonly skipped: number;
-  /** Webhooks with a value that no key opens; they are unchanged. */
-  readonly unreadable: readonly string[];
-  readonly olderKeys: readonly KeyUse[];
-}
+type RotationReport = Awaited<ReturnType<typeof rotate>>;
 
 /**
  * Seals the secrets of every webhook under the writing key, with one registry command for each webhook, while all
@@ -46,11 +38,7 @@ interface RotationReport {
  * @throws RegistryUnavailable when a change was not confirmed
  * @throws Error when no process has the writing key: no worker could open what this seals
  */
-async function rotate(
-  stores: CurrentStores,
-  keyring: Keyring,
-  shown: Progress,
-): Promise<RotationReport> {
+async function rotate(stores: CurrentStores, keyring: Keyring, shown: Progress) {
   await assertShared(keyring, stores.redis);
   const webhooks = sealedIn(stores, keyring);
   const counts = { reencrypted: 0, skipped: 0 };

@@ -1,4 +1,4 @@
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
+import { DELIVERIES_QUEUE } from '@relay/jobs';
 import { droppedKey, isReplay, parkingKey } from '@relay/progress';
 import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
@@ -77,11 +77,8 @@ async function queueCounts(shards: Shards): Promise<Counts> {
   return counts;
 }
 
-const titleOf = (queue: string, state: string): string => {
-  const states: Readonly<Record<string, string>> = { wait: 'waiting' };
-  const titles: Readonly<Record<string, string>> = { [DELIVERIES_QUEUE]: 'jobs', [DEAD_LETTERS_QUEUE]: 'dead letters' };
-  return `${titles[queue]} ${states[state] ?? state}`;
-};
+const titleOf = (queue: (typeof QUEUES)[number], state: string): string =>
+  `${queue === DELIVERIES_QUEUE ? 'jobs' : 'dead letters'} ${state === 'wait' ? 'waiting' : state}`;
 
 async function failures(shards: Shards, webhooks: ReadonlySet<string>): Promise<number> {
   let sum = 0;

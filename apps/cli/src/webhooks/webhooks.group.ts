@@ -101,24 +101,20 @@ const notFound = (id: string): string => `not found ${id}: \`relay webhooks list
 
 type Change = 'disable' | 'enable' | 'delete';
 
-/** Ids by result; `unchanged`: the webhook was in that state already. */
-interface Report {
-  readonly changed: readonly string[];
-  readonly unchanged: readonly string[];
-  readonly missing: readonly string[];
-}
+/** `unchanged`: the webhook was in that state already. */
+type Outcome = 'changed' | 'unchanged' | 'missing';
 
-/** Changes one webhook after the other: those with the ids, or all of a partner. */
+/** Changes one webhook after the other: those with the ids, or all of a partner. @returns ids by outcome */
 async function changeWebhooks(
   shell: Shell,
   what: Change,
   ids: readonly string[],
   partner: string | undefined,
-): Promise<Report> {
+): Promise<Readonly<Record<Outcome, string[]>>> {
   const api = operationsOf(shell);
   const wanted =
     partner === undefined ? ids.map((id) => id.toLowerCase()) : (await webhooksOf(api, { partner })).map(({ id }) => id);
-  const report = { changed: [] as string[], unchanged: [] as string[], missing: [] as string[] };
+  const report: Record<Outcome, string[]> = { changed: [], unchanged: [], missing: [] };
   try {
     for (const id of new Set(wanted)) report[await change(api, what, id)].push(id);
   } catch (error) {
@@ -131,7 +127,7 @@ async function changeWebhooks(
   return report;
 }
 
-async function change(api: OperationsClient, what: Change, id: string): Promise<keyof Report> {
+async function change(api: OperationsClient, what: Change, id: string): Promise<Outcome> {
   const path = { id };
   try {
     if (what === 'delete') await api.call('deleteWebhook', { path });
