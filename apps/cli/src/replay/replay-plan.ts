@@ -1,6 +1,14 @@
+import type { Operations } from '@relay/operations-client';
 import { z } from 'zod';
 import type { ListedWebhook } from '../operations.js';
-import type { Replay } from './follow.js';
+
+export type Replay = Operations['readReplay']['responses'][200];
+
+export interface FollowedReplay extends Replay {
+  readonly id: string;
+  /** Waits for its webhook to be enabled. */
+  readonly isDisabled: boolean;
+}
 
 /** A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the machine. */
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);

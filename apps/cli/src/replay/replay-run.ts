@@ -2,8 +2,17 @@ import type { EnvelopeType } from '@relay/events';
 import type { OperationsClient } from '@relay/operations-client';
 import { isRefused, MOST_LISTED, webhooksOf, type ListedWebhook } from '../operations.js';
 import { counted } from '../shell.js';
-import type { FollowedReplay, Replay } from './follow.js';
-import { leftOutText, leftToGoOn, orderedBy, otherOf, planOf, type Step, type Window } from './replay-plan.js';
+import {
+  leftOutText,
+  leftToGoOn,
+  orderedBy,
+  otherOf,
+  planOf,
+  type FollowedReplay,
+  type Replay,
+  type Step,
+  type Window,
+} from './replay-plan.js';
 
 const REPORT_EVERY_MS = 2_000;
 

@@ -3,7 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
-import { follow, totalOf, type FollowedReplay } from './follow.js';
+import type { FollowedReplay } from './replay-plan.js';
+import { follow, totalOf } from './replay.command.js';
 
 /** Two replays of 1,000 records in all, of which so many were looked at: this share of them was to be delivered, some with the retries. */
 const statusesOf = (lookedAt: number, share: number): FollowedReplay[] => {

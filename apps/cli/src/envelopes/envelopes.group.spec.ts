@@ -1,4 +1,4 @@
-import { timingText } from './story-text.js';
+import { timingText } from './envelopes.group.js';
 
 it.each([
   [{ reused: true, waitMs: 0, firstByteMs: 1_002 }, 'on a kept connection, first byte 1002 ms'],
