@@ -4,7 +4,7 @@ import { clientAudit, type ClientCommand, type ClientKind, Clients, RedisClientS
 import type { Command } from 'commander';
 import { assertShared, keyringOf, withRegistry } from '../registry.adapter.js';
 import { answer, documented, documentedGroup, type Shell } from '../shell.js';
-import { defineCreateClient } from './create-client.command.js';
+import { defineCreateClient } from './clients.group.js';
 
 const KINDS: readonly ClientKind[] = ['partner', 'source', 'operator'];
 
