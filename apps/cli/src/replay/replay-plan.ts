@@ -48,18 +48,12 @@ type PlannedWebhook = Pick<ListedWebhook, 'id' | 'status'>;
 export function planOf(webhooks: readonly PlannedWebhook[], underWay: readonly Replay[], window: Window): Step[] {
   const found = new Map(underWay.map((replay) => [replay.webhookId, replay]));
   return webhooks.map(({ id: webhookId, status }): Step => {
-    const of = { webhookId };
+    const leaveOut = (why: string): Step => ({ webhookId, kind: 'leave-out', why });
     if (status === 'disabled')
-      return {
-        ...of,
-        kind: 'leave-out',
-        why: 'is disabled and gets nothing; once it is enabled, the same command delivers',
-      };
+      return leaveOut('is disabled and gets nothing; once it is enabled, the same command delivers');
     const replay = found.get(webhookId);
-    if (replay === undefined) return { ...of, kind: 'order' };
-    return isSame(replay, window)
-      ? { ...of, kind: 'go-on', replay }
-      : { ...of, kind: 'leave-out', why: otherOf(replay) };
+    if (replay === undefined) return { webhookId, kind: 'order' };
+    return isSame(replay, window) ? { webhookId, kind: 'go-on', replay } : leaveOut(otherOf(replay));
   });
 }
 

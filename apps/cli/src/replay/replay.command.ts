@@ -47,16 +47,14 @@ export function defineReplay(command: Command, shell: Shell): void {
       if (options.since !== undefined && options.until !== undefined && options.since >= options.until)
         command.error('error: --until must be later than --since');
       const run = await ReplayRun.of(operationsOf(shell), options);
-      if (options.cancel === true) return cancel(shell, options, run);
+      if (options.cancel === true) {
+        const cancelled = await run.cancel((text) => shell.note(text));
+        return answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
+      }
       const plan = await run.plan(windowOf(options));
       return options.dryRun === true ? countOnly(shell, options, run, plan) : replay(shell, options, run, plan);
     });
   documented(command, 'replay --type task.created --since 2030-01-01T00:00:00Z --dry-run');
-}
-
-async function cancel(shell: Shell, options: Options, run: ReplayRun): Promise<void> {
-  const cancelled = await run.cancel((text) => shell.note(text));
-  answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
 }
 
 async function countOnly(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
@@ -84,37 +82,27 @@ async function replay(shell: Shell, options: Options, run: ReplayRun, plan: Repl
     shown.end();
     if (stop.signal.aborted) await run.pause(ids);
     const report = totalOf(ids, await run.read(ids));
-    const isDone = ids.length === plan.steps.length && ids.length === report.replays.filter(hasEnded).length;
-    if (!isDone) shell.exitCode = 1;
+    const done = report.replays.filter(({ state }) => state === 'done').length;
+    if (ids.length !== plan.steps.length || ids.length !== done) shell.exitCode = 1;
     answer(shell, options, { ...plan.window, ...report }, textOf(report));
   } finally {
     shown.end();
   }
 }
 
-type Replayed = ReplayReport['replays'][number];
-
-const hasEnded = ({ state }: Replayed): boolean => state === 'done';
-const isUnderWay = ({ state }: Replayed): boolean => state === 'running' || state === 'paused';
-
 function textOf({ replays, lost, matched, done, failed, seconds }: ReplayReport): string {
   const told = (count: number, text: string): string[] => (count > 0 ? [`${counted(count, 'replay')} ${text}`] : []);
-  const countOf = (is: (replay: Replayed) => boolean): number => replays.filter(is).length;
+  const inState = (state: Replay['state']) => replays.filter((replay) => replay.state === state);
+  const waiting = [...inState('running'), ...inState('paused')].filter(({ isDisabled }) => isDisabled);
   return [
     `${counted(replays.length, 'replay')}: ${done} of ${counted(matched, 'delivery', 'deliveries')} delivered, ${failed} left to the retries, in ${seconds} s`,
     ...told(
-      countOf(({ state }) => state === 'cancelled'),
+      inState('cancelled').length,
       'cancelled, by another command: deliveries handed over before are still made',
     ),
     ...told(lost.length, 'lost: Redis knows nothing of them any more, the same command starts again'),
-    ...told(
-      countOf((each) => isUnderWay(each) && each.isDisabled),
-      'waiting until the webhook is enabled: --cancel ends it',
-    ),
-    ...told(
-      countOf(({ state }) => state === 'paused'),
-      'paused: the same command continues, --cancel ends it',
-    ),
+    ...told(waiting.length, 'waiting until the webhook is enabled: --cancel ends it'),
+    ...told(inState('paused').length, 'paused: the same command continues, --cancel ends it'),
   ].join('\n');
 }
 
@@ -152,7 +140,8 @@ export async function follow(ids: readonly string[], read: Read, shown: Progress
 type ReplayReport = ReturnType<typeof totalOf>;
 
 /** The results of replays, as the command prints them. `lost` has the ids that Redis no longer knows. */
-export function totalOf(ids: readonly string[], found: readonly FollowedReplay[], now = Date.now()) {
+export function totalOf(ids: readonly string[], found: readonly FollowedReplay[]) {
+  const now = Date.now();
   const begun = Math.min(now, ...found.map(({ createdAt }) => Date.parse(createdAt)));
   const ended = Math.max(begun, ...found.map(({ endedAt }) => (endedAt === null ? now : Date.parse(endedAt))));
   return {

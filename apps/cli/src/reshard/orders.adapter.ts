@@ -1,17 +1,8 @@
-import { parkedKey, rangesText, readReplay, type LogPartition, type ParkedRange } from '@relay/progress';
+import { parkedKey, rangesText, readReplay, type LogPartition } from '@relay/progress';
 import { onlyShard, type Shards } from '@relay/redis';
 import type { Division } from './division.js';
 import { ordersIn, type Move } from './inventory.adapter.js';
 import type { NewOrder } from './number.adapter.js';
-
-/** What one old shard shows of a replay in one partition. */
-interface OldPart {
-  readonly ranges: readonly ParkedRange[];
-  readonly done: number;
-  readonly failed: number;
-  /** It waits for records, and was not forgotten. */
-  readonly isTaken: boolean;
-}
 
 /** A replay that is kept: its order, and what each old shard shows of it, as partition → range text. */
 export interface Order {
@@ -50,13 +41,13 @@ export const nameOf = ({ topic, partition }: LogPartition): string => `${topic}/
  * What the old shards show of a replay in one partition; a shard that did not take its part up has all that was ordered left. Undefined
  * when none took it up.
  */
-export function oldParts({ ordered, parts }: Order, at: LogPartition): OldPart[] | undefined {
+export function oldParts({ ordered, parts }: Order, at: LogPartition) {
   const name = nameOf(at);
   if (parts.every((part) => part[name] === undefined)) return undefined;
   return parts.map((part) => {
     const taken = part[name];
     const { ranges, counts } = readReplay(taken ?? ordered[name] ?? '');
-    return taken === undefined ? { ranges, done: 0, failed: 0, isTaken: false } : { ranges, ...counts, isTaken: true };
+    return taken === undefined ? { ranges, done: 0, failed: 0 } : { ranges, ...counts };
   });
 }
 

@@ -47,10 +47,11 @@ export function defineSend(command: Command, shell: Shell): void {
           'error: a source is needed: give --client-id and --client-secret-file, RELAY_CLIENT_ID and RELAY_CLIENT_SECRET, or --api-key-file (`relay sources create NAME` makes one)',
         );
       const envelopes = envelopesOf(shell, type, options);
-      const ingress = await Ingress.open(baseUrl(options.url ?? settings.PUBLIC_URL), proof);
+      const url = baseUrl(options.url ?? settings.PUBLIC_URL);
+      const headers = await headersOf(url, proof);
       const stop = new AbortController();
       void shell.interrupted().then(() => stop.abort());
-      const results = await sendAll(ingress, envelopes, stop.signal);
+      const results = await sendAll((text) => send(url, headers, text), envelopes, stop.signal);
       report(shell, options, results);
       if (!stop.signal.aborted) return;
       shell.exitCode = 1;
@@ -78,7 +79,11 @@ function assertEnvelope(text: string, file: string | undefined): void {
   throw new Error(`${file ?? 'The sample'} is not a payload of this type: ${faults.join(' ')}`);
 }
 
-async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>, stop: AbortSignal): Promise<Result[]> {
+async function sendAll(
+  sendOne: (text: string) => Promise<Sent>,
+  envelopes: ReadonlyMap<string, string>,
+  stop: AbortSignal,
+): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = envelopes.entries();
   let isAway = false;
@@ -90,7 +95,7 @@ async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>,
         continue;
       }
       try {
-        results.push(Object.assign(await ingress.send(text), { id }));
+        results.push(Object.assign(await sendOne(text), { id }));
       } catch (error) {
         // Accepted ids are still printed: ids are random, so a second run would send those envelopes twice.
         isAway = true;
@@ -140,33 +145,27 @@ type SourceProof = { readonly clientId: string; readonly clientSecret: string } 
 
 type Sent = { readonly status: 'accepted' | 'duplicate' } | { readonly status: 'refused'; readonly why: string };
 
-class Ingress {
-  private constructor(
-    private readonly url: string,
-    private readonly headers: Readonly<Record<string, string>>,
-  ) {}
+type Headers = Readonly<Record<string, string>>;
 
-  /** @throws Error when the ingress does not answer, or does not know the client */
-  static async open(url: string, proof: SourceProof): Promise<Ingress> {
-    if ('apiKey' in proof) return new Ingress(url, { 'x-api-key': proof.apiKey });
-    const basic = Buffer.from(`${proof.clientId}:${proof.clientSecret}`).toString('base64');
-    const response = await ask(`${url}/auth/token`, { authorization: `Basic ${basic}` });
-    const token = await read(response);
-    if (!response.ok || typeof token['access_token'] !== 'string')
-      throw new Error(`The ingress gives ${proof.clientId} no token (${faultOf(response, token)})`);
-    return new Ingress(url, { authorization: `Bearer ${token['access_token']}` });
-  }
-
-  async send(envelope: string): Promise<Sent> {
-    const headers = { ...this.headers, 'content-type': 'application/json' };
-    const response = await ask(`${this.url}/deliveries`, headers, envelope);
-    const said = await read(response);
-    if (response.status !== 202) return { status: 'refused', why: faultOf(response, said) };
-    return { status: said['status'] === 'duplicate' ? 'duplicate' : 'accepted' };
-  }
+/** The headers that name the source. @throws Error when the ingress does not answer, or does not know the client */
+async function headersOf(url: string, proof: SourceProof): Promise<Headers> {
+  if ('apiKey' in proof) return { 'x-api-key': proof.apiKey };
+  const basic = Buffer.from(`${proof.clientId}:${proof.clientSecret}`).toString('base64');
+  const response = await ask(`${url}/auth/token`, { authorization: `Basic ${basic}` });
+  const token = await read(response);
+  if (!response.ok || typeof token['access_token'] !== 'string')
+    throw new Error(`The ingress gives ${proof.clientId} no token (${faultOf(response, token)})`);
+  return { authorization: `Bearer ${token['access_token']}` };
 }
 
-async function ask(url: string, headers: Record<string, string>, body?: string): Promise<Response> {
+async function send(url: string, headers: Headers, envelope: string): Promise<Sent> {
+  const response = await ask(`${url}/deliveries`, { ...headers, 'content-type': 'application/json' }, envelope);
+  const said = await read(response);
+  if (response.status !== 202) return { status: 'refused', why: faultOf(response, said) };
+  return { status: said['status'] === 'duplicate' ? 'duplicate' : 'accepted' };
+}
+
+async function ask(url: string, headers: Headers, body?: string): Promise<Response> {
   const request = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
   try {
     return await fetch(url, { ...request, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
