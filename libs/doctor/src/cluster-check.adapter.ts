@@ -27,12 +27,6 @@ export async function checkCluster(settings: RedisSettings, environment: string)
   ];
 }
 
-/** What one node says of all, and where the keys of the relay are. */
-interface View {
-  readonly nodes: readonly ClusterNode[];
-  readonly slots: readonly number[];
-}
-
 async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
   const login = nodeLogin(settings);
   const asked = settings.REDIS_CLUSTER_NODES ?? [];
@@ -62,7 +56,8 @@ async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
   return { nodes, shards, global };
 }
 
-async function viewOf(redis: Redis, host: string, tags: readonly string[]): Promise<View> {
+/** What one node says of all, and where the keys of the relay are. */
+async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
   const said = String(await redis.cluster('NODES'));
   const slots = await Promise.all(tags.map((tag) => redis.cluster('KEYSLOT', tag)));
   const nodes = nodesOf(said, host).filter(({ flags }) => !flags.some((flag) => STRANGERS.has(flag)));
@@ -70,7 +65,7 @@ async function viewOf(redis: Redis, host: string, tags: readonly string[]): Prom
 }
 
 /** A node that was cut off misses the others, and does not know who took its slots: the latest epoch that counts is elsewhere. */
-function weightOf({ nodes }: View): number {
+function weightOf({ nodes }: { readonly nodes: readonly ClusterNode[] }): number {
   const known = nodes.filter(({ flags }) => !flags.includes('fail') && !flags.includes('fail?')).length;
   const covered = nodes
     .filter(({ flags }) => !flags.includes('fail'))

@@ -51,13 +51,8 @@ export const useFix = ({ webhooks }: KeyUse): string =>
 export const useFinding = (use: KeyUse): Finding =>
   isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));
 
-interface KeyedRecord {
-  readonly name: string;
-  readonly opens: boolean;
-}
-
 /** Whether the present keys open every stored record. */
-export function storedFinding(check: string, records: readonly KeyedRecord[]): Finding {
+export function storedFinding(check: string, records: readonly { name: string; opens: boolean }[]): Finding {
   const closed = records.filter(({ opens }) => !opens);
   const [first] = closed;
   if (first === undefined) return ok(check, `${records.length} of ${records.length} can be read`);

@@ -13,24 +13,18 @@ interface ReadPartition extends LogPartition {
   readonly committed: number;
 }
 
-interface Loss<P extends ReadPartition> {
-  /** The partitions that Redis does not know, and those that an earlier recovery began. */
-  readonly lost: readonly P[];
-  readonly isLost: boolean;
-  readonly isBegun: boolean;
-}
-
 const NO_WINDOW_MS = 0;
 
 /**
  * Whether a shard knows the progress in the log. A new relay has read nothing and lost nothing. A shard that was restored from an older
  * copy may miss partitions, which the workers read again from their start.
+ * @returns as lost the partitions that Redis does not know, and those that an earlier recovery began
  */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
   shard: Shard,
   progress: Pick<RedisPartitionProgress, 'owners'>,
-): Promise<Loss<P>> {
+) {
   const isBegun = (await shard.redis.exists(recoveryKey(shard))) === 1;
   const wasKnown = (await shard.redis.exists(knownKey(shard))) === 1;
   const owners = await progress.owners(events);
@@ -59,7 +53,7 @@ export async function progressFindings(shards: Shards, read: readonly ReadPartit
   return findings.length > 0 ? findings : [ok('progress', 'Redis knows how far the log was read')];
 }
 
-function lossFinding(who: string, { isLost, lost }: Loss<ReadPartition>): Finding[] {
+function lossFinding(who: string, { isLost, lost }: Awaited<ReturnType<typeof lossOf>>): Finding[] {
   if (!isLost) return [];
   const text = `${who} knows nothing of ${lost.length} partitions that were read before: it was lost`;
   return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];

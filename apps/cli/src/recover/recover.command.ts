@@ -71,15 +71,7 @@ function logOf(shell: Shell, json: boolean): Log {
 
 const CHUNK = 200;
 
-interface RecoveryReport {
-  readonly registrations: number;
-  readonly deadLetters: number;
-  /** Dead letters in Redis that an operator had ended, where Redis was not lost. */
-  readonly endedLetters: number;
-  readonly records: number;
-  readonly deliveries: number;
-  readonly alreadyFinal: number;
-}
+type RecoveryReport = Awaited<ReturnType<typeof endAll>>;
 
 interface RecoveryParts extends CurrentStores {
   readonly view: RedisWebhookView;
@@ -142,8 +134,8 @@ async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<Recove
   }
 }
 
-/** Redis knows how far the log was read, but may be an older copy. */
-async function endAll(parts: RecoveryParts, log: RecoveryLog, now: number, shown: Progress): Promise<RecoveryReport> {
+/** Ends dead letters where Redis was not lost: it knows how far the log was read, but may be an older copy. */
+async function endAll(parts: RecoveryParts, log: RecoveryLog, now: number, shown: Progress) {
   await parts.view.reload();
   const queue = new BullmqRetryQueue(parts.shards);
   const reader = new DeadLetterReader(parts.shards);

@@ -8,7 +8,7 @@ import type { KafkaConfig } from '../connections.adapter.js';
 
 const WEEK_MS = 7 * 86_400_000;
 
-export type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
+type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
 
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
 export interface EventRange extends LogRange {
@@ -17,17 +17,10 @@ export interface EventRange extends LogRange {
   readonly topicId?: string;
 }
 
-/** The topics that a recovery needs, with their ends at the start. */
-export interface RecoveryLog {
-  readonly attempts: readonly LogRange[];
-  readonly deadLetters: readonly LogRange[];
-  /** Begins with the first record of the last seven days. */
-  readonly events: readonly EventRange[];
-  read(ranges: readonly LogRange[], take: Take): Promise<void>;
-}
+export type RecoveryLog = Awaited<ReturnType<typeof openRecoveryLog>>;
 
-/** Looks up the beginning and end of each partition. @throws Error when a topic is missing */
-export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number): Promise<RecoveryLog> {
+/** Looks up the beginning and end of each partition; of the events, from the last seven days on. @throws Error when a topic is missing */
+export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number) {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
   // Before anything is read: a topic that is made anew after that has another id.
   const ids = await topicIdsOf(kafka, prefix);
@@ -44,7 +37,7 @@ export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: 
       attempts: await wholeRanges(admin, deliveryAttemptsTopic(prefix)),
       deadLetters: await wholeRanges(admin, deadLettersTopic(prefix)),
       events,
-      read: (ranges, take) => readRanges(kafka, ranges, group, take),
+      read: (ranges: readonly LogRange[], take: Take) => readRanges(kafka, ranges, group, take),
     };
   } finally {
     await admin.disconnect();
@@ -80,20 +73,14 @@ async function eventRanges(admin: Admin, topic: string, groupId: string, since: 
   });
 }
 
-/** A shard of Redis that was lost and is not fully recovered. */
-export interface LostShard {
-  readonly number: number;
-  readonly shard: Shard;
-  readonly progress: RedisPartitionProgress;
-  readonly lost: readonly EventRange[];
-  readonly isBegun: boolean;
-}
+export type LostShard = Awaited<ReturnType<typeof lostShards>>[number];
 
+/** The shards of Redis that were lost and are not fully recovered, each with the partitions that are left. */
 export async function lostShards(
   events: readonly EventRange[],
   shards: Shards,
   windowMs: number,
-): Promise<LostShard[]> {
+) {
   const found = await Promise.all(
     shards.all.map(async (shard, number) => {
       const progress = new RedisPartitionProgress(shard, windowMs);

@@ -69,30 +69,24 @@ function defineMove(command: Command, shell: Shell): void {
   documented(command, 'registry move --from-cluster 5L6g3nShT-eMCtK--X86sw');
 }
 
-const movedText = (report: MoveReport | undefined): string =>
+const movedText = (report: MoveReport): string =>
   report === undefined
     ? 'Redis belongs to this deployment already: nothing to do.'
     : `Moved from ${deploymentName(report.from)} to ${deploymentName(report.to)}: ${counted(report.records, 'record')} of the registry written, ${counted(report.leftBehind, 'webhook, replay or partition', 'webhooks, replays and partitions')} left behind. Start all roles.`;
 
 const MOST_NAMED = 5;
 
-interface MoveReport {
-  readonly from: Deployment;
-  readonly to: Deployment;
-  /** Clients, webhooks and what belongs to them, as records of a snapshot in the registry of the other cluster. */
-  readonly records: number;
-  /** Webhooks, replays and partitions of which deliveries waited in the log of the former cluster. */
-  readonly leftBehind: number;
-}
+type MoveReport = Awaited<ReturnType<typeof moveDeployment>>;
 
 /**
  * Moves a deployment to the cluster, topics and group of the settings. Registrations, jobs and dead letters stay in Redis; the
  * registry of the other cluster gets a snapshot. What refers to the former log goes: workers begin at the start of the new one.
  * May be killed at any moment: the claim says so, no role starts, and the next run goes on.
  * @param from id of the cluster that Redis is claimed for; `none` for one without
- * @returns undefined when Redis is claimed for it already
+ * @returns how many records the snapshot has, and how many webhooks, replays and partitions were left behind with deliveries that wait in
+ * the former log; undefined when Redis is claimed for it already
  */
-async function moveDeployment(stores: Stores, from: string, leave: boolean): Promise<MoveReport | undefined> {
+async function moveDeployment(stores: Stores, from: string, leave: boolean) {
   const { redis, shards, kafka, registryLog, publisher, settings } = stores;
   const claim = new RegistryClaim(redis, registryLog);
   const [to, held] = await Promise.all([claim.own(), heldBy(claim)]);

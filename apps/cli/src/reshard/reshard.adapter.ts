@@ -18,13 +18,7 @@ export interface ReshardParts extends CopyOptions {
   assertWhole(shards: Shards): Promise<void>;
 }
 
-export interface ReshardReport {
-  readonly from: number;
-  readonly to: number;
-  readonly before: Counts;
-  readonly after: Counts;
-  readonly deleted: number;
-}
+export type ReshardReport = NonNullable<Awaited<ReturnType<typeof change>>>;
 
 /**
  * Changes the number of shards. The old layout stays as it is until the new one is complete and has as much of each kind; then the
@@ -37,7 +31,7 @@ export function reshard(parts: ReshardParts, wanted: number): Promise<ReshardRep
   return ReshardMark.during(parts.redis, parts.note, (mark) => change(parts, wanted, mark));
 }
 
-async function change(parts: ReshardParts, wanted: number, mark: ReshardMark): Promise<ReshardReport | undefined> {
+async function change(parts: ReshardParts, wanted: number, mark: ReshardMark) {
   const { redis, note } = parts;
   const { current, before } = await storedNumbers(redis);
   if (before !== undefined) {

@@ -18,9 +18,7 @@ export type Type = 'hash' | 'set' | 'sorted';
 /** Member or field, then value or score where the type has one. */
 export type Entry = readonly Buffer[];
 
-type Scanned = Promise<[cursor: Buffer, elements: Buffer[]]>;
-
-function scanOf(redis: Redis, type: Type, key: string, cursor: string): Scanned {
+function scanOf(redis: Redis, type: Type, key: string, cursor: string): Promise<[cursor: Buffer, elements: Buffer[]]> {
   if (type === 'hash') return redis.hscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
   if (type === 'set') return redis.sscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
   return redis.zscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
@@ -94,19 +92,11 @@ export class Writes {
   }
 }
 
-/** A key with entries of many envelopes, which each shard has under the same name. */
-interface Divided {
-  readonly parts: readonly string[];
-  readonly type: Type;
-  readonly envelopeOf: (member: Buffer) => string;
-}
-
-/** Copies one key of all shards. It lives as long as the one that would live longest. @returns the shards that got a part */
+/** Copies one key with entries of many envelopes, which each shard has under the same name. It lives as long as the one that would live longest. @returns the shards that got a part */
 export async function divide(
   { from, to, writes }: { readonly from: Shards; readonly to: Shards; readonly writes: Writes },
-  key: Divided,
+  { parts, type, envelopeOf }: { parts: readonly string[]; type: Type; envelopeOf: (member: Buffer) => string },
 ): Promise<ReadonlySet<Shard>> {
-  const { parts, type, envelopeOf } = key;
   const targets = new Set<Shard>();
   const lives: number[] = [];
   for (const shard of from.all) {

@@ -12,16 +12,8 @@ interface Generation {
   readonly ids: number;
 }
 
-/** Generations of an old shard, newest first, and when the newest was opened, epoch seconds. */
-interface OldMarks {
-  readonly generations: readonly Generation[];
-  readonly openedAt: number;
-}
-
-/** A generation of every new shard, and the old ones that it takes up: of each the number of its old shard. */
-interface NewGeneration extends Generation {
-  readonly takes: readonly (readonly [shard: number, old: Generation])[];
-}
+type OldMarks = Awaited<ReturnType<typeof marksOf>>;
+type NewGeneration = ReturnType<typeof newGenerations>[number];
 
 /** Buckets read at once, of up to some hundred ids. */
 const AT_ONCE = 200;
@@ -31,8 +23,8 @@ const FIRST_BITS = 8;
 /** Ids of a bucket on average: a hash of up to 128 is a listpack, which an id needs to cost little. */
 const AIM = 48;
 
-/** The seen marks of a shard: its generations with their ids counted, bucket by bucket. */
-export async function marksOf(shard: Shard): Promise<OldMarks> {
+/** The seen marks of a shard: its generations, newest first, with their ids counted, and when the newest was opened, epoch seconds. */
+export async function marksOf(shard: Shard) {
   const [text, opened] = await shard.redis.hmget(shard.key('seen'), 'generations', 'openedAt');
   const generations: Generation[] = [];
   for (const entry of (text ?? '').split(' ').filter((each) => each !== '')) {
@@ -110,7 +102,7 @@ function copyBucket({ to, writes }: Move, marks: readonly Entry[], { number, bit
  * The generations of new shards, newest first. Those that expire within a day of one another become one, which expires with the last
  * of them: each costs every look-up a read, and 16 shards would have 16 times as many. A mark lives up to a day longer for it.
  */
-function newGenerations(old: readonly OldMarks[], shards: number): NewGeneration[] {
+function newGenerations(old: readonly OldMarks[], shards: number) {
   const all = old
     .flatMap(({ generations }, shard) => generations.map((generation) => [shard, generation] as const))
     .toSorted(([, one], [, other]) => other.expires - one.expires);
