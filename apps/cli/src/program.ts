@@ -31,7 +31,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
   notices: {
     description: "send the notices about all partners' webhooks to an operators' address",
-    load: async () => (await import('./notices/notices.group.js')).defineNotices,
+    load: async () => (await import('./webhooks/webhooks.group.js')).defineNotices,
   },
   topics: {
     admin: 'both',

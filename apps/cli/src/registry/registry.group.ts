@@ -15,11 +15,10 @@ import {
 } from '@relay/registry';
 import { Replays } from '@relay/replays';
 import type { Command } from 'commander';
+import { assertStopped } from '../recover/recovery-log.adapter.js';
 import { logOf, type Stores, withRegistry, withStores } from '../registry.adapter.js';
-import { inventoryOf, partitionsOf } from '../reshard/inventory.adapter.js';
-import { kindOf } from '../reshard/key-kinds.js';
+import { inventoryOf, kindOf, partitionsOf } from '../reshard/inventory.adapter.js';
 import { keysOf } from '../reshard/scan.adapter.js';
-import { assertStopped } from '../reshard/stopped.adapter.js';
 import { answer, counted, documented, documentedGroup, type Shell } from '../shell.js';
 
 export function defineRegistry(group: Command, shell: Shell): void {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { leftOut, leftToGoOn, planOf, type Replay } from './replay-plan.js';
+import { leftOut, leftToGoOn, planOf, type Replay } from './replay-run.js';
 
 const window = { since: '2030-01-01T00:00:05.000Z', until: null };
 const webhook = (id: string, status: 'active' | 'disabled' = 'active') => ({ id, status });

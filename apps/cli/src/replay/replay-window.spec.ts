@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { readMoment, windowOf, windowText } from './replay-plan.js';
+import { readMoment, windowOf, windowText } from './replay-run.js';
 
 describe('a moment of the command line', () => {
   it.each([

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { Shell } from '../shell.js';
 import { shownProgress } from '../shown-progress.js';
-import type { FollowedReplay } from './replay-plan.js';
+import type { FollowedReplay } from './replay-run.js';
 import { follow, totalOf } from './replay.command.js';
 
 /** Two replays of 1,000 records in all, of which so many were looked at: this share of them was to be delivered, some with the retries. */

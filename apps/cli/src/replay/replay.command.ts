@@ -8,12 +8,13 @@ import {
   leftOut,
   leftOutText,
   readMoment,
+  ReplayRun,
   windowOf,
   windowText,
   type FollowedReplay,
   type Replay,
-} from './replay-plan.js';
-import { type ReplayPlan, ReplayRun } from './replay-run.js';
+  type ReplayPlan,
+} from './replay-run.js';
 
 interface Options {
   json?: boolean;

@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kindOf } from './key-kinds.js';
+import { kindOf } from './inventory.adapter.js';
 
 const ID = '11111111-2222-4333-8444-555555555555';
 
