@@ -35,14 +35,11 @@ export const MOST_LISTED = 10_000;
 
 export type ListedWebhook = Awaited<ReturnType<typeof webhooksOf>>[number];
 
-interface WebhookFilter {
-  readonly partner?: string | undefined;
-  readonly status?: 'active' | 'parked' | 'disabled' | undefined;
-  readonly eventType?: EnvelopeType;
-}
-
 /** Webhooks, oldest first. @throws Error for a partner that does not exist */
-export async function webhooksOf(api: OperationsClient, filter: WebhookFilter) {
+export async function webhooksOf(
+  api: OperationsClient,
+  filter: { partner?: string; status?: 'active' | 'parked' | 'disabled'; eventType?: EnvelopeType },
+) {
   if (filter.partner !== undefined) await assertKind(api, 'partner', filter.partner);
   const query = { ...filter, limit: MOST_LISTED };
   return api.all('listWebhooks', { query }, ({ webhooks }) => webhooks);

@@ -41,7 +41,10 @@ export async function progressFindings(shards: Shards, read: readonly ReadPartit
     shards.all.map(async (shard, number) => {
       const who = isOnly ? 'Redis' : `Shard ${number} of Redis (${shard.tag})`;
       try {
-        return lossFinding(who, await lossOf(read, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS)));
+        const { isLost, lost } = await lossOf(read, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS));
+        if (!isLost) return [];
+        const text = `${who} knows nothing of ${lost.length} partitions that were read before: it was lost`;
+        return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];
       } catch (error) {
         if (isOnly || !isRedisAway(error)) throw error;
         const text = `${who} does not answer: whether it was lost is not known`;
@@ -51,12 +54,6 @@ export async function progressFindings(shards: Shards, read: readonly ReadPartit
   );
   const findings = found.flat();
   return findings.length > 0 ? findings : [ok('progress', 'Redis knows how far the log was read')];
-}
-
-function lossFinding(who: string, { isLost, lost }: Awaited<ReturnType<typeof lossOf>>): Finding[] {
-  if (!isLost) return [];
-  const text = `${who} knows nothing of ${lost.length} partitions that were read before: it was lost`;
-  return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];
 }
 
 export interface LogNames {

@@ -18,12 +18,6 @@ interface Parts {
   readonly body?: unknown;
 }
 
-interface OperationsLogin {
-  readonly url: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
-
 export class OperationsRefused extends Error {
   override readonly name = 'OperationsRefused';
 
@@ -37,7 +31,7 @@ export class OperationsRefused extends Error {
 }
 
 export class OperationsClient {
-  constructor(private readonly login: OperationsLogin) {}
+  constructor(private readonly login: { readonly url: string; readonly clientId: string; readonly clientSecret: string }) {}
 
   /** @throws OperationsRefused, or Error when nothing answers: a change may have been made all the same */
   async call<Name extends OperationName>(name: Name, input: Input<Name>): Promise<Success<Name>> {

@@ -5,13 +5,13 @@ import { TOKEN } from '@relay/doctor';
 import { clientKeys } from '@relay/identity';
 import { type LogRange, logRecordOf, readAttempt } from '@relay/kafka';
 import { recoveryKey } from '@relay/progress';
-import { type Shard, StoreClock } from '@relay/redis';
+import { StoreClock } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
-import { type Log, ThrottledLog } from '@relay/telemetry';
+import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, webhookKeys } from '@relay/webhooks';
 import type { Command } from 'commander';
 import type { Redis } from 'ioredis';
-import { type CurrentStores, keyringOf, withRegistry } from '../registry.adapter.js';
+import { type CurrentStores, keyringOf, logOf, withRegistry } from '../registry.adapter.js';
 import { answer, counted, documented, settingsOf, type Shell } from '../shell.js';
 import { type Progress, shownProgress } from '../shown-progress.js';
 import {
@@ -38,10 +38,12 @@ export function defineRecover(command: Command, shell: Shell): void {
     const shown = shownProgress(shell, json);
     const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
+    // Rejected records, as a worker would log them.
+    const say = (_event: string, message: string): void => (json ? undefined : shell.note(message));
     try {
       const found = await withRegistry(shell, (stores) => {
         const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), keyring);
-        return recoverAll({ ...stores, view, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
+        return recoverAll({ ...stores, view, windowMs: DEDUPE_WINDOW, log: { ...logOf(say), warn: say } }, shown);
       });
       const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
       shown.end();
@@ -60,14 +62,6 @@ const textOf = (report: RecoveryReport & { seconds: number }): string =>
     `${counted(report.records, 'record')} read: ${counted(report.deliveries, 'delivery', 'deliveries')} to make, ${report.alreadyFinal} already ended`,
     `${report.seconds} s. The workers continue by themselves within seconds.`,
   ].join('\n');
-
-/** Prints what a worker would log: rejected records. */
-function logOf(shell: Shell, json: boolean): Log {
-  const say = (_event: string, message: string): void => {
-    if (!json) shell.note(message);
-  };
-  return { error: say, warn: say, info: () => undefined, debug: () => undefined };
-}
 
 const CHUNK = 200;
 
@@ -126,7 +120,9 @@ async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<Recove
     const recoveryOf = ({ number, progress }: LostShard, range: EventRange): PartitionRecovery =>
       new PartitionRecovery({ ...range, shard: number }, { ...tools, progress, topicId: range.topicId }, counts);
     await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
-    for (const { shard } of lost) await finish(shard, token);
+    // Workers ask every few seconds and continue by themselves from here.
+    for (const { shard } of lost)
+      if ((await shard.redis.get(recoveryKey(shard))) === token) await shard.redis.del(recoveryKey(shard));
     const deliveries = counts.deliveries + letters.deliveries;
     return { registrations, deadLetters: letters.deadLetters, endedLetters: 0, ...counts, deliveries };
   } finally {
@@ -207,12 +203,6 @@ async function recoverPartitions(
 }
 
 const nameOf = ({ topic, partition }: LogRange): string => `${topic}/${partition}`;
-
-/** Workers ask every few seconds and continue by themselves from here. */
-async function finish(shard: Shard, token: string): Promise<void> {
-  const key = recoveryKey(shard);
-  if ((await shard.redis.get(key)) === token) await shard.redis.del(key);
-}
 
 /** By a clock that is days ahead every envelope of the log would be older than what is read. */
 async function assertClock(redis: Redis): Promise<void> {

@@ -184,7 +184,7 @@ export function windowText({ since, until }: Window): string {
   return since === null ? end : `from ${since} ${end}`;
 }
 
-export type Step = { readonly webhookId: string } & (
+type Step = { readonly webhookId: string } & (
   | { readonly kind: 'order' }
   | { readonly kind: 'go-on'; readonly replay: Replay }
   | { readonly kind: 'leave-out'; readonly why: string }

@@ -9,7 +9,6 @@ import { assertClaimed } from '../registry.adapter.js';
 import { answer, documented, settingsOf, type Shell, table } from '../shell.js';
 import { copyAll, type CopyOptions } from './copies.adapter.js';
 import { type Counts, countsOf, differing, withoutVanished } from './counts.adapter.js';
-import type { Division } from './division.js';
 import { deleteLayout, type Inventory, inventoryOf, type Move, partitionsOf } from './inventory.adapter.js';
 import { forgetBefore, ReshardMark, runningReplays, storedNumbers, switchNumber } from './number.adapter.js';
 import { newOrders, readOrders } from './orders.adapter.js';
@@ -134,7 +133,9 @@ async function change(parts: ReshardParts, wanted: number, mark: ReshardMark) {
   const move = { from, to, inventory, writes: new Writes() };
   const orders = await readOrders(from);
   const divisions = await copyAll(move, orders, parts);
-  const expected = withoutVanished(counted, vanishedIn(divisions));
+  // Webhooks parked in a partition of which no record waits any more, such as one that Kafka has deleted.
+  const vanished = divisions.reduce((sum, division) => sum + division.vanished, 0);
+  const expected = withoutVanished(counted, vanished);
   const after = await assertComplete(move, expected);
   await parts.assertStopped(from);
   if ((await sequenceOf(from, inventory)) !== sequence)
@@ -161,10 +162,6 @@ async function assertComplete(move: Move, expected: Counts): Promise<Counts> {
     `The copy is not complete: ${counts}. Nothing was changed. Run this again; something may have expired meanwhile`,
   );
 }
-
-/** Webhooks parked in a partition of which no record waits any more, such as one that Kafka has deleted. */
-const vanishedIn = (divisions: readonly Division[]): number =>
-  divisions.reduce((sum, division) => sum + division.vanished, 0);
 
 /** Each flush and each change of an owner raises it. */
 async function sequenceOf(shards: Shards, inventory: Inventory): Promise<number> {
