@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { fault, ok, summaryOf, warning } from './finding.js';
 import { storedFinding } from './key-use.js';
-import { passwordFindings, type WireSettings } from './passwords.js';
+import { passwordFindings, type WireSettings } from './examine.js';
 import { clockFinding, redisFindings } from './redis-info.js';
 import { replicationFindings } from './store-checks.adapter.js';
 

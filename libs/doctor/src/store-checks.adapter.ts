@@ -97,7 +97,6 @@ const asItIs = {
   change: () => Promise.reject(new Error('the doctor changes nothing')),
 };
 
-/** @param environment RELAY_ENV */
 export async function checkKafka(
   kafka: Kafka,
   settings: TopicSettings & LogNames,
