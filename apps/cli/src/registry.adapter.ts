@@ -3,7 +3,14 @@ import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
-import { keyKeys, KafkaRegistryLog, RegistryClaim, RegistryView, sealingFault, type RegistryLog } from '@relay/registry';
+import {
+  keyKeys,
+  KafkaRegistryLog,
+  RegistryClaim,
+  RegistryView,
+  sealingFault,
+  type RegistryLog,
+} from '@relay/registry';
 import type { Shards } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';

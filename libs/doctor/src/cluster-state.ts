@@ -73,7 +73,9 @@ function slotFaults(nodes: readonly NodeFacts[]): Finding[] {
   const failed = nodes.flatMap((node) => {
     const why = faultOf(node);
     if (why === undefined || node.slots.length === 0) return [];
-    return [fault('cluster', `${node.name} ${why}, and has the slots ${rangesText(node.slots)}`, remedyOf(node, nodes))];
+    return [
+      fault('cluster', `${node.name} ${why}, and has the slots ${rangesText(node.slots)}`, remedyOf(node, nodes)),
+    ];
   });
   return [...(missing.length === 0 ? [] : [uncovered]), ...failed];
 }

@@ -102,7 +102,8 @@ export function passwordFindings(settings: WireSettings): Finding[] {
     open.push(warning(check, text, fix));
   }
   if (redisShows(settings)) {
-    const mend = settings.REDIS_URL === undefined ? 'set REDIS_TLS=true' : 'have Redis speak TLS and set REDIS_URL to rediss://';
+    const mend =
+      settings.REDIS_URL === undefined ? 'set REDIS_TLS=true' : 'have Redis speak TLS and set REDIS_URL to rediss://';
     const text = 'no TLS: the Redis password crosses the network in cleartext';
     open.push(warning(check, text, `${mend}, then change the password`));
   }

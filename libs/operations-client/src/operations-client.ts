@@ -31,7 +31,9 @@ export class OperationsRefused extends Error {
 }
 
 export class OperationsClient {
-  constructor(private readonly login: { readonly url: string; readonly clientId: string; readonly clientSecret: string }) {}
+  constructor(
+    private readonly login: { readonly url: string; readonly clientId: string; readonly clientSecret: string },
+  ) {}
 
   /** @throws OperationsRefused, or Error when nothing answers: a change may have been made all the same */
   async call<Name extends OperationName>(name: Name, input: Input<Name>): Promise<Success<Name>> {

@@ -100,13 +100,11 @@ function onClient<Own extends object>(
   kind: ClientKind,
   work: (api: OperationsClient, clientId: string, options: Own & { json?: boolean }) => Promise<void>,
 ): void {
-  command
-    .argument('<id>', 'its client id')
-    .action(async (clientId: string, options: Own & { json?: boolean }) => {
-      const api = operationsOf(shell);
-      await assertKind(api, kind, clientId);
-      await work(api, clientId, options);
-    });
+  command.argument('<id>', 'its client id').action(async (clientId: string, options: Own & { json?: boolean }) => {
+    const api = operationsOf(shell);
+    await assertKind(api, kind, clientId);
+    await work(api, clientId, options);
+  });
 }
 
 interface Options {
@@ -133,11 +131,9 @@ export function defineCreateClient(
   if (kind === 'operator') command.addOption(roleOption());
   if (kind === 'source') withCredential(command);
   const printed = `its client id and secret${kind === 'source' ? ', or the credential asked for' : ''}`;
-  command
-    .description(`create a ${kind} and print ${printed}, once`)
-    .action(async (name: string, options: Options) => {
-      printSecret(shell, options, await issue(await wantedOf(shell, kind, name, options)));
-    });
+  command.description(`create a ${kind} and print ${printed}, once`).action(async (name: string, options: Options) => {
+    printSecret(shell, options, await issue(await wantedOf(shell, kind, name, options)));
+  });
   documented(command, `${called} ${EXAMPLES[kind]}`);
 }
 

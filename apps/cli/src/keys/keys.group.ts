@@ -64,7 +64,11 @@ async function rotate(stores: CurrentStores, keyring: Keyring, shown: Progress) 
 const sealedIn = ({ redis, registry }: CurrentStores, keyring: Keyring): RedisSealedWebhooks =>
   new RedisSealedWebhooks(redis, registry.of<WebhookCommand>('webhook'), keyring, Date.now);
 
-async function usesIn({ redis, registry }: CurrentStores, webhooks: RedisSealedWebhooks, kids: string[]): Promise<KeyUse[]> {
+async function usesIn(
+  { redis, registry }: CurrentStores,
+  webhooks: RedisSealedWebhooks,
+  kids: string[],
+): Promise<KeyUse[]> {
   const clients = await new RedisClientStore(redis, registry.of<ClientCommand>('client')).list();
   return usesOf(kids, await webhooks.byKey(), clients);
 }

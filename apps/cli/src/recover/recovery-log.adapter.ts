@@ -2,7 +2,7 @@ import { lossOf } from '@relay/doctor';
 import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
 import { LogFetcher, type LogRange, readRanges, type TopicIds, withAdmin } from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
-import { connectedRoles, type Shard, type Shards } from '@relay/redis';
+import { connectedRoles, type Shards } from '@relay/redis';
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 
@@ -76,11 +76,7 @@ async function eventRanges(admin: Admin, topic: string, groupId: string, since: 
 export type LostShard = Awaited<ReturnType<typeof lostShards>>[number];
 
 /** The shards of Redis that were lost and are not fully recovered, each with the partitions that are left. */
-export async function lostShards(
-  events: readonly EventRange[],
-  shards: Shards,
-  windowMs: number,
-) {
+export async function lostShards(events: readonly EventRange[], shards: Shards, windowMs: number) {
   const found = await Promise.all(
     shards.all.map(async (shard, number) => {
       const progress = new RedisPartitionProgress(shard, windowMs);

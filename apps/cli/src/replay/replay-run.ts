@@ -105,7 +105,9 @@ export class ReplayRun {
   async #underWay(): Promise<Replay[]> {
     const states = ['running', 'paused'] as const;
     const found = await Promise.all(
-      states.map((state) => this.api.all('listReplays', { query: { state, limit: MOST_LISTED } }, ({ replays }) => replays)),
+      states.map((state) =>
+        this.api.all('listReplays', { query: { state, limit: MOST_LISTED } }, ({ replays }) => replays),
+      ),
     );
     return found.flat();
   }

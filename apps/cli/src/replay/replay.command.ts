@@ -97,10 +97,7 @@ function textOf({ replays, lost, matched, done, failed, seconds }: ReplayReport)
   const waiting = [...inState('running'), ...inState('paused')].filter(({ isDisabled }) => isDisabled);
   return [
     `${counted(replays.length, 'replay')}: ${done} of ${counted(matched, 'delivery', 'deliveries')} delivered, ${failed} left to the retries, in ${seconds} s`,
-    ...told(
-      inState('cancelled').length,
-      'cancelled, by another command: deliveries handed over before are still made',
-    ),
+    ...told(inState('cancelled').length, 'cancelled, by another command: deliveries handed over before are still made'),
     ...told(lost.length, 'lost: Redis knows nothing of them any more, the same command starts again'),
     ...told(waiting.length, 'waiting until the webhook is enabled: --cancel ends it'),
     ...told(inState('paused').length, 'paused: the same command continues, --cancel ends it'),

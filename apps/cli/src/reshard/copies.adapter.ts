@@ -103,8 +103,7 @@ const PAGE = 1_000;
 async function copyQueues(move: Move): Promise<void> {
   for (const queue of QUEUES) {
     for (const list of LISTS) await copyList(move, queue, list);
-    for (const state of SORTED)
-      await divide(move, { parts: [queue, state], type: 'sorted', envelopeOf: ofJob });
+    for (const state of SORTED) await divide(move, { parts: [queue, state], type: 'sorted', envelopeOf: ofJob });
     await copySettings(move, queue);
   }
 }

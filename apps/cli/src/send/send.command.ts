@@ -61,7 +61,8 @@ export function defineSend(command: Command, shell: Shell): void {
 }
 
 function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
-  const given = file === undefined ? undefined : readFileOf(shell, file, '--payload names a file that holds one JSON object');
+  const given =
+    file === undefined ? undefined : readFileOf(shell, file, '--payload names a file that holds one JSON object');
   const envelopes = new Map<string, string>();
   for (let made = 0; made < count; made += 1) {
     const id = randomUUID();

@@ -46,20 +46,18 @@ const DESCRIPTIONS = {
 };
 
 function defineSwitch(command: Command, shell: Shell, what: 'disable' | 'enable'): void {
-  withChoice(command.description(DESCRIPTIONS[what])).action(
-    async (ids: string[], options: Choice) => {
-      assertChoice(command, ids, options);
-      const { changed, unchanged, missing } = await changeWebhooks(shell, what, ids, options.partner);
-      if (missing.length > 0) shell.exitCode = 1;
-      const lines = [
-        `${counted(changed.length, 'webhook')} ${what}d`,
-        ...unchanged.map((id) => `${what}d already ${id}`),
-        ...missing.map(notFound),
-      ];
-      const already = what === 'disable' ? { alreadyDisabled: unchanged } : { alreadyEnabled: unchanged };
-      answer(shell, options, { [`${what}d`]: changed, ...already, missing }, lines.join('\n'));
-    },
-  );
+  withChoice(command.description(DESCRIPTIONS[what])).action(async (ids: string[], options: Choice) => {
+    assertChoice(command, ids, options);
+    const { changed, unchanged, missing } = await changeWebhooks(shell, what, ids, options.partner);
+    if (missing.length > 0) shell.exitCode = 1;
+    const lines = [
+      `${counted(changed.length, 'webhook')} ${what}d`,
+      ...unchanged.map((id) => `${what}d already ${id}`),
+      ...missing.map(notFound),
+    ];
+    const already = what === 'disable' ? { alreadyDisabled: unchanged } : { alreadyEnabled: unchanged };
+    answer(shell, options, { [`${what}d`]: changed, ...already, missing }, lines.join('\n'));
+  });
   documented(command, `webhooks ${what} --partner partner_0Zt1…`);
 }
 
@@ -114,7 +112,9 @@ async function changeWebhooks(
 ): Promise<Readonly<Record<Outcome, string[]>>> {
   const api = operationsOf(shell);
   const wanted =
-    partner === undefined ? ids.map((id) => id.toLowerCase()) : (await webhooksOf(api, { partner })).map(({ id }) => id);
+    partner === undefined
+      ? ids.map((id) => id.toLowerCase())
+      : (await webhooksOf(api, { partner })).map(({ id }) => id);
   const report: Record<Outcome, string[]> = { changed: [], unchanged: [], missing: [] };
   try {
     for (const id of new Set(wanted)) report[await change(api, what, id)].push(id);
