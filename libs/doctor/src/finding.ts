@@ -28,11 +28,11 @@ export class Away extends Error {
   override readonly name = 'Away';
 
   constructor(
-    readonly fault: string,
+    readonly what: string,
     readonly fix: string,
     cause?: unknown,
   ) {
-    super(`${fault}: ${fix}`, { cause });
+    super(`${what}: ${fix}`, { cause });
   }
 }
 
@@ -45,7 +45,7 @@ export async function orFault(
   try {
     return await make();
   } catch (error) {
-    if (error instanceof Away) return [fault(check, error.fault, error.fix)];
+    if (error instanceof Away) return [fault(check, error.what, error.fix)];
     if (error instanceof ConfigurationFault) return error.faults.map((text) => fault(check, text, fix));
     return [fault(check, error instanceof Error ? error.message : String(error), fix)];
   }

@@ -51,11 +51,14 @@ function defineChange(command: Command, shell: Shell): void {
     .description(
       'give an operator another role, within seconds, also in its open sessions; a higher role needs a new token',
     )
-    .addOption(roleOption());
-  onClient<{ role: OperatorRole }>(command, shell, 'operator', async (api, clientId, { role, ...options }) => {
-    await api.call('changeClient', { path: { id: clientId }, body: { role } });
-    answer(shell, options, { clientId, role }, `${clientId} has the role ${role}.`);
-  });
+    .argument('<id>', 'its client id')
+    .addOption(roleOption())
+    .action(async (clientId: string, options: { json?: boolean; role: OperatorRole }) => {
+      const { role } = options;
+      const api = await operationsFor(shell, 'operator', clientId);
+      await api.call('changeClient', { path: { id: clientId }, body: { role } });
+      answer(shell, options, { clientId, role }, `${clientId} has the role ${role}.`);
+    });
   documented(command, 'operators change operator_0Zt1… --role viewer');
 }
 
@@ -64,12 +67,14 @@ function defineRotate(command: Command, shell: Shell, kind: ClientKind): void {
     .description(
       `issue a new secret for a ${kind}, known to every ingress within seconds; the previous secret stays valid until the next rotation, which also ends the tokens fetched with it`,
     )
+    .argument('<id>', 'its client id')
     .option('--end-tokens', 'end all earlier secrets and every token at once, after a leak')
-    .option('--force', 'rotate although the last rotation was less than 60 s ago');
-  onClient<{ endTokens?: boolean; force?: boolean }>(command, shell, kind, async (api, clientId, options) => {
-    const body = { endsTokens: options.endTokens === true, force: options.force === true };
-    printSecret(shell, options, await api.call('rotateClient', { path: { id: clientId }, body }));
-  });
+    .option('--force', 'rotate although the last rotation was less than 60 s ago')
+    .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean; force?: boolean }) => {
+      const api = await operationsFor(shell, kind, clientId);
+      const body = { endsTokens: options.endTokens === true, force: options.force === true };
+      printSecret(shell, options, await api.call('rotateClient', { path: { id: clientId }, body }));
+    });
   documented(command, `${kind}s rotate ${kind}_0Zt1… --end-tokens`);
 }
 
@@ -81,30 +86,26 @@ const SWITCHED = {
 };
 
 function defineSwitch(command: Command, shell: Shell, kind: ClientKind, what: 'disable' | 'enable'): void {
-  command.description(SWITCHED[what](kind));
-  onClient(command, shell, kind, async (api, clientId, options) => {
-    await api.call(`${what}Client`, { path: { id: clientId } });
-    answer(shell, options, { clientId, disabled: what === 'disable' }, `${clientId} is ${what}d.`);
-    if (kind === 'partner' && what === 'disable')
-      shell.note(
-        `Its webhooks still get deliveries: \`relay webhooks disable --partner ${clientId}\` stops them, \`delete\` for good.`,
-      );
-  });
+  command
+    .description(SWITCHED[what](kind))
+    .argument('<id>', 'its client id')
+    .action(async (clientId: string, options: { json?: boolean }) => {
+      const api = await operationsFor(shell, kind, clientId);
+      await api.call(`${what}Client`, { path: { id: clientId } });
+      answer(shell, options, { clientId, disabled: what === 'disable' }, `${clientId} is ${what}d.`);
+      if (kind === 'partner' && what === 'disable')
+        shell.note(
+          `Its webhooks still get deliveries: \`relay webhooks disable --partner ${clientId}\` stops them, \`delete\` for good.`,
+        );
+    });
   documented(command, `${kind}s ${what} ${kind}_0Zt1…`);
 }
 
-/** Has a command work on the client that its argument names, once it is known to be of this kind. */
-function onClient<Own extends object>(
-  command: Command,
-  shell: Shell,
-  kind: ClientKind,
-  work: (api: OperationsClient, clientId: string, options: Own & { json?: boolean }) => Promise<void>,
-): void {
-  command.argument('<id>', 'its client id').action(async (clientId: string, options: Own & { json?: boolean }) => {
-    const api = operationsOf(shell);
-    await assertKind(api, kind, clientId);
-    await work(api, clientId, options);
-  });
+/** The operations app, once it knows a client of this kind by the id. */
+async function operationsFor(shell: Shell, kind: ClientKind, clientId: string): Promise<OperationsClient> {
+  const api = operationsOf(shell);
+  await assertKind(api, kind, clientId);
+  return api;
 }
 
 interface Options {

@@ -89,8 +89,8 @@ describe('the time of a replay', () => {
     [{ since }, 'from 2030-01-01T00:00:00.000Z until now'],
     [{ until }, 'before 2030-01-02T00:00:00.000Z'],
     [{}, 'until now'],
-  ])('is told as it was understood', (window, text) => {
-    expect(windowText(windowOf(window))).toBe(text);
+  ])('is told as it was understood', (given, text) => {
+    expect(windowText(windowOf(given))).toBe(text);
   });
 
   it('has null where it is open', () => {

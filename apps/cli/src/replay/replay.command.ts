@@ -53,7 +53,7 @@ export function defineReplay(command: Command, shell: Shell): void {
         return answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
       }
       const plan = await run.plan(windowOf(options));
-      return options.dryRun === true ? countOnly(shell, options, run, plan) : replay(shell, options, run, plan);
+      return options.dryRun === true ? countOnly(shell, options, run, plan) : deliverAgain(shell, options, run, plan);
     });
   documented(command, 'replay --type task.created --since 2030-01-01T00:00:00Z --dry-run');
 }
@@ -70,7 +70,7 @@ async function countOnly(shell: Shell, options: Options, run: ReplayRun, plan: R
   answer(shell, options, { ...window, webhooks, matched, leftOut: without }, lines.join('\n'));
 }
 
-async function replay(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
+async function deliverAgain(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
   const note = (text: string): void => shell.note(text);
   const stop = new AbortController();
   const interrupted = shell.interrupted().then(() => stop.abort());

@@ -153,7 +153,7 @@ async function headersOf(url: string, proof: SourceProof): Promise<Headers> {
   if ('apiKey' in proof) return { 'x-api-key': proof.apiKey };
   const basic = Buffer.from(`${proof.clientId}:${proof.clientSecret}`).toString('base64');
   const response = await ask(`${url}/auth/token`, { authorization: `Basic ${basic}` });
-  const token = await read(response);
+  const token = await bodyOf(response);
   if (!response.ok || typeof token['access_token'] !== 'string')
     throw new Error(`The ingress gives ${proof.clientId} no token (${faultOf(response, token)})`);
   return { authorization: `Bearer ${token['access_token']}` };
@@ -161,7 +161,7 @@ async function headersOf(url: string, proof: SourceProof): Promise<Headers> {
 
 async function send(url: string, headers: Headers, envelope: string): Promise<Sent> {
   const response = await ask(`${url}/deliveries`, { ...headers, 'content-type': 'application/json' }, envelope);
-  const said = await read(response);
+  const said = await bodyOf(response);
   if (response.status !== 202) return { status: 'refused', why: faultOf(response, said) };
   return { status: said['status'] === 'duplicate' ? 'duplicate' : 'accepted' };
 }
@@ -184,7 +184,7 @@ function reasonOf(error: Error): string {
   return cause.message || ('code' in cause ? String(cause.code) : cause.name);
 }
 
-async function read(response: Response): Promise<Record<string, unknown>> {
+async function bodyOf(response: Response): Promise<Record<string, unknown>> {
   try {
     const value: unknown = await response.json();
     return typeof value === 'object' && value !== null ? { ...value } : {};
