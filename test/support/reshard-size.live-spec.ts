@@ -4,7 +4,7 @@ import { RedisPartitionProgress, type ParkedRange } from '@relay/progress';
 import { shardsOn } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { redisOfSpec } from '@relay/testing';
-import { reshard } from '../../apps/cli/src/reshard/reshard.adapter.js';
+import { reshard } from '../../apps/cli/src/reshard/reshard.command.js';
 import { AT, SpecState, WINDOW_MS } from '../../apps/cli/src/reshard/spec-state.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });

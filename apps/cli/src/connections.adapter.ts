@@ -7,8 +7,7 @@ import { connectRedis, connectShards, redisReady, type RedisSettings, type Shard
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 import type { z } from 'zod';
-import { settingsOf } from './settings.js';
-import type { Shell } from './shell.js';
+import { settingsOf, type Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
 /** Of a shard that need not answer. */
@@ -88,7 +87,6 @@ export async function withKafka<T>(
   return work(kafka, settings);
 }
 
-/** Without user and password. */
 function addressOf({ REDIS_URL, REDIS_SENTINELS, REDIS_CLUSTER_NODES = [] }: RedisSettings): string {
   if (REDIS_CLUSTER_NODES.length > 0) return `the cluster ${REDIS_CLUSTER_NODES.join(', ')}`;
   if (REDIS_URL === undefined) return `the sentinels ${REDIS_SENTINELS.join(', ')}`;

@@ -1,7 +1,8 @@
 import { operationsEnv } from '@relay/config';
-import { OperationsClient } from '@relay/operations-client';
-import { settingsOf } from './settings.js';
-import type { Shell } from './shell.js';
+import type { EnvelopeType } from '@relay/events';
+import type { ClientKind } from '@relay/identity';
+import { OperationsClient, OperationsRefused } from '@relay/operations-client';
+import { settingsOf, type Shell } from './shell.js';
 
 /** The operations app, for commands that open neither Redis nor Kafka. @throws Error when the operator is not named */
 export function operationsOf(shell: Shell): OperationsClient {
@@ -12,4 +13,34 @@ export function operationsOf(shell: Shell): OperationsClient {
       `OPERATOR_CLIENT_ID and OPERATOR_CLIENT_SECRET are not set: \`relay admin clients create operator NAME --role admin\`, with the settings of the relay, prints both. OPERATIONS_URL names the operations app that this command asks, ${url} now`,
     );
   return new OperationsClient({ url, clientId, clientSecret });
+}
+
+export const isRefused = (error: unknown, status: number): error is OperationsRefused =>
+  error instanceof OperationsRefused && error.status === status;
+
+/** For `catch`: undefined for what the operations app does not know. */
+export function unlessMissing(error: unknown): undefined {
+  if (!isRefused(error, 404)) throw error;
+}
+
+/** @throws Error when there is no client of this kind with the id */
+export async function assertKind(api: OperationsClient, kind: ClientKind, id: string): Promise<void> {
+  const found = await api.call('readClient', { path: { id } }).catch(unlessMissing);
+  if (found?.kind !== kind)
+    throw new Error(`There is no ${kind} ${id}: \`relay ${kind}s list\` shows the existing ones`);
+}
+
+/** The longest page of clients, webhooks or replays that the operations app answers. */
+export const MOST_LISTED = 10_000;
+
+export type ListedWebhook = Awaited<ReturnType<typeof webhooksOf>>[number];
+
+/** Webhooks, oldest first. @throws Error for a partner that does not exist */
+export async function webhooksOf(
+  api: OperationsClient,
+  filter: { partner?: string; status?: 'active' | 'parked' | 'disabled'; eventType?: EnvelopeType },
+) {
+  if (filter.partner !== undefined) await assertKind(api, 'partner', filter.partner);
+  const query = { ...filter, limit: MOST_LISTED };
+  return api.all('listWebhooks', { query }, ({ webhooks }) => webhooks);
 }

@@ -1,13 +1,10 @@
 import { RELAY_VERSION } from '@relay/config';
 import { Command, CommanderError } from 'commander';
-import { documentedGroup } from './documented.js';
-import type { Shell } from './shell.js';
+import { documentedGroup, type Shell } from './shell.js';
 
-/** Completes a command that has only its name and description. */
 export type Define = (command: Command, shell: Shell) => void;
 
 interface Entry {
-  readonly name: string;
   readonly description: string;
   /** For a command that opens Redis or Kafka: it stands under `relay admin`, with `both` under `relay` too. */
   readonly admin?: 'only' | 'both';
@@ -15,110 +12,91 @@ interface Entry {
 }
 
 /** Every command. Its modules are loaded only when it is called: imports are half of the start-up time. */
-export const COMMANDS: readonly Entry[] = [
-  {
-    name: 'partners',
+export const COMMANDS: Readonly<Record<string, Entry>> = {
+  partners: {
     description: 'create, list, rotate and disable partners, who own webhooks',
     load: async () => (await import('./clients/clients.group.js')).definePartners,
   },
-  {
-    name: 'sources',
+  sources: {
     description: 'create, list, rotate and disable sources, who send envelopes',
     load: async () => (await import('./clients/clients.group.js')).defineSources,
   },
-  {
-    name: 'operators',
+  operators: {
     description: 'create, list, rotate and disable operators, who run the relay',
     load: async () => (await import('./clients/clients.group.js')).defineOperators,
   },
-  {
-    name: 'webhooks',
+  webhooks: {
     description: "list, disable, enable and delete partners' webhooks",
     load: async () => (await import('./webhooks/webhooks.group.js')).defineWebhooks,
   },
-  {
-    name: 'notices',
+  notices: {
     description: "send the notices about all partners' webhooks to an operators' address",
-    load: async () => (await import('./notices/notices.group.js')).defineNotices,
+    load: async () => (await import('./webhooks/webhooks.group.js')).defineNotices,
   },
-  {
-    name: 'topics',
+  topics: {
     admin: 'both',
     description: "create and check the relay's Kafka topics",
     load: async () => (await import('./topics/topics.group.js')).defineTopics,
   },
-  {
-    name: 'send',
+  send: {
     description: 'send envelopes to the ingress as a source',
     load: async () => (await import('./send/send.command.js')).defineSend,
   },
-  {
-    name: 'listen',
+  listen: {
     description: 'receive deliveries on this machine: print each and forward it to a program under development',
     load: async () => (await import('./listen/listen.command.js')).defineListen,
   },
-  {
-    name: 'envelopes',
+  envelopes: {
     description: 'show what became of an envelope',
     load: async () => (await import('./envelopes/envelopes.group.js')).defineEnvelopes,
   },
-  {
-    name: 'deliveries',
+  deliveries: {
     description: 'the same as `envelopes`',
     load: async () => (await import('./envelopes/envelopes.group.js')).defineEnvelopes,
   },
-  {
-    name: 'dead-letters',
+  'dead-letters': {
     description: 'list, replay and purge deliveries that were given up',
     load: async () => (await import('./dead-letters/dead-letters.group.js')).defineDeadLetters,
   },
-  {
-    name: 'replay',
+  replay: {
     description: 'deliver the envelopes of a type and time once more',
     load: async () => (await import('./replay/replay.command.js')).defineReplay,
   },
-  {
-    name: 'audit',
+  audit: {
     description: 'show who changed what, and what the relay did by itself',
     load: async () => (await import('./audit/audit.command.js')).defineAudit,
   },
-  {
-    name: 'clients',
+  clients: {
     admin: 'only',
     description: 'create a client without the operations app: the first operator',
     load: async () => (await import('./clients/admin-clients.group.js')).defineAdminClients,
   },
-  {
-    name: 'recover',
+  recover: {
     admin: 'both',
     description: 'after Redis was lost: rebuild it from Kafka and make every delivery without a final outcome',
     load: async () => (await import('./recover/recover.command.js')).defineRecover,
   },
-  {
-    name: 'reshard',
+  reshard: {
     admin: 'both',
     description: 'change the number of shards of the state in Redis while the relay is stopped',
     load: async () => (await import('./reshard/reshard.command.js')).defineReshard,
   },
-  {
-    name: 'keys',
+  keys: {
     admin: 'both',
     description: 're-encrypt stored values under the first of ENCRYPTION_KEYS, forget older keys',
     load: async () => (await import('./keys/keys.group.js')).defineKeys,
   },
-  {
-    name: 'registry',
+  registry: {
     admin: 'both',
     description: 'delete records of relay.registry that a snapshot replaces',
     load: async () => (await import('./registry/registry.group.js')).defineRegistry,
   },
-  {
-    name: 'doctor',
+  doctor: {
     admin: 'both',
     description: 'check Redis, Kafka and the keys, and name each fault with its fix',
     load: async () => (await import('./doctor/doctor.command.js')).defineDoctor,
   },
-];
+};
 
 /** Runs one command line. Returns its exit code: 0 success, 1 failure or fault found, 2 usage error. */
 export async function runProgram(args: readonly string[], shell: Shell): Promise<0 | 1 | 2> {
@@ -149,7 +127,7 @@ export async function programOf(args: readonly string[], shell: Shell): Promise<
     .command('admin')
     .description('work on Redis and Kafka themselves, with the settings of the relay');
   documentedGroup(rescue, 'admin clients create operator first --role admin');
-  for (const { name, admin, description, load } of COMMANDS) {
+  for (const [name, { admin, description, load }] of Object.entries(COMMANDS)) {
     const parents = [...(admin === 'only' ? [] : [program]), ...(admin === undefined ? [] : [rescue])];
     for (const parent of parents) {
       const command = parent.command(name).description(description);

@@ -1,4 +1,6 @@
-import type { Environment } from '@relay/config';
+import { type Environment, parseEnv } from '@relay/config';
+import { type Command, InvalidArgumentError } from 'commander';
+import { z } from 'zod';
 
 /** Access of a command to its process. `main.ts` makes it; commands use nothing else. */
 export interface Shell {
@@ -18,7 +20,103 @@ export interface Shell {
   exitCode: 0 | 1;
 }
 
-/** Prints an answer for a program or for a person. */
+const EXIT_CODES = 'Exit code: 0 success; 1 failure, incomplete, or a fault found; 2 usage error.';
+
+/** Adds `--json`, an example and the exit codes to a command. */
+export function documented(command: Command, example: string): Command {
+  return documentedGroup(command.option('--json', 'print JSON'), example);
+}
+
+/** Adds an example and the exit codes to the help of a group. */
+export function documentedGroup(command: Command, example: string): Command {
+  const called = !isRescue(command) || example.startsWith('admin ') ? example : `admin ${example}`;
+  return command.addHelpText('after', `\nExample:\n  $ relay ${called}\n\n${EXIT_CODES}`);
+}
+
+const isRescue = (command: Command): boolean =>
+  command.parent !== null && (command.parent.name() === 'admin' || isRescue(command.parent));
+
+/** Reads an option that is a number. @param expected what the usage error says */
+export const numberOf =
+  (pattern: RegExp, expected: string) =>
+  (text: string): number => {
+    if (!pattern.test(text)) throw new InvalidArgumentError(expected);
+    return Number(text);
+  };
+
+/**
+ * Reads the variables that a command needs and no others: `topics create` must run without keys.
+ * @throws ConfigurationFault naming every fault
+ */
+export const settingsOf = <G extends z.core.$ZodLooseShape>(shell: Shell, group: G): z.infer<z.ZodObject<G>> =>
+  parseEnv(z.object(group), shell.env, (path) => shell.readFile(path));
+
+/**
+ * Reads a secret from a file, or from standard input for `-`. A secret is never an argument: every user of the machine
+ * can see the arguments of a process, and shells and clusters store them.
+ * @throws Error naming the option, when there is nothing to read
+ */
+export async function readSecret(shell: Shell, option: string, file: string): Promise<string> {
+  const isInput = file === '-';
+  const expected = `${option} names a file, or - for standard input`;
+  const text = (isInput ? await shell.readInput() : readFileOf(shell, file, expected)).trim();
+  if (text === '')
+    throw new Error(`${isInput ? 'Standard input' : file} is empty: ${option} names what holds the secret`);
+  return text;
+}
+
+/** @param expected what the file should be, for the error */
+export function readFileOf(shell: Shell, file: string, expected: string): string {
+  try {
+    return shell.readFile(file);
+  } catch (cause) {
+    throw new Error(`${file} cannot be read: ${expected}`, { cause });
+  }
+}
+
+export interface LoginOptions {
+  readonly clientId?: string;
+  readonly clientSecretFile?: string;
+}
+
+/** Adds the options of a client that calls the ingress. @param who such as `a source` */
+export const withLogin = (command: Command, who: string): Command =>
+  command
+    .option('--client-id <id>', `client id of ${who}; RELAY_CLIENT_ID without it`)
+    .option(
+      '--client-secret-file <file>',
+      'a file with its secret, - for standard input; RELAY_CLIENT_SECRET without it',
+    );
+
+/** The client that calls the ingress, by options or else by settings; undefined when its id or its secret is missing. */
+export async function loginOf(
+  shell: Shell,
+  { clientSecretFile: file, ...options }: LoginOptions,
+  settings: { readonly RELAY_CLIENT_ID?: string | undefined; readonly RELAY_CLIENT_SECRET?: string | undefined },
+): Promise<{ readonly clientId: string; readonly clientSecret: string } | undefined> {
+  const clientId = options.clientId ?? settings.RELAY_CLIENT_ID;
+  const clientSecret =
+    file === undefined ? settings.RELAY_CLIENT_SECRET : await readSecret(shell, '--client-secret-file', file);
+  return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
+}
+
 export function answer(shell: Shell, { json }: { json?: boolean }, value: unknown, text: string): void {
   shell.print(json === true ? JSON.stringify(value) : text);
 }
+
+/** Prints issued credentials as JSON in any case, for a pipe into a safe place: the relay keeps only a hash. */
+export function printSecret(shell: Shell, { json }: { json?: boolean }, issued: object): void {
+  shell.print(JSON.stringify(issued, undefined, json === true ? 0 : 2));
+  if (json !== true) shell.note('This is shown once: save it now.');
+}
+
+/** Rows as text in columns two spaces apart; the last column is not padded. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, cell.length)));
+  const lines = rows.map((row) => row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join('  '));
+  return lines.map((line) => line.trimEnd()).join('\n');
+}
+
+/** `1 dead letter`, `2 dead letters`. */
+export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -1,7 +1,6 @@
 import cliProgress from 'cli-progress';
 import type { Shell } from './shell.js';
 
-/** Progress of a long operation. */
 export interface Progress {
   /** @param before records done before this run: they count as progress, not for the rate */
   begin(what: string, records: number, before?: number): void;

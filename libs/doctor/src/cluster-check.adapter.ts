@@ -1,13 +1,16 @@
 import { askNode, GLOBAL_TAG, nodeLogin, nodesOf, shardTags, type ClusterNode, type RedisSettings } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { Away } from './away.js';
-import { clockFindings } from './cluster-clocks.js';
-import { SLOTS, type ClusterFacts, type NodeAnswer, type NodeFacts } from './cluster-facts.js';
-import { replicaFindings } from './cluster-replicas.js';
-import { settingFindings } from './cluster-settings.js';
-import { shardFindings } from './cluster-shards.js';
-import { stateFindings } from './cluster-state.js';
-import type { Finding } from './finding.js';
+import { clockFindings, replicaFindings, settingFindings } from './cluster-settings.js';
+import {
+  shardFindings,
+  SLOTS,
+  stateFindings,
+  type ClusterFacts,
+  type NodeAnswer,
+  type NodeFacts,
+} from './cluster-state.js';
+import { Away, type Finding } from './finding.js';
+import { settingOf } from './redis-info.js';
 
 /** A node that left, or is not known yet. */
 const STRANGERS = new Set(['noaddr', 'handshake']);
@@ -22,12 +25,6 @@ export async function checkCluster(settings: RedisSettings, environment: string)
     ...settingFindings(facts, environment),
     ...clockFindings(facts),
   ];
-}
-
-/** What one node says of all, and where the keys of the relay are. */
-interface View {
-  readonly nodes: readonly ClusterNode[];
-  readonly slots: readonly number[];
 }
 
 async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
@@ -59,7 +56,8 @@ async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
   return { nodes, shards, global };
 }
 
-async function viewOf(redis: Redis, host: string, tags: readonly string[]): Promise<View> {
+/** What one node says of all, and where the keys of the relay are. */
+async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
   const said = String(await redis.cluster('NODES'));
   const slots = await Promise.all(tags.map((tag) => redis.cluster('KEYSLOT', tag)));
   const nodes = nodesOf(said, host).filter(({ flags }) => !flags.some((flag) => STRANGERS.has(flag)));
@@ -67,7 +65,7 @@ async function viewOf(redis: Redis, host: string, tags: readonly string[]): Prom
 }
 
 /** A node that was cut off misses the others, and does not know who took its slots: the latest epoch that counts is elsewhere. */
-function weightOf({ nodes }: View): number {
+function weightOf({ nodes }: { readonly nodes: readonly ClusterNode[] }): number {
   const known = nodes.filter(({ flags }) => !flags.includes('fail') && !flags.includes('fail?')).length;
   const covered = nodes
     .filter(({ flags }) => !flags.includes('fail'))
@@ -84,13 +82,7 @@ async function answerOf(redis: Redis): Promise<NodeAnswer> {
     settingOf(redis, 'cluster-require-full-coverage'),
   ]);
   const state = /^cluster_state:(\w+)/m.exec(cluster)?.[1];
-  return { info, state, config: { ...appendfsync, ...coverage } };
-}
-
-/** None where CONFIG is refused, as on managed services. */
-async function settingOf(redis: Redis, name: string): Promise<Record<string, string>> {
-  const answer = (await redis.config('GET', name).catch(() => [])) as string[];
-  return answer[1] === undefined ? {} : { [name]: answer[1] };
+  return { info, state, config: { appendfsync, 'cluster-require-full-coverage': coverage } };
 }
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

@@ -1,22 +1,64 @@
-import {
-  cliOf,
-  faultOf,
-  isPrimary,
-  nodeOf,
-  rangesText,
-  SLOTS,
-  type ClusterFacts,
-  type NodeFacts,
-} from './cluster-facts.js';
+import type { ClusterNode } from '@relay/redis';
 import { fault, ok, warning, type Finding } from './finding.js';
 
-const CHECK = 'cluster';
+export interface NodeAnswer {
+  readonly info: string;
+  /** `cluster_state`; undefined where CLUSTER INFO is refused. */
+  readonly state: string | undefined;
+  /** Settings that INFO omits, by name; undefined where CONFIG is refused. */
+  readonly config: Readonly<Record<string, string | undefined>>;
+}
+
+/** A node of the cluster, by what the others say and by what it answers itself. */
+export interface NodeFacts extends Pick<ClusterNode, 'id' | 'slots' | 'follows' | 'moving'> {
+  readonly name: string;
+  /** The cluster holds it for failed. */
+  readonly hasFailed: boolean;
+  /** An error where it does not answer. */
+  readonly answer: NodeAnswer | Error;
+}
+
+interface Place {
+  readonly tag: string;
+  readonly slot: number;
+}
+
+export interface ClusterFacts {
+  readonly nodes: readonly NodeFacts[];
+  /** Of the shards, in their order. */
+  readonly shards: readonly Place[];
+  readonly global: Place;
+}
+
+export const SLOTS = 16_384;
+
+/** A node that has slots, or takes part in elections. */
+const isPrimary = ({ follows }: NodeFacts): boolean => follows === undefined;
+
+/** The node that has a slot; undefined where none has it. */
+export const nodeOf = (nodes: readonly NodeFacts[], slot: number): NodeFacts | undefined =>
+  nodes.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last));
+
+/** Why commands to a node fail; undefined where they do not. */
+export function faultOf({ hasFailed, answer }: NodeFacts): string | undefined {
+  if (answer instanceof Error) return `does not answer (${answer.message})`;
+  return hasFailed ? 'is held for failed by the other nodes' : undefined;
+}
+
+function cliOf(name: string): string {
+  const end = name.lastIndexOf(':');
+  return `redis-cli -h ${name.slice(0, end)} -p ${name.slice(end + 1)}`;
+}
+
+/** `5461-10922, 12000` */
+const rangesText = (ranges: readonly (readonly [number, number])[]): string =>
+  ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ');
 
 /** Whether all slots of the cluster are served, and all of its nodes are there. */
 export function stateFindings({ nodes }: ClusterFacts): Finding[] {
   const found = [...slotFaults(nodes), ...stateFaults(nodes), ...moves(nodes)];
   const serving = nodes.filter(({ slots }) => slots.length > 0);
-  const fine = ok(CHECK, `all ${SLOTS} slots are served, by ${serving.length} primaries`);
+  const fine = ok('cluster', `all ${SLOTS} slots are served, by ${serving.length} primaries`);
   return [...(found.length === 0 ? [fine] : found), ...nodeFindings(nodes)];
 }
 
@@ -24,26 +66,27 @@ function slotFaults(nodes: readonly NodeFacts[]): Finding[] {
   const first = nodes.find((node) => faultOf(node) === undefined)?.name ?? 'HOST:PORT';
   const missing = gapsIn(nodes);
   const uncovered = fault(
-    CHECK,
+    'cluster',
     `no node serves the slots ${rangesText(missing)}`,
     `start the node that had them; if it is lost with its data, \`redis-cli --cluster fix ${first}\` gives them to other nodes, and \`relay recover\` fills them`,
   );
   const failed = nodes.flatMap((node) => {
     const why = faultOf(node);
     if (why === undefined || node.slots.length === 0) return [];
-    return [fault(CHECK, `${node.name} ${why}, and has the slots ${rangesText(node.slots)}`, remedyOf(node, nodes))];
+    return [
+      fault('cluster', `${node.name} ${why}, and has the slots ${rangesText(node.slots)}`, remedyOf(node, nodes)),
+    ];
   });
   return [...(missing.length === 0 ? [] : [uncovered]), ...failed];
 }
 
 /** A cluster replaces a primary by itself, once most of the other primaries miss it. */
-export function remedyOf(node: NodeFacts, nodes: readonly NodeFacts[]): string {
+function remedyOf(node: NodeFacts, nodes: readonly NodeFacts[]): string {
   const replica = nodes.find((other) => other.follows === node.id && faultOf(other) === undefined);
   if (replica === undefined) return `start ${node.name} with its data: no replica can take its place`;
   return `start ${node.name}; if its replica does not take over within a minute, run \`${cliOf(replica.name)} CLUSTER FAILOVER FORCE\``;
 }
 
-/** Ranges of slots that no node claims. */
 function gapsIn(nodes: readonly NodeFacts[]): (readonly [number, number])[] {
   const gaps: [number, number][] = [];
   for (let slot = 0; slot < SLOTS; slot += 1) {
@@ -62,7 +105,7 @@ function stateFaults(nodes: readonly NodeFacts[]): Finding[] {
   const names = refusing.map(({ name }) => name).join(', ');
   return [
     fault(
-      CHECK,
+      'cluster',
       `cluster_state is fail at ${names}: commands with keys are refused there`,
       'mend what the other findings of the cluster name; a node also says so while it does not reach most of the primaries',
     ),
@@ -75,7 +118,7 @@ function moves(nodes: readonly NodeFacts[]): Finding[] {
     .filter(({ moving }) => moving.length > 0)
     .map(({ name, moving }) =>
       warning(
-        CHECK,
+        'cluster',
         `${name} is moving slots: ${moving.join(' ')}`,
         `wait for the \`redis-cli --cluster\` that moves them; if none runs, end its work with \`redis-cli --cluster fix ${name}\``,
       ),
@@ -98,3 +141,69 @@ function nodeFindings(nodes: readonly NodeFacts[]): Finding[] {
     );
   });
 }
+
+/** Which node each shard is on, whether it can be reached, and whether the nodes share the shards evenly. */
+export function shardFindings(facts: ClusterFacts): Finding[] {
+  const { nodes, shards, global } = facts;
+  const isOnly = shards.length === 1;
+  const globalLost = isOnly ? [] : unreached(global, nodes, `What is global (${global.tag})`, 'all shards wait');
+  const others = globalLost.length > 0 ? '' : ', those of the other shards are delivered';
+  const lost = [
+    ...shards.flatMap((place, number) => {
+      const who = isOnly ? `The relay's slot (${place.tag})` : `Shard ${number} of ${shards.length} (${place.tag})`;
+      return unreached(place, nodes, who, isOnly ? 'nothing is delivered' : `its envelopes wait${others}`);
+    }),
+    ...globalLost,
+  ];
+  if (lost.length > 0) return lost;
+  const uneven = shareFindings(facts);
+  const where = nodes.flatMap(({ name, slots }) => {
+    const own = numbersIn(shards, slots);
+    return own.length === 0 ? [] : [`${own.join(', ')} on ${name}`];
+  });
+  const text = isOnly ? `all keys are on ${nodeOf(nodes, global.slot)?.name}` : `all answer: ${where.join('; ')}`;
+  return [ok('shards', text), ...uneven];
+}
+
+function unreached({ slot }: Place, nodes: readonly NodeFacts[], who: string, means: string): Finding[] {
+  const node = nodeOf(nodes, slot);
+  if (node === undefined)
+    return [fault('shards', `${who} cannot be reached: no node serves its slot ${slot}; ${means}`, 'see `cluster`')];
+  const why = faultOf(node);
+  if (why === undefined) return [];
+  const text = `${who} cannot be reached: ${node.name}, which has its slot ${slot}, ${why}; ${means}`;
+  return [fault('shards', text, remedyOf(node, nodes))];
+}
+
+/** A node with more shards than its share is the first to be full. */
+function shareFindings({ nodes, shards }: ClusterFacts): Finding[] {
+  if (shards.length === 1) return [];
+  const primaries = nodes.filter((node) => isPrimary(node) && faultOf(node) === undefined);
+  const share = Math.ceil(shards.length / primaries.length);
+  const load = (node: NodeFacts): number => numbersIn(shards, node.slots).length;
+  const least = primaries.toSorted((one, other) => load(one) - load(other))[0];
+  return primaries.flatMap((node) => {
+    const own = numbersIn(shards, node.slots);
+    if (own.length <= share || least === undefined) return [];
+    const text = `${node.name} has ${own.length} of ${shards.length} shards (${own.join(', ')}), where its share is ${share}: it is the first node to be full`;
+    return [warning('shards', text, moveOf(node, least, shards))];
+  });
+}
+
+/** `redis-cli` moves the lowest slots of a node first: so many as reach up to the first shard. */
+function moveOf(from: NodeFacts, to: NodeFacts, shards: readonly Place[]): string {
+  const [lowest] = shards
+    .map(({ slot }, number) => ({ slot, number }))
+    .filter(({ number }) => numbersIn(shards, from.slots).includes(number))
+    .toSorted((one, other) => one.slot - other.slot);
+  const upTo = lowest?.slot ?? 0;
+  const count = from.slots.reduce(
+    (sum, [first, last]) => sum + (first > upTo ? 0 : Math.min(last, upTo) - first + 1),
+    0,
+  );
+  const command = `redis-cli --cluster reshard ${from.name} --cluster-from ${from.id} --cluster-to ${to.id} --cluster-slots ${count} --cluster-yes`;
+  return `move shard ${lowest?.number} to ${to.name}: \`${command}\` (its deliveries wait meanwhile), then run the doctor again`;
+}
+
+const numbersIn = (shards: readonly Place[], ranges: NodeFacts['slots']): number[] =>
+  shards.flatMap(({ slot }, number) => (ranges.some(([first, last]) => first <= slot && slot <= last) ? [number] : []));

@@ -1,9 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ClusterFacts, NodeFacts } from './cluster-facts.js';
-import { replicaFindings } from './cluster-replicas.js';
-import { settingFindings } from './cluster-settings.js';
-import { shardFindings } from './cluster-shards.js';
-import { stateFindings } from './cluster-state.js';
+import { replicaFindings, settingFindings } from './cluster-settings.js';
+import { shardFindings, stateFindings, type ClusterFacts, type NodeFacts } from './cluster-state.js';
 import type { Finding } from './finding.js';
 
 const infoOf = (changes: Readonly<Record<string, string>> = {}): string =>

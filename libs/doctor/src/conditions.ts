@@ -7,7 +7,6 @@ import {
   type TopicSettings,
 } from '@relay/kafka';
 
-/** A condition that does not hold, and what mends it. */
 export interface Broken {
   readonly text: string;
   readonly fix: string;
@@ -36,20 +35,21 @@ export interface TopicFacts {
   readonly configs: readonly TopicConfigFound[] | undefined;
 }
 
+export const infoField = (info: string, name: string): string | undefined =>
+  new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
+
+/** The fix of a setting of Redis, with its value. */
+export const setting = (wanted: string): string => `run \`CONFIG SET ${wanted}\` and set it in redis.conf`;
+
 /** Of each server of Redis, by its answer to INFO, which managed services never refuse. */
 export const REDIS_CONDITIONS: readonly Condition<string>[] = [
   {
     name: 'redis memory',
     isNeeded: true,
     broken: (info) => {
-      const policy = /^maxmemory_policy:(\S*)/m.exec(info)?.[1] ?? 'unknown';
-      if (policy === 'noeviction') return [];
-      return [
-        {
-          text: `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`,
-          fix: 'run `CONFIG SET maxmemory-policy noeviction` and set it in redis.conf',
-        },
-      ];
+      const policy = infoField(info, 'maxmemory_policy') ?? 'unknown';
+      const text = `maxmemory-policy is ${policy}: Redis may drop deliveries when it is full`;
+      return policy === 'noeviction' ? [] : [{ text, fix: setting('maxmemory-policy noeviction') }];
     },
   },
   {
@@ -57,13 +57,9 @@ export const REDIS_CONDITIONS: readonly Condition<string>[] = [
     isNeeded: false,
     isOfProduction: true,
     broken: (info) => {
-      if (/^aof_enabled:1/m.test(info)) return [];
-      return [
-        {
-          text: 'appendonly is off: a restart of Redis loses all waiting deliveries',
-          fix: 'run `CONFIG SET appendonly yes` and set it in redis.conf, with `appendfsync always`',
-        },
-      ];
+      const text = 'appendonly is off: a restart of Redis loses all waiting deliveries';
+      const fix = `${setting('appendonly yes')}, with \`appendfsync always\``;
+      return infoField(info, 'aof_enabled') === '1' ? [] : [{ text, fix }];
     },
   },
   {
@@ -71,13 +67,9 @@ export const REDIS_CONDITIONS: readonly Condition<string>[] = [
     isNeeded: false,
     broken: (info) => {
       const dropped = Number(/^evicted_keys:(\d+)/m.exec(info)?.[1] ?? 0);
-      if (dropped === 0) return [];
-      return [
-        {
-          text: `evicted_keys is ${dropped}: Redis dropped keys to make room, and deliveries, webhooks or marks may be gone`,
-          fix: 'treat Redis as lost: see RelayConditionBroken in docs/operations/runbooks.md',
-        },
-      ];
+      const text = `evicted_keys is ${dropped}: Redis dropped keys to make room, and deliveries, webhooks or marks may be gone`;
+      const fix = 'treat Redis as lost: see RelayConditionBroken in docs/operations/runbooks.md';
+      return dropped === 0 ? [] : [{ text, fix }];
     },
   },
 ];

@@ -1,16 +1,13 @@
 import { ConfigurationFault } from '@relay/config';
-import type { Keyring } from '@relay/keyring';
 import type { TopicSettings } from '@relay/kafka';
-import type { Shards } from '@relay/redis';
+import type { Keyring } from '@relay/keyring';
+import type { RedisSettings, Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
-import { Away } from './away.js';
 import { checkCluster } from './cluster-check.adapter.js';
-import { fault, ok, type Finding } from './finding.js';
+import { Away, fault, type Finding, ok, orFault, warning } from './finding.js';
+import { checkForLoss, type LogNames } from './loss.adapter.js';
 import { checkKafka, checkRedis } from './store-checks.adapter.js';
-import { checkForLoss, type LogNames } from './loss-check.adapter.js';
-import { orFault } from './or-fault.js';
-import { passwordFindings, type WireSettings } from './passwords.js';
 
 const FIXES = {
   cluster: 'give the user of the relay the rights of docs/security.md at every node',
@@ -23,18 +20,17 @@ const FIXES = {
 };
 
 /** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
-export interface ExaminedStores {
+interface ExaminedStores {
   /** Away while what is global does not answer. A shard may: its commands fail. */
   redis<T>(work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T>;
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
 
 /** What the examination depends on beside the stores. Each is read when it is needed. @throws ConfigurationFault, Error */
-export interface Circumstances {
+interface Circumstances {
   /** RELAY_ENV; some faults of production are warnings in development. */
   environment(): string;
   keyring(): Keyring;
-  /** Reads JWT_PRIVATE_KEYS. */
   signingKeys(): unknown;
   wire(): WireSettings;
 }
@@ -80,4 +76,59 @@ function attempt<T>(make: () => T): T | undefined {
   } catch {
     return undefined;
   }
+}
+
+export interface WireSettings extends RedisSettings {
+  readonly RELAY_ENV: string;
+  readonly KAFKA_BROKERS: readonly string[];
+  readonly KAFKA_SASL_MECHANISM?: string | undefined;
+  /** Each of these turns TLS on. */
+  readonly KAFKA_SSL?: boolean | undefined;
+  readonly KAFKA_SSL_CA?: string | undefined;
+  readonly KAFKA_SSL_CERT?: string | undefined;
+  readonly KAFKA_SSL_KEY?: string | undefined;
+}
+
+/** Warns of passwords that the network can read; SCRAM sends none. */
+export function passwordFindings(settings: WireSettings): Finding[] {
+  const check = 'passwords';
+  const { KAFKA_SASL_MECHANISM: mechanism } = settings;
+  const secret = mechanism === 'plain' ? 'password' : 'token';
+  const open: Finding[] = [];
+  if (kafkaShows(settings)) {
+    const text = `KAFKA_SASL_MECHANISM=${mechanism} without TLS: the Kafka ${secret} crosses the network in cleartext`;
+    const fix =
+      'set KAFKA_SSL=true, or KAFKA_SSL_CA to an authority of your own, or use scram-sha-512; then change the password';
+    open.push(warning(check, text, fix));
+  }
+  if (redisShows(settings)) {
+    const mend =
+      settings.REDIS_URL === undefined ? 'set REDIS_TLS=true' : 'have Redis speak TLS and set REDIS_URL to rediss://';
+    const text = 'no TLS: the Redis password crosses the network in cleartext';
+    open.push(warning(check, text, `${mend}, then change the password`));
+  }
+  if (open.length === 0) return [ok(check, 'none crosses a network in cleartext')];
+  return settings.RELAY_ENV === 'development' ? [ok(check, 'cleartext, as is usual with RELAY_ENV=development')] : open;
+}
+
+const kafkaShows = (settings: WireSettings): boolean =>
+  ['plain', 'oauthbearer'].includes(settings.KAFKA_SASL_MECHANISM ?? '') &&
+  settings.KAFKA_SSL !== true &&
+  [settings.KAFKA_SSL_CA, settings.KAFKA_SSL_CERT, settings.KAFKA_SSL_KEY].every((pem) => pem === undefined) &&
+  !settings.KAFKA_BROKERS.every(isLoopback);
+
+function redisShows(settings: WireSettings): boolean {
+  const { REDIS_URL, REDIS_PASSWORD, REDIS_SENTINEL_PASSWORD, REDIS_TLS } = settings;
+  const servers = [...settings.REDIS_SENTINELS, ...(settings.REDIS_CLUSTER_NODES ?? [])];
+  if (REDIS_URL === undefined) {
+    const hasPassword = REDIS_PASSWORD !== undefined || REDIS_SENTINEL_PASSWORD !== undefined;
+    return hasPassword && REDIS_TLS !== true && !servers.every(isLoopback);
+  }
+  const url = URL.canParse(REDIS_URL) ? new URL(REDIS_URL) : undefined;
+  return url?.protocol === 'redis:' && url.password !== '' && !isLoopback(url.host);
+}
+
+function isLoopback(address: string): boolean {
+  const host = address.replace(/:\d+$/, '');
+  return host === 'localhost' || host === '[::1]' || /^127\.\d+\.\d+\.\d+$/.test(host);
 }

@@ -1,3 +1,5 @@
+import { ConfigurationFault } from '@relay/config';
+
 /** The result of a check; a warning or a fault has a fix. */
 export interface Finding {
   readonly check: string;
@@ -19,4 +21,32 @@ export function summaryOf(findings: readonly Finding[]) {
   const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
   const faults = count('fault');
   return { healthy: faults === 0, faults, warnings: count('warning'), findings };
+}
+
+/** A store that is not configured or does not answer, with the remedy. */
+export class Away extends Error {
+  override readonly name = 'Away';
+
+  constructor(
+    readonly what: string,
+    readonly fix: string,
+    cause?: unknown,
+  ) {
+    super(`${what}: ${fix}`, { cause });
+  }
+}
+
+/** The findings of a check, or that it could not be made. @param fix of a failure that names none itself */
+export async function orFault(
+  check: string,
+  fix: string,
+  make: () => Finding[] | Promise<Finding[]>,
+): Promise<Finding[]> {
+  try {
+    return await make();
+  } catch (error) {
+    if (error instanceof Away) return [fault(check, error.what, error.fix)];
+    if (error instanceof ConfigurationFault) return error.faults.map((text) => fault(check, text, fix));
+    return [fault(check, error instanceof Error ? error.message : String(error), fix)];
+  }
 }

@@ -1,10 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { clockFinding } from './clock.js';
 import { fault, ok, summaryOf, warning } from './finding.js';
-import { passwordFindings, type WireSettings } from './passwords.js';
-import { redisFindings } from './redis-info.js';
-import { replicationFindings } from './replication.js';
-import { storedFinding } from './stored-keys.js';
+import { storedFinding } from './key-use.js';
+import { passwordFindings, type WireSettings } from './examine.js';
+import { clockFinding, redisFindings } from './redis-info.js';
+import { replicationFindings } from './store-checks.adapter.js';
 
 const info = (policy: string, aof: string, maxmemory = 1_000): string =>
   `# Memory\r\nmaxmemory:${maxmemory}\r\nmaxmemory_policy:${policy}\r\n# Persistence\r\naof_enabled:${aof}\r\n`;

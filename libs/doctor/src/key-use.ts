@@ -1,6 +1,6 @@
 import type { ClientRecord } from '@relay/identity';
 import { kidOf } from '@relay/keyring';
-import { ok, warning, type Finding } from './finding.js';
+import { fault, ok, warning, type Finding } from './finding.js';
 
 /** The records that need an older key. */
 export interface KeyUse {
@@ -43,7 +43,6 @@ export function useText(use: KeyUse): string {
   return `${use.key} is still needed for ${users.join('; and for ')}`;
 }
 
-/** The remedy for a key that is still needed. */
 export const useFix = ({ webhooks }: KeyUse): string =>
   webhooks.length > 0
     ? 'run `relay keys rotate`'
@@ -51,3 +50,15 @@ export const useFix = ({ webhooks }: KeyUse): string =>
 
 export const useFinding = (use: KeyUse): Finding =>
   isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));
+
+/** Whether the present keys open every stored record. */
+export function storedFinding(check: string, records: readonly { name: string; opens: boolean }[]): Finding {
+  const closed = records.filter(({ opens }) => !opens);
+  const [first] = closed;
+  if (first === undefined) return ok(check, `${records.length} of ${records.length} can be read`);
+  return fault(
+    check,
+    `${closed.length} of ${records.length} cannot be read, such as ${first.name}`,
+    'put the key that sealed them back into ENCRYPTION_KEYS, behind the first; if it is lost, docs/security.md says how to replace them',
+  );
+}

@@ -1,38 +1,30 @@
-import { knownKey, recoveryKey, RedisPartitionProgress } from '@relay/progress';
-import { isRedisAway, type Shard, type Shards } from '@relay/redis';
+import { envelopeTopics, registryTopic } from '@relay/events';
+import { withAdmin } from '@relay/kafka';
+import { knownKey, recoveryKey, RedisPartitionProgress, type LogPartition } from '@relay/progress';
+import { isRedisAway, REGISTRY_APPLIED, type Shard, type Shards } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import type { Admin, Kafka } from 'kafkajs';
 import { fault, ok, warning, type Finding } from './finding.js';
 
-/** Prefix of the tokens of recoveries. */
 export const TOKEN = 'recovery-';
 
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
-export interface ReadPartition {
-  readonly topic: string;
-  readonly partition: number;
+interface ReadPartition extends LogPartition {
   readonly committed: number;
 }
 
-export interface Loss<P extends ReadPartition> {
-  /** The partitions that Redis does not know, and those that an earlier recovery began. */
-  readonly lost: readonly P[];
-  /** Redis was lost and is not fully recovered. */
-  readonly isLost: boolean;
-  /** A recovery was begun and has not ended. */
-  readonly isBegun: boolean;
-}
-
-/** Owners are read without it. */
 const NO_WINDOW_MS = 0;
 
 /**
  * Whether a shard knows the progress in the log. A new relay has read nothing and lost nothing. A shard that was restored from an older
  * copy may miss partitions, which the workers read again from their start.
+ * @returns as lost the partitions that Redis does not know, and those that an earlier recovery began
  */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
   shard: Shard,
   progress: Pick<RedisPartitionProgress, 'owners'>,
-): Promise<Loss<P>> {
+) {
   const isBegun = (await shard.redis.exists(recoveryKey(shard))) === 1;
   const wasKnown = (await shard.redis.exists(knownKey(shard))) === 1;
   const owners = await progress.owners(events);
@@ -49,7 +41,10 @@ export async function progressFindings(shards: Shards, read: readonly ReadPartit
     shards.all.map(async (shard, number) => {
       const who = isOnly ? 'Redis' : `Shard ${number} of Redis (${shard.tag})`;
       try {
-        return lossFinding(who, await lossOf(read, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS)));
+        const { isLost, lost } = await lossOf(read, shard, new RedisPartitionProgress(shard, NO_WINDOW_MS));
+        if (!isLost) return [];
+        const text = `${who} knows nothing of ${lost.length} partitions that were read before: it was lost`;
+        return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];
       } catch (error) {
         if (isOnly || !isRedisAway(error)) throw error;
         const text = `${who} does not answer: whether it was lost is not known`;
@@ -61,8 +56,39 @@ export async function progressFindings(shards: Shards, read: readonly ReadPartit
   return findings.length > 0 ? findings : [ok('progress', 'Redis knows how far the log was read')];
 }
 
-function lossFinding(who: string, { isLost, lost }: Loss<ReadPartition>): Finding[] {
-  if (!isLost) return [];
-  const text = `${who} knows nothing of ${lost.length} partitions that were read before: it was lost`;
-  return [fault('progress', text, 'restore it from its append-only file, or run `relay recover`')];
+export interface LogNames {
+  readonly KAFKA_TOPIC_PREFIX: string;
+  readonly KAFKA_CONSUMER_GROUP: string;
+}
+
+/** Compares Redis with Kafka and changes neither. */
+export function checkForLoss(shards: Shards, kafka: Kafka, names: LogNames): Promise<Finding[]> {
+  return withAdmin(kafka, async (admin) => [
+    await checkRegistry(shards.global, admin, registryTopic(names.KAFKA_TOPIC_PREFIX)),
+    ...(await progressFindings(shards, await readPartitions(admin, names))),
+  ]);
+}
+
+async function checkRegistry(redis: Redis, admin: Admin, topic: string): Promise<Finding> {
+  const applied = Number((await redis.get(REGISTRY_APPLIED)) ?? -1) + 1;
+  const bounds = (await admin.fetchTopicOffsets(topic)).find(({ partition }) => partition === 0);
+  const end = Number(bounds?.high ?? 0);
+  if (applied <= end)
+    return ok('registry', `${applied} of ${end} changes are applied; a process applies the rest when it connects`);
+  const text = `Redis has applied ${applied} changes of clients and webhooks, but the log holds ${end}`;
+  return fault(
+    'registry',
+    text,
+    'connect the Redis and the Kafka that belong together; see `registry.foreign` in docs/operations/log-events.md',
+  );
+}
+
+async function readPartitions(
+  admin: Admin,
+  { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: groupId }: LogNames,
+): Promise<ReadPartition[]> {
+  const found = await admin.fetchOffsets({ groupId, topics: envelopeTopics(prefix) });
+  return found.flatMap(({ topic, partitions }) =>
+    partitions.map(({ partition, offset }) => ({ topic, partition, committed: Number(offset) })),
+  );
 }

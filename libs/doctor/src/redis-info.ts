@@ -1,5 +1,6 @@
 import { diskFaultIn } from '@relay/redis';
-import { REDIS_CONDITIONS } from './conditions.js';
+import type { Redis } from 'ioredis';
+import { infoField, REDIS_CONDITIONS, setting } from './conditions.js';
 import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
 
 /**
@@ -14,7 +15,6 @@ export function redisFindings(
   syncing?: string,
   diskFault = diskFaultIn(info),
 ): Finding[] {
-  const field = (name: string): string | undefined => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
   const holds = [ok('redis memory', 'maxmemory-policy is noeviction'), durability(syncing)];
   const [memory = [], durable = [], evicted = []] = REDIS_CONDITIONS.map(({ name, isOfProduction, broken }, index) => {
     const found = broken(info).map(({ text, fix }) =>
@@ -24,7 +24,7 @@ export function redisFindings(
   });
   return [
     ...memory,
-    memoryLimit(Number(field('maxmemory') ?? 0), environment),
+    memoryLimit(Number(infoField(info, 'maxmemory') ?? 0), environment),
     ...durable,
     ...evicted,
     diskFinding(diskFault),
@@ -55,6 +55,26 @@ function durability(syncing: string | undefined): Finding {
   return warning(
     'redis durability',
     `appendfsync is ${syncing}: a crash of Redis' machine loses its last writes, and settled deliveries are made again`,
-    'run `CONFIG SET appendfsync always` and set it in redis.conf',
+    setting('appendfsync always'),
+  );
+}
+
+/** A setting that INFO omits; undefined where CONFIG is refused, as on managed services. */
+export async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
+  const answer = await redis.config('GET', name).catch(() => []);
+  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
+}
+
+/** Much less than the 30 s at which a worker takes no work. */
+const BEARABLE_MS = 5_000;
+
+/** @param aheadMs by how much Redis' clock is ahead of this machine's */
+export function clockFinding(aheadMs: number): Finding {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  if (Math.abs(aheadMs) < BEARABLE_MS) return ok('clock', `within ${Math.max(1, seconds)} s of that of Redis`);
+  return fault(
+    'clock',
+    `${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of Redis: all processes work by Redis' time, and a worker on a host that is 30 s off takes no work`,
+    'synchronise the clocks of all machines by NTP, such as with chrony; the doctor compares the one it runs on',
   );
 }

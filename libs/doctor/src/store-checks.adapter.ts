@@ -1,21 +1,16 @@
 import { RedisClientStore } from '@relay/identity';
-import { findTopics, readTopicConfigs, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
+import { findTopics, readTopicConfigs, topicNotes, type TopicFound, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
-import { Away } from './away.js';
-import { clockFinding } from './clock.js';
 import { halvesOf, TOPIC_CONDITIONS } from './conditions.js';
-import { fault, faultInProduction, ok, warning, type Finding } from './finding.js';
-import { useFinding, usesOf } from './key-use.js';
-import type { LogNames } from './loss-check.adapter.js';
-import { orFault } from './or-fault.js';
-import { redisFindings } from './redis-info.js';
-import { replicationFindings } from './replication.js';
-import { storedFinding } from './stored-keys.js';
+import { Away, fault, faultInProduction, ok, orFault, warning, type Finding } from './finding.js';
+import { storedFinding, useFinding, usesOf } from './key-use.js';
+import type { LogNames } from './loss.adapter.js';
+import { clockFinding, redisFindings, settingOf } from './redis-info.js';
 
 const FIXES = {
   topicConfigs: 'give this client the right to DescribeConfigs on the topics',
@@ -34,18 +29,15 @@ export async function checkRedis(
   keyring: Keyring | undefined,
   hasNodes: boolean,
 ): Promise<Finding[]> {
-  const settings = hasNodes
-    ? []
-    : redisFindings(await redis.info(), environment, await syncingOf(redis), (await readDisk(onlyShard(redis))).fault);
+  const settings = hasNodes ? [] : await settingsFound(redis, environment);
   const stored =
     keyring === undefined ? [] : await orFault('stored records', FIXES.records, () => checkStored(redis, keyring));
   return [ok('redis', 'answers'), ...settings, clockFinding(await aheadMs(redis)), ...stored];
 }
 
-/** How Redis syncs its append-only file; undefined where CONFIG is refused, as on managed services. */
-async function syncingOf(redis: Redis): Promise<string | undefined> {
-  const answer = await redis.config('GET', 'appendfsync').catch(() => []);
-  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
+async function settingsFound(redis: Redis, environment: string): Promise<Finding[]> {
+  const [info, syncing] = [await redis.info(), await settingOf(redis, 'appendfsync')];
+  return redisFindings(info, environment, syncing, (await readDisk(onlyShard(redis))).fault);
 }
 
 /** Milliseconds by which Redis’ clock is ahead of this one, to within the round trip. */
@@ -105,7 +97,6 @@ const asItIs = {
   change: () => Promise.reject(new Error('the doctor changes nothing')),
 };
 
-/** @param environment RELAY_ENV */
 export async function checkKafka(
   kafka: Kafka,
   settings: TopicSettings & LogNames,
@@ -146,4 +137,20 @@ async function checkWorkers(kafka: Kafka, group: string, environment: string): P
   const fix = 'start a worker; if one has ended, the last lines of its log say why';
   const text = `none reads the log in the group ${group}: deliveries wait in it`;
   return [faultInProduction(environment, 'workers', text, fix)];
+}
+
+/** Warns of topics with one replica: the loss of one broker’s disk would lose accepted envelopes. */
+export function replicationFindings(topics: readonly TopicFound[], environment: string): Finding[] {
+  // Another check reports missing topics.
+  if (topics.length === 0) return [];
+  const single = topics.filter(({ replication }) => replication < 2);
+  const [first] = single;
+  if (first === undefined) return [ok('replication', 'every topic has two replicas or more')];
+  if (environment === 'development') return [ok('replication', 'one replica, as is usual with RELAY_ENV=development')];
+  const found = warning(
+    'replication',
+    `${single.length} of ${topics.length} topics have one replica, such as ${first.topic}: a broker that loses its disk loses accepted envelopes`,
+    'run three brokers, set KAFKA_TOPIC_REPLICATION=3 and add replicas to the topics with `kafka-reassign-partitions.sh`',
+  );
+  return [found];
 }

@@ -3,5 +3,4 @@
 // refusal is an error that names what the app says is wrong.
 // Leaves to the commands what is asked, and to `client` the API for partners and sources.
 export { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from './operations.gen.js';
-export { OperationsClient, type OperationsLogin } from './operations-client.js';
-export { OperationsRefused } from './operations-refused.js';
+export { OperationsClient, OperationsRefused } from './operations-client.js';

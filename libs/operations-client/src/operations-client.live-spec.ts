@@ -1,7 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { OperationsClient } from './operations-client.js';
-import { OperationsRefused } from './operations-refused.js';
+import { OperationsClient, OperationsRefused } from './operations-client.js';
 
 describe('the client of the operations app', () => {
   const asked: string[] = [];

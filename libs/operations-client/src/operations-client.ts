@@ -1,5 +1,4 @@
 import { OPERATIONS, type Operations } from './operations.gen.js';
-import { OperationsRefused } from './operations-refused.js';
 
 /** The time within which the app answers every request, and something for the way. */
 const TIMEOUT_MS = 15_000;
@@ -14,33 +13,35 @@ type Input<Name extends OperationName> = {
 };
 type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
 
-/** The input at run time. */
 interface Parts {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
 }
 
-/** Where the operations app is, and which operator asks. */
-export interface OperationsLogin {
-  readonly url: string;
-  readonly clientId: string;
-  readonly clientSecret: string;
+export class OperationsRefused extends Error {
+  override readonly name = 'OperationsRefused';
+
+  /** @param message what the app, or what answered in its place, said */
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
 }
 
-/** The API of the operations app, for an operator. */
 export class OperationsClient {
-  constructor(private readonly login: OperationsLogin) {}
+  constructor(
+    private readonly login: { readonly url: string; readonly clientId: string; readonly clientSecret: string },
+  ) {}
 
   /** @throws OperationsRefused, or Error when nothing answers: a change may have been made all the same */
   async call<Name extends OperationName>(name: Name, input: Input<Name>): Promise<Success<Name>> {
     return (await this.page(name, input)).answer;
   }
 
-  /**
-   * A page of a list, with the cursor of the next one if there is one.
-   * @param cursor that of this page
-   */
+  /** A page of a list, with the cursor of the next one if there is one. @param cursor that of this page */
   async page<Name extends OperationName>(
     name: Name,
     input: Input<Name>,
@@ -57,7 +58,6 @@ export class OperationsClient {
     return { answer: answer as Success<Name>, next: next ?? undefined };
   }
 
-  /** The items of every page of a list. */
   async all<Name extends OperationName, Item>(
     name: Name,
     input: Input<Name>,

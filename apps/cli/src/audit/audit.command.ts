@@ -1,19 +1,12 @@
-import { OPERATIONS_EVENTS, type OperationsEvent, type OperationsRecord } from '@relay/events';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { documented } from '../documented.js';
+import { OPERATIONS_EVENTS, type OperationsRecord } from '@relay/events';
+import type { Operations } from '@relay/operations-client';
+import { Option, type Command } from 'commander';
 import { operationsOf } from '../operations.js';
-import { answer, type Shell } from '../shell.js';
-import { table } from '../table.js';
+import { answer, documented, numberOf, table, type Shell } from '../shell.js';
 
-interface Options {
-  json?: boolean;
-  event?: OperationsEvent;
-  operator?: string;
-  partner?: string;
-  webhook?: string;
-  before?: string;
-  limit?: number;
-}
+type Options = { json?: boolean } & NonNullable<Operations['readAudit']['data']['query']>;
+
+const countOf = numberOf(/^(?:[1-9]\d?|1\d\d|200)$/, 'A number from 1 to 200 is expected.');
 
 export function defineAudit(command: Command, shell: Shell): void {
   command
@@ -23,13 +16,12 @@ export function defineAudit(command: Command, shell: Shell): void {
     .option('--webhook <id>', 'only of this webhook')
     .option('--before <place>', 'only records older than an earlier answer has looked at, as it named them')
     .option('--limit <count>', 'at most so many, 50 unless given, 200 at most', countOf)
-    .action(async ({ json, ...query }: Options) => {
+    .action(async ({ json = false, ...query }: Options) => {
       const page = await operationsOf(shell).call('readAudit', { query });
       const { records, before } = page;
       const empty = before === null ? 'There are no such records.' : 'There are no such records among the newest.';
-      answer(shell, { json: json === true }, page, records.length === 0 ? empty : table(records.map(rowOf)));
-      if (before !== null && json !== true)
-        shell.note(`There are older ones: the same command with --before ${before}`);
+      answer(shell, { json }, page, records.length === 0 ? empty : table(records.map(rowOf)));
+      if (before !== null && !json) shell.note(`There are older ones: the same command with --before ${before}`);
     });
   documented(command, 'audit --event webhook.disabled');
 }
@@ -41,8 +33,3 @@ const rowOf = ({ at, event, operator, ...facts }: OperationsRecord): string[] =>
   facts.clientId ?? facts.webhookId ?? (typeof facts['id'] === 'string' ? facts['id'] : ''),
   facts.reason ?? '',
 ];
-
-function countOf(text: string): number {
-  if (!/^(?:[1-9]\d?|1\d\d|200)$/.test(text)) throw new InvalidArgumentError('A number from 1 to 200 is expected.');
-  return Number(text);
-}

@@ -1,13 +1,13 @@
-import type { ClientKind } from '@relay/identity';
+import { randomBytes } from 'node:crypto';
+import { Audit } from '@relay/audit';
+import { clientAudit, type ClientCommand, type ClientKind, Clients, RedisClientStore } from '@relay/identity';
 import type { Command } from 'commander';
-import { documented, documentedGroup } from '../documented.js';
-import { answer, type Shell } from '../shell.js';
-import { withClients } from './clients.adapter.js';
-import { defineCreateClient } from './create-client.command.js';
+import { assertShared, keyringOf, withRegistry } from '../registry.adapter.js';
+import { answer, documented, documentedGroup, type Shell } from '../shell.js';
+import { defineCreateClient } from './clients.group.js';
 
 const KINDS: readonly ClientKind[] = ['partner', 'source', 'operator'];
 
-/** `relay admin clients`: the first operator comes into being here. */
 export function defineAdminClients(group: Command, shell: Shell): void {
   const create = group.command('create').description('create a client and print its credential, once');
   for (const kind of KINDS)
@@ -25,4 +25,16 @@ export function defineAdminClients(group: Command, shell: Shell): void {
     });
   documented(disable, 'admin clients disable operator_0Zt1…');
   documentedGroup(group, 'admin clients create operator first --role admin');
+}
+
+/** Opens the clients for `work`, without the operations app. @throws Error when no ingress could tell a secret */
+function withClients<T>(shell: Shell, work: (clients: Clients) => Promise<T>): Promise<T> {
+  const keyring = keyringOf(shell);
+  return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {
+    await assertShared(keyring, redis);
+    const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
+    const tell = clientAudit((facts) => audit.report({ ...facts, operator: 'relay admin clients' }));
+    const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
+    return work(new Clients(store, keyring, randomBytes, Date.now, tell));
+  });
 }

@@ -1,5 +1,5 @@
 import { ClusterServers } from '@relay/testing';
-import { checkAll } from './checks.js';
+import { checkAll } from './doctor.command.js';
 
 let servers: ClusterServers;
 beforeAll(async () => {

@@ -1,8 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fault, ok, warning } from '@relay/doctor';
-import { egressFindings } from './egress.js';
-import { findingsText } from './findings-text.js';
-import { proxyFinding } from './proxy.js';
+import { egressFindings, findingsText, proxyFinding } from './doctor.command.js';
 
 describe('egressFindings', () => {
   const closed = { RELAY_ENV: 'production', EGRESS_ALLOW_HTTP: false, EGRESS_ALLOW_CIDRS: [] };

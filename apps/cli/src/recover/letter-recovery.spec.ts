@@ -1,10 +1,8 @@
 import type { DeadLetter, DeadLetterEnding } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
-import { endLetters, recoverLetters } from './letter-recovery.js';
-import { Outcomes } from './outcomes.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
-import { readLetter, LoggedDeadLetters } from './logged-dead-letters.js';
+import { endLetters, LoggedDeadLetters, Outcomes, readLetter, recoverLetters } from './logged-deliveries.js';
 
 const NOW = 1_795_350_961_144;
 const DAY_MS = 86_400_000;

@@ -3,9 +3,8 @@ import { RejectedRecords } from '@relay/dead-letters';
 import type { LogRecord } from '@relay/events';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryPublisher, MemoryRetryQueue, MemoryState } from '@relay/testing';
-import { LoggedDeadLetters } from './logged-dead-letters.js';
-import { Outcomes } from './outcomes.js';
 import { PartitionRecovery } from './partition-recovery.js';
+import { LoggedDeadLetters, Outcomes } from './logged-deliveries.js';
 
 const HOUR_MS = 3_600_000;
 const NOW = 1_795_350_961_144;

@@ -4,10 +4,9 @@ import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position, ReadTo } from '@relay/progress';
 import type { RetryQueue } from '@relay/retry';
-import { RecentIds } from './recent-ids.js';
-import { recoveryOf, type Candidate, type LoggedDeliveries } from './envelope-recovery.js';
+import { RecentIds } from './ids.js';
+import { type Candidate, type LoggedDeliveries, recoveryOf } from './logged-deliveries.js';
 
-/** The progress of all partitions together. */
 export interface Counts {
   records: number;
   deliveries: number;
@@ -21,7 +20,6 @@ export interface RecoveryTools {
   readonly progress: PartitionProgress;
   /** Kafka's id of the topic, where the brokers know any. */
   readonly topicId?: string | undefined;
-  /** Number of the shard of an envelope. */
   shardOf(envelopeId: string): number;
   readonly queue: RetryQueue;
   readonly rejectedRecords: RejectedRecords;
@@ -46,7 +44,6 @@ export class PartitionRecovery {
   #position: Position = { highWater: 0, sequence: 0 };
   /** Records below this offset were recovered, or are of another shard. */
   #next = 0;
-  /** Records that are older than the marks. */
   readonly #older: RecentIds;
 
   constructor(
@@ -158,6 +155,5 @@ const overtaken = (): Error =>
     'Another `relay recover` has taken over, or Redis lost what this one wrote: wait for the other, or run it again',
   );
 
-/** The id of the dead letter of an envelope as a whole. */
 const wholeOf = ({ envelope: { id: envelopeId, contentHash: hash }, acceptedAt }: EnvelopeRecord): string =>
   deliveryId({ webhookId: NO_WEBHOOK, envelopeId, hash, series: 0, acceptedAt });

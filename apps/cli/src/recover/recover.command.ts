@@ -1,15 +1,35 @@
+import { randomUUID } from 'node:crypto';
 import { dedupeEnv } from '@relay/config';
-import type { Log } from '@relay/telemetry';
-import { RedisWebhookView } from '@relay/webhooks';
+import { DeadLetterReader, RejectedRecords } from '@relay/dead-letters';
+import { TOKEN } from '@relay/doctor';
+import { clientKeys } from '@relay/identity';
+import { type LogRange, logRecordOf, readAttempt } from '@relay/kafka';
+import { recoveryKey } from '@relay/progress';
+import { StoreClock } from '@relay/redis';
+import { BullmqRetryQueue } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView, webhookKeys } from '@relay/webhooks';
 import type { Command } from 'commander';
-import { keyringOf } from '../keyring.adapter.js';
-import { documented } from '../documented.js';
-import { withRegistry } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
-import { answer, type Shell } from '../shell.js';
-import { counted } from '../table.js';
-import { recoverAll, type RecoveryReport } from './recovery.adapter.js';
-import { shownProgress } from '../shown-progress.js';
+import type { Redis } from 'ioredis';
+import { type CurrentStores, keyringOf, logOf, withRegistry } from '../registry.adapter.js';
+import { answer, counted, documented, settingsOf, type Shell } from '../shell.js';
+import { type Progress, shownProgress } from '../shown-progress.js';
+import {
+  endLetters,
+  LoggedDeadLetters,
+  type LoggedDeliveries,
+  Outcomes,
+  readLetter,
+  recoverLetters,
+} from './logged-deliveries.js';
+import { PartitionRecovery } from './partition-recovery.js';
+import {
+  type EventRange,
+  type LostShard,
+  lostShards,
+  openRecoveryLog,
+  type RecoveryLog,
+} from './recovery-log.adapter.js';
 
 export function defineRecover(command: Command, shell: Shell): void {
   command.action(async (options: { json?: boolean }) => {
@@ -18,10 +38,12 @@ export function defineRecover(command: Command, shell: Shell): void {
     const shown = shownProgress(shell, json);
     const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
+    // Rejected records, as a worker would log them.
+    const say = (_event: string, message: string): void => (json ? undefined : shell.note(message));
     try {
       const found = await withRegistry(shell, (stores) => {
         const view = new RedisWebhookView(stores.redis, stores.registry.of('webhook'), keyring);
-        return recoverAll({ ...stores, view, windowMs: DEDUPE_WINDOW, log: logOf(shell, json) }, shown);
+        return recoverAll({ ...stores, view, windowMs: DEDUPE_WINDOW, log: { ...logOf(say), warn: say } }, shown);
       });
       const report = { ...found, seconds: Math.round((performance.now() - startedAt) / 100) / 10 };
       shown.end();
@@ -41,10 +63,157 @@ const textOf = (report: RecoveryReport & { seconds: number }): string =>
     `${report.seconds} s. The workers continue by themselves within seconds.`,
   ].join('\n');
 
-/** Prints what a worker would log: rejected records. */
-function logOf(shell: Shell, json: boolean): Log {
-  const say = (_event: string, message: string): void => {
-    if (!json) shell.note(message);
-  };
-  return { error: say, warn: say, info: () => undefined, debug: () => undefined };
+const CHUNK = 200;
+
+type RecoveryReport = Awaited<ReturnType<typeof endAll>>;
+
+interface RecoveryParts extends CurrentStores {
+  readonly view: RedisWebhookView;
+  /** `DEDUPE_WINDOW` in milliseconds. */
+  readonly windowMs: number;
 }
+
+/**
+ * Rebuilds an emptied Redis, or those of its shards that are empty. Registrations are there already (`withRegistry`). While the
+ * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
+ * partitions, and the next run continues with the others. May be killed at any moment.
+ * Where none is, it ends the dead letters that an operator has ended since the copy that Redis was restored from.
+ * @throws Error when there is nothing to do, a clock is wrong, or the registry is not that of the log
+ */
+async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
+  const { shards, kafka, settings, view, publisher, log, windowMs } = parts;
+  await assertClock(parts.redis);
+  const now = Date.now();
+  const recoveryLog = await openRecoveryLog(kafka, settings, now);
+  const lost = await lostShards(recoveryLog.events, shards, windowMs);
+  if (lost.length === 0) return endAll(parts, recoveryLog, now, shown);
+  const registrations = await registrationsOf(parts);
+  if ((await parts.redis.hlen(clientKeys[0])) === 0)
+    throw new Error(
+      'The registry holds no client, so it is not the one by which envelopes were accepted: its topic was made again, or is another one. Put its records back first (docs/operations/recovery.md, "Kafka was lost")',
+    );
+  const left = lost.reduce((sum, shard) => sum + shard.lost.length, 0);
+  if (lost.some(({ isBegun }) => isBegun)) shown.note(`An earlier recovery has begun; ${left} partitions are left.`);
+  const token = `${TOKEN}${randomUUID()}`;
+  for (const { shard } of lost) await shard.redis.set(recoveryKey(shard), token);
+  const shardOf = (envelopeId: string): number => shards.all.indexOf(shards.of(envelopeId));
+  const isLost = (envelopeId: string): boolean => lost.some(({ number }) => number === shardOf(envelopeId));
+  await view.reload();
+  const queue = new BullmqRetryQueue(shards);
+  try {
+    const logged = await readLogged(recoveryLog, isLost, shown);
+    shown.begin('restoring dead letters', total(recoveryLog.deadLetters));
+    const told = (records: number): void => shown.done(records);
+    const letters = await recoverLetters(recoveryLog, logged, queue, view, { now, isLost }, told);
+    const counts = { records: 0, deliveries: 0, alreadyFinal: 0 };
+    const tools = {
+      token,
+      topicPrefix: settings.KAFKA_TOPIC_PREFIX,
+      shardOf,
+      queue,
+      rejectedRecords: new RejectedRecords(publisher, queue, new ThrottledLog(log)),
+      logged,
+      matching: (type: string, audience: readonly string[]) => view.matching(type, audience),
+      now: () => now,
+      windowMs,
+    };
+    const recoveryOf = ({ number, progress }: LostShard, range: EventRange): PartitionRecovery =>
+      new PartitionRecovery({ ...range, shard: number }, { ...tools, progress, topicId: range.topicId }, counts);
+    await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
+    // Workers ask every few seconds and continue by themselves from here.
+    for (const { shard } of lost)
+      if ((await shard.redis.get(recoveryKey(shard))) === token) await shard.redis.del(recoveryKey(shard));
+    const deliveries = counts.deliveries + letters.deliveries;
+    return { registrations, deadLetters: letters.deadLetters, endedLetters: 0, ...counts, deliveries };
+  } finally {
+    await queue.close();
+  }
+}
+
+/** Ends dead letters where Redis was not lost: it knows how far the log was read, but may be an older copy. */
+async function endAll(parts: RecoveryParts, log: RecoveryLog, now: number, shown: Progress) {
+  await parts.view.reload();
+  const queue = new BullmqRetryQueue(parts.shards);
+  const reader = new DeadLetterReader(parts.shards);
+  try {
+    const logged = await readLogged(log, () => true, shown);
+    const { ended, deliveries } = await endLetters(reader, logged, queue, parts.view, now);
+    if (ended === 0)
+      throw new Error('Redis knows how far the log was read: nothing was lost, and there is nothing to recover');
+    const registrations = await registrationsOf(parts);
+    return { registrations, deadLetters: 0, endedLetters: ended, records: 0, deliveries, alreadyFinal: 0 };
+  } finally {
+    await Promise.all([queue.close(), reader.close()]);
+  }
+}
+
+async function readLogged(
+  log: RecoveryLog,
+  isLost: (envelopeId: string) => boolean,
+  shown: Progress,
+): Promise<LoggedDeliveries> {
+  const logged = { outcomes: new Outcomes(), letters: new LoggedDeadLetters() };
+  const readAll = async (what: string, ranges: readonly LogRange[], take: (value: Buffer | null) => void) => {
+    shown.begin(what, total(ranges));
+    await log.read(ranges, (_range, messages) => {
+      for (const { value } of messages) take(value);
+      shown.done(messages.length);
+    });
+  };
+  await readAll('reading dead letters', log.deadLetters, (value) => {
+    const letter = readLetter(value);
+    if (letter !== undefined) logged.letters.take(letter);
+  });
+  await readAll('reading attempts', log.attempts, (value) => {
+    const attempt = value === null ? undefined : readAttempt(value);
+    if (attempt !== undefined && isLost(attempt.envelopeId)) logged.outcomes.take(attempt);
+  });
+  return logged;
+}
+
+/** The log is read once for all shards: from where the first of them continues. */
+async function recoverPartitions(
+  log: RecoveryLog,
+  shards: readonly LostShard[],
+  recoveryOf: (shard: LostShard, range: EventRange) => PartitionRecovery,
+  shown: Progress,
+): Promise<void> {
+  const places = new Map<string, { range: EventRange; recoveries: PartitionRecovery[] }>();
+  for (const shard of shards)
+    for (const range of shard.lost) {
+      const recovery = recoveryOf(shard, range);
+      const from = Math.min(await recovery.begin(range.from), range.end);
+      const known = places.get(nameOf(range));
+      places.set(nameOf(range), {
+        range: { ...range, from: Math.min(from, known?.range.from ?? from) },
+        recoveries: [...(known?.recoveries ?? []), recovery],
+      });
+    }
+  const all = [...places.values()];
+  const ranges = all.map(({ range }) => range);
+  shown.begin('reading envelopes', total(ranges));
+  await log.read(ranges, async (range, messages) => {
+    for (let at = 0; at < messages.length; at += CHUNK) {
+      const chunk = messages.slice(at, at + CHUNK);
+      for (const recovery of places.get(nameOf(range))?.recoveries ?? []) await recovery.take(chunk.map(logRecordOf));
+      shown.done(chunk.length);
+    }
+  });
+  for (const { range, recoveries } of all) for (const recovery of recoveries) await recovery.finish(range.end);
+}
+
+const nameOf = ({ topic, partition }: LogRange): string => `${topic}/${partition}`;
+
+/** By a clock that is days ahead every envelope of the log would be older than what is read. */
+async function assertClock(redis: Redis): Promise<void> {
+  const clock = new StoreClock();
+  await clock.look(redis);
+  if (clock.fault !== undefined)
+    throw new Error(`${clock.fault[0]?.toUpperCase()}${clock.fault.slice(1)}, then run \`relay recover\` again`);
+}
+
+const registrationsOf = async ({ redis }: RecoveryParts): Promise<number> =>
+  (await redis.hlen(clientKeys[0])) + (await redis.hlen(webhookKeys[0]));
+
+const total = (ranges: readonly { from: number; end: number }[]): number =>
+  ranges.reduce((sum, { from, end }) => sum + end - from, 0);

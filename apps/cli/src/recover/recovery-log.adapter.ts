@@ -1,11 +1,14 @@
+import { lossOf } from '@relay/doctor';
 import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
-import { LogFetcher, readRanges, type LogRange, type TopicIds } from '@relay/kafka';
+import { LogFetcher, type LogRange, readRanges, type TopicIds, withAdmin } from '@relay/kafka';
+import { RedisPartitionProgress } from '@relay/progress';
+import { connectedRoles, type Shards } from '@relay/redis';
 import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 
 const WEEK_MS = 7 * 86_400_000;
 
-export type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
+type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
 
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
 export interface EventRange extends LogRange {
@@ -14,17 +17,10 @@ export interface EventRange extends LogRange {
   readonly topicId?: string;
 }
 
-/** The topics that a recovery needs, with their ends at the start. */
-export interface RecoveryLog {
-  readonly attempts: readonly LogRange[];
-  readonly deadLetters: readonly LogRange[];
-  /** Begins with the first record of the last seven days. */
-  readonly events: readonly EventRange[];
-  read(ranges: readonly LogRange[], take: Take): Promise<void>;
-}
+export type RecoveryLog = Awaited<ReturnType<typeof openRecoveryLog>>;
 
-/** Looks up the beginning and end of each partition. @throws Error when a topic is missing */
-export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number): Promise<RecoveryLog> {
+/** Looks up the beginning and end of each partition; of the events, from the last seven days on. @throws Error when a topic is missing */
+export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number) {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
   // Before anything is read: a topic that is made anew after that has another id.
   const ids = await topicIdsOf(kafka, prefix);
@@ -41,7 +37,7 @@ export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: 
       attempts: await wholeRanges(admin, deliveryAttemptsTopic(prefix)),
       deadLetters: await wholeRanges(admin, deadLettersTopic(prefix)),
       events,
-      read: (ranges, take) => readRanges(kafka, ranges, group, take),
+      read: (ranges: readonly LogRange[], take: Take) => readRanges(kafka, ranges, group, take),
     };
   } finally {
     await admin.disconnect();
@@ -75,4 +71,55 @@ async function eventRanges(admin: Admin, topic: string, groupId: string, since: 
     const from = start < 0 ? end : Math.min(Math.max(start, first), end);
     return { topic, partition, from, end, committed: Number(offset) };
   });
+}
+
+export type LostShard = Awaited<ReturnType<typeof lostShards>>[number];
+
+/** The shards of Redis that were lost and are not fully recovered, each with the partitions that are left. */
+export async function lostShards(events: readonly EventRange[], shards: Shards, windowMs: number) {
+  const found = await Promise.all(
+    shards.all.map(async (shard, number) => {
+      const progress = new RedisPartitionProgress(shard, windowMs);
+      const { lost, isLost, isBegun } = await lossOf(events, shard, progress);
+      // A worker that was stopped early may have committed none of the records it had read.
+      const isEmpty = lost.length === events.length && lost.some(({ end }) => end > 0);
+      return isLost || isEmpty ? [{ number, shard, progress, lost, isBegun }] : [];
+    }),
+  );
+  return found.flat();
+}
+
+const NO_WINDOW_MS = 0;
+
+/**
+ * Makes sure that no role runs: Redis shows their connections by name, and Kafka the workers that read, also one that Redis does not
+ * see just now.
+ * @throws Error naming those that run
+ */
+export async function assertStopped(shards: Shards, kafka: Kafka, settings: KafkaConfig): Promise<void> {
+  const roles = await connectedRoles(shards.global);
+  if (roles.length > 0)
+    throw new Error(
+      `These roles are connected to Redis: ${roles.join(', ')}. Stop all ingress, worker and operations processes first`,
+    );
+  const { KAFKA_CONSUMER_GROUP: group } = settings;
+  const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups([group]));
+  const members = groups.flatMap((found) => found.members).length;
+  if (members > 0)
+    throw new Error(
+      `The consumer group ${group} has ${members} members: stop all workers first. One that was killed counts until its session ends`,
+    );
+}
+
+/** @throws Error when a shard was lost or a recovery has not ended */
+export async function assertWhole(shards: Shards, kafka: Kafka, settings: KafkaConfig): Promise<void> {
+  const log = await openRecoveryLog(kafka, settings, Date.now());
+  const lost = await lostShards(log.events, shards, NO_WINDOW_MS);
+  if (lost.length === 0) return;
+  const names = lost.map(({ shard }) => shard.tag).join(', ');
+  throw new Error(
+    lost.some(({ isBegun }) => isBegun)
+      ? `A recovery of ${names} has not ended: run \`relay recover\` to its end first`
+      : `Redis was lost: ${names} knows nothing of partitions that were read. Restore it, or run \`relay recover\` first`,
+  );
 }

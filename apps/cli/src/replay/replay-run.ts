@@ -1,29 +1,23 @@
 import type { EnvelopeType } from '@relay/events';
-import { type OperationsClient, OperationsRefused } from '@relay/operations-client';
-import { counted } from '../table.js';
-import { listed } from '../webhooks/listed.js';
-import type { FollowedReplay, Replay } from './follow.js';
-import { leftOutText, leftToGoOn, orderedBy, otherOf, planOf, type Step } from './replay-plan.js';
-import type { Window } from './replay-window.js';
+import type { Operations, OperationsClient } from '@relay/operations-client';
+import { z } from 'zod';
+import { isRefused, type ListedWebhook, MOST_LISTED, webhooksOf } from '../operations.js';
+import { counted } from '../shell.js';
 
 const REPORT_EVERY_MS = 2_000;
-/** The longest list that the operations app answers. */
-const LIMIT = 10_000;
 
 type Note = (text: string) => void;
 
-/** The steps of a call, by webhook. */
 export interface ReplayPlan {
   readonly window: Window;
   readonly steps: readonly Step[];
 }
 
-/** The replays of one event type, or of one webhook of it. */
 export class ReplayRun {
   private constructor(
     private readonly api: OperationsClient,
     private readonly type: EnvelopeType,
-    private readonly webhooks: Awaited<ReturnType<typeof listed>>,
+    private readonly webhooks: readonly ListedWebhook[],
   ) {}
 
   /** @throws Error when no such webhook is registered */
@@ -31,7 +25,7 @@ export class ReplayRun {
     api: OperationsClient,
     { type, webhook }: { readonly type: EnvelopeType; readonly webhook?: string },
   ): Promise<ReplayRun> {
-    const all = await listed(api, { eventType: type });
+    const all = await webhooksOf(api, { eventType: type });
     const wanted = all.filter(({ id }) => webhook === undefined || id === webhook.toLowerCase());
     if (wanted.length === 0)
       throw new Error(`No webhook ${webhook ?? ''} is registered for ${type}`.replace('  ', ' '));
@@ -80,8 +74,8 @@ export class ReplayRun {
 
   async read(ids: readonly string[]): Promise<FollowedReplay[]> {
     const [{ replays }, disabled] = await Promise.all([
-      this.api.call('listReplays', { query: { limit: LIMIT } }),
-      listed(this.api, { eventType: this.type, status: 'disabled' }),
+      this.api.call('listReplays', { query: { limit: MOST_LISTED } }),
+      webhooksOf(this.api, { eventType: this.type, status: 'disabled' }),
     ]);
     const found = new Map(replays.map((replay) => [replay.id, replay]));
     const isDisabled = new Set(disabled.map(({ id }) => id));
@@ -111,7 +105,9 @@ export class ReplayRun {
   async #underWay(): Promise<Replay[]> {
     const states = ['running', 'paused'] as const;
     const found = await Promise.all(
-      states.map((state) => this.api.all('listReplays', { query: { state, limit: LIMIT } }, ({ replays }) => replays)),
+      states.map((state) =>
+        this.api.all('listReplays', { query: { state, limit: MOST_LISTED } }, ({ replays }) => replays),
+      ),
     );
     return found.flat();
   }
@@ -137,7 +133,7 @@ export class ReplayRun {
     try {
       return String((await this.#replay(orderOf(step, window))).id);
     } catch (error) {
-      if (!isConflict(error)) throw error;
+      if (!isRefused(error, 409)) throw error;
       const other = (await this.#underWay()).find((replay) => replay.webhookId === webhookId);
       return leaveOut(other === undefined ? `gets none: ${error.message}` : otherOf(other));
     }
@@ -151,10 +147,85 @@ const orderOf = ({ webhookId: webhook }: Step, { since, until }: Window) => ({
   until: until ?? undefined,
 });
 
-const isConflict = (error: unknown): error is OperationsRefused =>
-  error instanceof OperationsRefused && error.status === 409;
-
 /** A replay that ended meanwhile, or that Redis has lost, is as it should be: the report says which. */
 function unlessEnded(error: unknown): void {
-  if (!isConflict(error) && !(error instanceof OperationsRefused && error.status === 404)) throw error;
+  if (!isRefused(error, 409) && !isRefused(error, 404)) throw error;
 }
+
+export type Replay = Operations['readReplay']['responses'][200];
+
+export interface FollowedReplay extends Replay {
+  readonly id: string;
+  /** Waits for its webhook to be enabled. */
+  readonly isDisabled: boolean;
+}
+
+/** A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the machine. */
+const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
+
+/** Epoch milliseconds; undefined for any other text, since `Date.parse` guesses: it reads `7` as 2001. */
+export function readMoment(text: string): number | undefined {
+  const read = Moment.safeParse(text);
+  return read.success ? Date.parse(read.data) : undefined;
+}
+
+/** The time of the envelopes that are delivered again, as the operations app shows it; `null` where it is open. */
+export interface Window {
+  readonly since: string | null;
+  readonly until: string | null;
+}
+
+export const windowOf = ({ since, until }: { since?: number; until?: number }): Window => ({
+  since: since === undefined ? null : new Date(since).toISOString(),
+  until: until === undefined ? null : new Date(until).toISOString(),
+});
+
+/** `from 2030-01-01T00:00:00.000Z until now`: the window as the command understood it. */
+export function windowText({ since, until }: Window): string {
+  const end = until === null ? 'until now' : `before ${until}`;
+  return since === null ? end : `from ${since} ${end}`;
+}
+
+type Step = { readonly webhookId: string } & (
+  | { readonly kind: 'order' }
+  | { readonly kind: 'go-on'; readonly replay: Replay }
+  | { readonly kind: 'leave-out'; readonly why: string }
+);
+
+type PlannedWebhook = Pick<ListedWebhook, 'id' | 'status'>;
+
+/** @param underWay replays that have not ended, including those of other webhooks */
+export function planOf(webhooks: readonly PlannedWebhook[], underWay: readonly Replay[], window: Window): Step[] {
+  const found = new Map(underWay.map((replay) => [replay.webhookId, replay]));
+  return webhooks.map(({ id: webhookId, status }): Step => {
+    const leaveOut = (why: string): Step => ({ webhookId, kind: 'leave-out', why });
+    if (status === 'disabled')
+      return leaveOut('is disabled and gets nothing; once it is enabled, the same command delivers');
+    const replay = found.get(webhookId);
+    if (replay === undefined) return { webhookId, kind: 'order' };
+    return isSame(replay, window) ? { webhookId, kind: 'go-on', replay } : leaveOut(otherOf(replay));
+  });
+}
+
+const otherOf = (replay: Replay): string =>
+  `has another replay under way, ${String(replay.id)}, ${orderedBy(replay)}; wait for it, or end it with --cancel --webhook ${replay.webhookId}`;
+
+export const leftOut = (steps: readonly Step[]): { webhookId: string; why: string }[] =>
+  steps.flatMap((step) => (step.kind === 'leave-out' ? [{ webhookId: step.webhookId, why: step.why }] : []));
+
+export const leftOutText = ({ webhookId, why }: { webhookId: string; why: string }): string =>
+  `left out: webhook ${webhookId} ${why}`;
+
+export const leftToGoOn = (steps: readonly Step[]): number =>
+  steps.reduce((sum, step) => {
+    if (step.kind !== 'go-on') return sum;
+    return sum + step.replay.matched - step.replay.done - step.replay.failed;
+  }, 0);
+
+/** Whether a call with this window continues the replay. An operator’s call never pauses a replay that a partner ordered. */
+const isSame = ({ orderedBy: by, status, since, until }: Replay, window: Window): boolean =>
+  by === 'operator' && status === 'all' && since === window.since && until === window.until;
+
+const ORDERED_BY = { partner: 'ordered by its partner', operator: 'ordered by an operator' };
+
+const orderedBy = (replay: Replay): string => ORDERED_BY[replay.orderedBy];

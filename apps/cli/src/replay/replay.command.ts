@@ -1,14 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import { documented } from '../documented.js';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import { operationsOf } from '../operations.js';
-import { answer, type Shell } from '../shell.js';
-import { shownProgress } from '../shown-progress.js';
-import { counted } from '../table.js';
-import { follow, totalOf, type ReplayReport } from './follow.js';
-import { leftOut, leftOutText } from './replay-plan.js';
-import { ReplayRun, type ReplayPlan } from './replay-run.js';
-import { readMoment, windowOf, windowText } from './replay-window.js';
+import { answer, counted, documented, type Shell } from '../shell.js';
+import { type Progress, shownProgress } from '../shown-progress.js';
+import {
+  leftOut,
+  leftOutText,
+  readMoment,
+  ReplayRun,
+  windowOf,
+  windowText,
+  type FollowedReplay,
+  type Replay,
+  type ReplayPlan,
+} from './replay-run.js';
 
 interface Options {
   json?: boolean;
@@ -42,16 +48,14 @@ export function defineReplay(command: Command, shell: Shell): void {
       if (options.since !== undefined && options.until !== undefined && options.since >= options.until)
         command.error('error: --until must be later than --since');
       const run = await ReplayRun.of(operationsOf(shell), options);
-      if (options.cancel === true) return cancel(shell, options, run);
+      if (options.cancel === true) {
+        const cancelled = await run.cancel((text) => shell.note(text));
+        return answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
+      }
       const plan = await run.plan(windowOf(options));
-      return options.dryRun === true ? countOnly(shell, options, run, plan) : replay(shell, options, run, plan);
+      return options.dryRun === true ? countOnly(shell, options, run, plan) : deliverAgain(shell, options, run, plan);
     });
   documented(command, 'replay --type task.created --since 2030-01-01T00:00:00Z --dry-run');
-}
-
-async function cancel(shell: Shell, options: Options, run: ReplayRun): Promise<void> {
-  const cancelled = await run.cancel((text) => shell.note(text));
-  answer(shell, options, { cancelled }, `${counted(cancelled, 'replay')} cancelled`);
 }
 
 async function countOnly(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
@@ -66,7 +70,7 @@ async function countOnly(shell: Shell, options: Options, run: ReplayRun, plan: R
   answer(shell, options, { ...window, webhooks, matched, leftOut: without }, lines.join('\n'));
 }
 
-async function replay(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
+async function deliverAgain(shell: Shell, options: Options, run: ReplayRun, plan: ReplayPlan): Promise<void> {
   const note = (text: string): void => shell.note(text);
   const stop = new AbortController();
   const interrupted = shell.interrupted().then(() => stop.abort());
@@ -79,37 +83,24 @@ async function replay(shell: Shell, options: Options, run: ReplayRun, plan: Repl
     shown.end();
     if (stop.signal.aborted) await run.pause(ids);
     const report = totalOf(ids, await run.read(ids));
-    const isDone = ids.length === plan.steps.length && ids.length === report.replays.filter(hasEnded).length;
-    if (!isDone) shell.exitCode = 1;
+    const done = report.replays.filter(({ state }) => state === 'done').length;
+    if (ids.length !== plan.steps.length || ids.length !== done) shell.exitCode = 1;
     answer(shell, options, { ...plan.window, ...report }, textOf(report));
   } finally {
     shown.end();
   }
 }
 
-type Replayed = ReplayReport['replays'][number];
-
-const hasEnded = ({ state }: Replayed): boolean => state === 'done';
-const isUnderWay = ({ state }: Replayed): boolean => state === 'running' || state === 'paused';
-
 function textOf({ replays, lost, matched, done, failed, seconds }: ReplayReport): string {
   const told = (count: number, text: string): string[] => (count > 0 ? [`${counted(count, 'replay')} ${text}`] : []);
-  const countOf = (is: (replay: Replayed) => boolean): number => replays.filter(is).length;
+  const inState = (state: Replay['state']) => replays.filter((replay) => replay.state === state);
+  const waiting = [...inState('running'), ...inState('paused')].filter(({ isDisabled }) => isDisabled);
   return [
     `${counted(replays.length, 'replay')}: ${done} of ${counted(matched, 'delivery', 'deliveries')} delivered, ${failed} left to the retries, in ${seconds} s`,
-    ...told(
-      countOf(({ state }) => state === 'cancelled'),
-      'cancelled, by another command: deliveries handed over before are still made',
-    ),
+    ...told(inState('cancelled').length, 'cancelled, by another command: deliveries handed over before are still made'),
     ...told(lost.length, 'lost: Redis knows nothing of them any more, the same command starts again'),
-    ...told(
-      countOf((each) => isUnderWay(each) && each.isDisabled),
-      'waiting until the webhook is enabled: --cancel ends it',
-    ),
-    ...told(
-      countOf(({ state }) => state === 'paused'),
-      'paused: the same command continues, --cancel ends it',
-    ),
+    ...told(waiting.length, 'waiting until the webhook is enabled: --cancel ends it'),
+    ...told(inState('paused').length, 'paused: the same command continues, --cancel ends it'),
   ].join('\n');
 }
 
@@ -121,3 +112,57 @@ function momentOf(text: string): number {
     );
   return moment;
 }
+
+const LOOK_MS = 500;
+
+type Read = (ids: readonly string[]) => Promise<readonly FollowedReplay[]>;
+
+/**
+ * Shows the progress of replays until each has ended, is paused by another call, or waits. Progress counts records
+ * looked at, some of which need no delivery.
+ */
+export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<void> {
+  let found = await read(ids);
+  const records = sum(found, (replay) => replay.matched);
+  let before = records - leftOf(found);
+  shown.begin('delivering again', records, before);
+  for (; ; found = await read(ids)) {
+    const lookedAt = records - leftOf(found);
+    if (lookedAt > before) shown.done(lookedAt - before);
+    before = lookedAt;
+    if (!found.some(goesOn)) return;
+    await delay(LOOK_MS);
+  }
+}
+
+type ReplayReport = ReturnType<typeof totalOf>;
+
+/** The results of replays, as the command prints them. `lost` has the ids that Redis no longer knows. */
+export function totalOf(ids: readonly string[], found: readonly FollowedReplay[]) {
+  const now = Date.now();
+  const begun = Math.min(now, ...found.map(({ createdAt }) => Date.parse(createdAt)));
+  const ended = Math.max(begun, ...found.map(({ endedAt }) => (endedAt === null ? now : Date.parse(endedAt))));
+  return {
+    replays: found.map(({ id, webhookId, isDisabled, state, matched, done, failed }) => ({
+      id,
+      webhookId,
+      isDisabled,
+      state,
+      matched,
+      done,
+      failed,
+    })),
+    lost: ids.filter((id) => !found.some((replay) => replay.id === id)),
+    matched: sum(found, ({ matched }) => matched),
+    done: sum(found, ({ done }) => done),
+    failed: sum(found, ({ failed }) => failed),
+    seconds: Math.round((ended - begun) / 100) / 10,
+  };
+}
+
+const goesOn = ({ state, isDisabled }: FollowedReplay): boolean => state === 'running' && !isDisabled;
+
+const leftOf = (found: readonly Replay[]): number => sum(found, ({ matched, done, failed }) => matched - done - failed);
+
+const sum = (found: readonly Replay[], of: (replay: Replay) => number): number =>
+  found.reduce((total, replay) => total + of(replay), 0);

@@ -1,20 +1,18 @@
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, envelopeIdOf } from '@relay/jobs';
+import { uuidOf } from '@relay/events';
+import type { Shard } from '@relay/redis';
 import type { Division } from './division.js';
-import { copyDividedKeys } from './divided-keys.adapter.js';
-import type { ReadDisputed } from './disputed-log.adapter.js';
-import { copyEnvelopeKeys } from './envelope-keys.adapter.js';
-import { copyFailures } from './failures.adapter.js';
 import { copyHistory } from './history.adapter.js';
-import type { Move } from './move.js';
+import { kindOf, type Move } from './inventory.adapter.js';
 import type { Order } from './orders.adapter.js';
-import { copyPartitions } from './partitions.adapter.js';
-import { copyQueues } from './queues.adapter.js';
+import { copyPartitions, type ReadDisputed } from './partitions.adapter.js';
+import { addEntries, answersOf, divide, entriesIn, entriesOf, keysOf, type Entry, type Type } from './scan.adapter.js';
 import { copySeen } from './seen.adapter.js';
 
 export interface CopyOptions {
   /** `HISTORY_WINDOW` in milliseconds. */
   readonly historyWindowMs: number;
   readonly readDisputed: ReadDisputed;
-  /** A line about what was copied. */
   readonly note: (text: string) => void;
 }
 
@@ -42,6 +40,177 @@ export async function copyAll(move: Move, orders: readonly Order[], options: Cop
   }
   return divisions;
 }
+
+/** Read at once: a body has up to 256 KiB and more. */
+const AT_ONCE = 50;
+
+interface WholeKey {
+  readonly key: string;
+  readonly type: Type;
+  readonly envelopeId: string;
+}
+
+/** Copies the keys that belong to one envelope each: jobs and dead letters, bodies, indexes by envelope. */
+async function copyEnvelopeKeys(move: Move): Promise<void> {
+  for (const shard of move.from.all)
+    for await (const page of keysOf(shard)) {
+      const own = page.flatMap((key) => wholeKey(shard, key) ?? []);
+      for (let at = 0; at < own.length; at += AT_ONCE) await copyWhole(move, shard, own.slice(at, at + AT_ONCE));
+    }
+}
+
+function wholeKey({ tag }: Shard, key: string): WholeKey | undefined {
+  const known = kindOf(tag, key);
+  if (known?.kind === 'job') return { key, type: 'hash', envelopeId: envelopeIdOf(known.name.split(':')[1] ?? '') };
+  if (known?.kind === 'body') return { key, type: 'hash', envelopeId: known.name.split('_')[0] ?? '' };
+  return known?.kind === 'unsettled' ? { key, type: 'set', envelopeId: known.name } : undefined;
+}
+
+async function copyWhole({ to, writes }: Move, shard: Shard, keys: readonly WholeKey[]): Promise<void> {
+  const reads = shard.redis.pipeline();
+  for (const { key, type } of keys) {
+    if (type === 'hash') reads.hscanBuffer(key, 0, 'COUNT', 1_000);
+    else reads.sscanBuffer(key, 0, 'COUNT', 1_000);
+    reads.pttl(key);
+  }
+  const answers = await answersOf(reads);
+  for (const [n, { key, type, envelopeId }] of keys.entries()) {
+    const [cursor, elements] = answers[2 * n] as [Buffer, Buffer[]];
+    const ttl = Number(answers[2 * n + 1]);
+    const target = to.of(envelopeId);
+    const newKey = target.tag + key.slice(shard.tag.length);
+    const write = (entries: readonly Entry[]): void => {
+      const bytes = entries.reduce((sum, [, value]) => sum + 100 + (value?.length ?? 0), 0);
+      if (entries.length > 0) writes.add(target, bytes, (pipeline) => addEntries(pipeline, type, newKey, entries));
+    };
+    if (cursor.toString() === '0') write(entriesIn(type, elements));
+    else for await (const entries of entriesOf(shard.redis, type, key)) write(entries);
+    if (ttl > 0) writes.add(target, 0, (pipeline) => pipeline.pexpire(newKey, ttl));
+    await writes.relieve();
+  }
+}
+
+/** Lists and sorted sets of job ids, by the states of BullMQ. */
+export const LISTS = ['wait', 'active', 'paused'] as const;
+export const SORTED = ['delayed', 'prioritized', 'completed', 'failed', 'waiting-children'] as const;
+export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
+const PAGE = 1_000;
+
+/**
+ * Copies both queues of BullMQ but for the hashes of their jobs. A job keeps its state, and its order among the jobs of one old shard.
+ * What a worker did not end is left active: BullMQ takes it up again as stalled.
+ */
+async function copyQueues(move: Move): Promise<void> {
+  for (const queue of QUEUES) {
+    for (const list of LISTS) await copyList(move, queue, list);
+    for (const state of SORTED) await divide(move, { parts: [queue, state], type: 'sorted', envelopeOf: ofJob });
+    await copySettings(move, queue);
+  }
+}
+
+async function copyList({ from, to, writes }: Move, queue: string, list: string): Promise<void> {
+  for (const shard of from.all)
+    for (let at = 0; ; at += PAGE) {
+      const ids = await shard.redis.lrange(shard.key(queue, list), at, at + PAGE - 1);
+      for (const [target, part] of to.divide(ids, envelopeIdOf))
+        writes.add(target, 100 * part.length, (pipeline) => pipeline.rpush(target.key(queue, list), ...part));
+      await writes.relieve();
+      if (ids.length < PAGE) break;
+    }
+}
+
+/** Every new shard gets the settings of all old ones: a queue that was paused in one is paused in all. */
+async function copySettings({ from, to, writes }: Move, queue: string): Promise<void> {
+  const counters = { id: 0, pc: 0 };
+  const meta: Record<string, string> = {};
+  const markers: string[] = [];
+  for (const shard of from.all) {
+    Object.assign(meta, await shard.redis.hgetall(shard.key(queue, 'meta')));
+    markers.push(...(await shard.redis.zrange(shard.key(queue, 'marker'), '0', '-1', 'WITHSCORES')));
+    for (const name of ['id', 'pc'] as const)
+      counters[name] = Math.max(counters[name], Number((await shard.redis.get(shard.key(queue, name))) ?? 0));
+  }
+  for (const shard of to.all)
+    writes.add(shard, 500, (pipeline) => {
+      if (Object.keys(meta).length > 0) pipeline.hset(shard.key(queue, 'meta'), meta);
+      for (const name of ['id', 'pc'] as const)
+        if (counters[name] > 0) pipeline.set(shard.key(queue, name), counters[name]);
+      // A worker that waits for a job looks when the first of the old shards would have.
+      for (let n = 0; n < markers.length; n += 2)
+        pipeline.zadd(shard.key(queue, 'marker'), 'LT', markers[n + 1] ?? '0', markers[n] ?? '0');
+    });
+}
+
+const ofJob = (member: Buffer): string => envelopeIdOf(member.toString());
+
+/** Copies what is kept by webhook or origin, and the counts of repeats: each entry to the shard of its envelope. */
+async function copyDividedKeys(move: Move): Promise<void> {
+  const { names } = move.inventory;
+  for (const id of names.dead) await divide(move, { parts: ['dead', id], type: 'sorted', envelopeOf: ofJob });
+  for (const id of names.held) {
+    const targets = await divide(move, { parts: ['held', id], type: 'set', envelopeOf: ofJob });
+    for (const shard of targets) move.writes.add(shard, 0, (pipeline) => pipeline.sadd(shard.key('held'), id));
+  }
+  for (const origin of names.unproven) {
+    const parts = ['unproven', 'jobs', origin];
+    const targets = await divide(move, { parts, type: 'sorted', envelopeOf: ofJob });
+    for (const shard of targets)
+      move.writes.add(shard, 0, (pipeline) => pipeline.sadd(shard.key('unproven', 'jobs'), origin));
+  }
+  for (const id of names.waiting) {
+    const targets = await divide(move, { parts: ['waiting', id], type: 'hash', envelopeOf: ofJob });
+    await move.writes.finish();
+    for (const shard of targets) await sumWaiting(move, shard, id);
+  }
+  // A field is the 16 bytes of an id and a letter.
+  const ofRepeat = (field: Buffer): string => uuidOf(field.subarray(0, 16));
+  for (const name of names.repeats)
+    await divide(move, { parts: ['repeats', ...name.split(':')], type: 'hash', envelopeOf: ofRepeat });
+}
+
+/** The index of the waiting jobs of a shard has the bytes of each webhook's bodies. */
+async function sumWaiting({ writes }: Move, shard: Shard, webhookId: string): Promise<void> {
+  const sizes = await shard.redis.hvals(shard.key('waiting', webhookId));
+  const bytes = sizes.reduce((sum, size) => sum + Number(size), 0);
+  writes.add(shard, 0, (pipeline) => pipeline.hset(shard.key('waiting'), webhookId, bytes));
+}
+
+/** Fields of the last failure and of a good answer, as JSON; the others count failures by hour. */
+const FACTS = new Set(['last', 'good']);
+
+/**
+ * Copies the counts of failed attempts. They do not tell the envelopes, and readers sum them over all shards: those of old shard k go
+ * to new shard k modulo their number.
+ */
+async function copyFailures({ from, to, inventory, writes }: Move): Promise<void> {
+  for (const webhookId of inventory.names.failed) {
+    const sums = new Map<Shard, { fields: Map<string, string>; life: number }>();
+    for (const [number, shard] of from.all.entries()) {
+      const key = shard.key('failed', webhookId);
+      const [fields, life] = await Promise.all([shard.redis.hgetall(key), shard.redis.pttl(key)]);
+      if (Object.keys(fields).length === 0) continue;
+      const target = to.all[number % to.all.length] as Shard;
+      const sum = sums.get(target) ?? { fields: new Map<string, string>(), life };
+      for (const [name, value] of Object.entries(fields))
+        sum.fields.set(name, joined(name, value, sum.fields.get(name)));
+      sums.set(target, { ...sum, life: Math.max(sum.life, life) });
+    }
+    for (const [shard, { fields, life }] of sums)
+      writes.add(shard, 500, (pipeline) => {
+        pipeline.hset(shard.key('failed', webhookId), Object.fromEntries(fields));
+        if (life > 0) pipeline.pexpire(shard.key('failed', webhookId), life);
+      });
+    await writes.relieve();
+  }
+}
+
+function joined(name: string, value: string, other: string | undefined): string {
+  if (other === undefined) return value;
+  if (!FACTS.has(name)) return String(Number(value) + Number(other));
+  return timeOf(value) > timeOf(other) ? value : other;
+}
+
+const timeOf = (facts: string): number => (JSON.parse(facts) as { at: number }).at;
 
 /** Lines that no worker has told yet. Those of one shard are global. */
 async function copyNotices({ from, to, writes }: Move): Promise<void> {

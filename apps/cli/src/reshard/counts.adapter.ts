@@ -1,16 +1,15 @@
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
+import { DELIVERIES_QUEUE } from '@relay/jobs';
 import { droppedKey, isReplay, parkingKey } from '@relay/progress';
 import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
+import { LISTS, QUEUES, SORTED } from './copies.adapter.js';
 import { partitionsOf, type Inventory } from './inventory.adapter.js';
-import { LISTS, QUEUES, SORTED } from './queues.adapter.js';
 import { answersOf, entriesOf } from './scan.adapter.js';
 import { marksOf } from './seen.adapter.js';
 
 /** How many there are of each kind in a layout, by what an operator calls it. Every copy must have as many. */
 export type Counts = Readonly<Record<string, number>>;
 
-/** Names counted in one pipeline. */
 const AT_ONCE = 500;
 const PARKED = 'webhooks parked in a partition';
 
@@ -42,6 +41,7 @@ export async function countsOf(shards: Shards, inventory: Inventory): Promise<Co
 
 type Ask = (pipeline: ChainableCommander, key: string) => unknown;
 const byFields: Ask = (pipeline, key) => pipeline.hlen(key);
+const byItems: Ask = (pipeline, key) => pipeline.llen(key);
 const byScores: Ask = (pipeline, key) => pipeline.zcard(key);
 
 async function sumOf(
@@ -59,6 +59,9 @@ async function sumOf(
   return sum;
 }
 
+const lengthOf = (shards: Shards, key: readonly string[], ask: Ask): Promise<number> =>
+  sumOf(shards, [''], (pipeline, shard) => ask(pipeline, shard.key(...key)));
+
 async function seenIds(shards: Shards): Promise<number> {
   let sum = 0;
   for (const shard of shards.all) for (const { ids } of (await marksOf(shard)).generations) sum += ids;
@@ -68,23 +71,14 @@ async function seenIds(shards: Shards): Promise<number> {
 async function queueCounts(shards: Shards): Promise<Counts> {
   const counts: Record<string, number> = {};
   for (const queue of QUEUES) {
-    for (const state of LISTS)
-      counts[titleOf(queue, state)] = await sumOf(shards, [state], (pipeline, shard) =>
-        pipeline.llen(shard.key(queue, state)),
-      );
-    for (const state of SORTED)
-      counts[titleOf(queue, state)] = await sumOf(shards, [state], (pipeline, shard) =>
-        pipeline.zcard(shard.key(queue, state)),
-      );
+    for (const state of LISTS) counts[titleOf(queue, state)] = await lengthOf(shards, [queue, state], byItems);
+    for (const state of SORTED) counts[titleOf(queue, state)] = await lengthOf(shards, [queue, state], byScores);
   }
   return counts;
 }
 
-const titleOf = (queue: string, state: string): string => {
-  const states: Readonly<Record<string, string>> = { wait: 'waiting' };
-  const titles: Readonly<Record<string, string>> = { [DELIVERIES_QUEUE]: 'jobs', [DEAD_LETTERS_QUEUE]: 'dead letters' };
-  return `${titles[queue]} ${states[state] ?? state}`;
-};
+const titleOf = (queue: (typeof QUEUES)[number], state: string): string =>
+  `${queue === DELIVERIES_QUEUE ? 'jobs' : 'dead letters'} ${state === 'wait' ? 'waiting' : state}`;
 
 async function failures(shards: Shards, webhooks: ReadonlySet<string>): Promise<number> {
   let sum = 0;
@@ -118,6 +112,5 @@ export const withoutVanished = (before: Counts, vanished: number): Counts => ({
   [PARKED]: (before[PARKED] ?? 0) - vanished,
 });
 
-/** The kinds of which the second has another number. */
 export const differing = (before: Counts, after: Counts): string[] =>
   Object.keys(before).filter((kind) => before[kind] !== after[kind]);

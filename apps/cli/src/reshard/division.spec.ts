@@ -1,5 +1,4 @@
-import { Division } from './division.js';
-import { differenceOf, intersectionOf, unionOf } from './ranges.js';
+import { differenceOf, Division, intersectionOf, unionOf } from './division.js';
 
 const AT = { topic: 'task.created', partition: 0 };
 const whole = [{ from: 0, to: 100 }];

@@ -1,9 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hourExpiresAt, idOf, indexedLine, merged } from '@relay/history';
 import type { Shard } from '@relay/redis';
-import type { Move } from './move.js';
+import type { Move } from './inventory.adapter.js';
 
-/** Lines of one stream that are read at once. */
 const PAGE = 500;
 
 interface Line {

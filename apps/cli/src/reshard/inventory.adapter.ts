@@ -1,7 +1,6 @@
 import type { LogPartition } from '@relay/progress';
-import type { Shard, Shards } from '@relay/redis';
-import { kindOf, type ShardKind } from './key-kinds.js';
-import { keysOf } from './scan.adapter.js';
+import { GLOBAL_TAG, type Shard, type Shards } from '@relay/redis';
+import { keysOf, type Writes } from './scan.adapter.js';
 
 /** Kinds of which a key is one of few: their names are kept, so that the keys of one name in all shards are copied together. */
 const NAMED = ['dead', 'waiting', 'held', 'unproven', 'history', 'failed', 'repeats', 'partition', 'part'] as const;
@@ -16,8 +15,15 @@ type Counted = (typeof COUNTED)[number];
 export interface Inventory {
   readonly names: Readonly<Record<Named, ReadonlySet<string>>>;
   readonly keys: Readonly<Record<Counted, number>>;
-  /** A recovery has not ended. */
   readonly isRecovering: boolean;
+}
+
+/** Of one layout of shards into another. Roles are stopped, and the new layout is empty at its start. */
+export interface Move {
+  readonly from: Shards;
+  readonly to: Shards;
+  readonly inventory: Inventory;
+  readonly writes: Writes;
 }
 
 /**
@@ -51,7 +57,6 @@ const unknownKeys = (keys: ReadonlySet<string>): Error =>
     `This relay does not know the keys ${[...keys].join(', ')}, and would lose what they hold; nothing was changed. Use the version of \`relay\` that the other processes run, or delete them`,
   );
 
-/** The range keys of the replays that are kept. */
 export async function ordersIn(slot: Pick<Shard, 'redis' | 'tag'>): Promise<ReadonlySet<string>> {
   const orders = new Set<string>();
   for await (const page of keysOf(slot))
@@ -82,3 +87,73 @@ export async function deleteLayout(shards: Shards): Promise<number> {
 
 const isOfShard = (kind: ShardKind | 'global' | 'order' | undefined): boolean =>
   kind !== undefined && kind !== 'global' && kind !== 'order';
+
+/**
+ * What a key of a shard holds:
+ * - `job`, `body`, `unsettled`: what one envelope has for itself
+ * - `dead`, `waiting`, `held`, `unproven`, `history`, `failed`: entries of many envelopes, by webhook or origin
+ * - `repeats`, `seen`: entries of many envelopes, by the bytes of their ids
+ * - `partition`: progress, partial marks, ranges or dropped offsets; `part`: how far the partitions came with a replay
+ * - `queue`: lists and settings of a BullMQ queue
+ * - `notices`: lines that are not told yet
+ * - `recovery`: a recovery has not ended
+ * - `derived`: made of the others, or of no use without the process that wrote it
+ */
+const OF_SHARD = [
+  ['seen', /^seen(?::\d+:\d+)?$/],
+  ['repeats', /^repeats:(\d+:\d+)$/],
+  [
+    'queue',
+    /^((?:deliveries|dead-letters):(?:id|meta|pc|marker|wait|active|paused|delayed|prioritized|completed|failed|waiting-children))$/,
+  ],
+  ['derived', /^(?:deliveries|dead-letters):(?:events|stalled|stalled-check|limiter|[^:]+:lock)$/],
+  ['job', /^((?:deliveries|dead-letters):[^:]+_[^:]+)$/],
+  ['body', /^body:(.+)$/],
+  ['unsettled', /^unsettled:(.+)$/],
+  ['dead', /^dead:(.+)$/],
+  ['derived', /^waiting(?:$|:[^:]+:missing$)/],
+  ['waiting', /^waiting:([^:]+)$/],
+  ['derived', /^(?:held|unproven:jobs|parked)$/],
+  ['held', /^held:(.+)$/],
+  ['unproven', /^unproven:jobs:(.+)$/],
+  ['derived', /^history:(?:salt|of:\d+:\d+)$/],
+  ['history', /^history:(.+)$/],
+  ['failed', /^failed:(.+)$/],
+  ['partition', /^(?:progress|partial|parking|dropped):(.+:\d+)$/],
+  ['derived', /^parked:[^/]+$/],
+  ['derived', /^(?:rewritten|known)$/],
+  ['recovery', /^recovery$/],
+] as const;
+
+/** With several shards, what is global where there is one. */
+const OF_ONE_OF_SEVERAL = [
+  ['part', /^parked:(.+\/.+)$/],
+  ['notices', /^(notices)$/],
+  ['derived', /^notices:(?:claims|dropped|told:.+|later(?::.+)?)$/],
+] as const;
+
+type ShardKind = (typeof OF_SHARD | typeof OF_ONE_OF_SEVERAL)[number][0];
+
+interface KnownKey {
+  /** `global`: it belongs to no shard; `order`: it is the order of a replay, which belongs to none. */
+  readonly kind: ShardKind | 'global' | 'order';
+  /** What it is of: an envelope, a webhook, a partition. */
+  readonly name: string;
+}
+
+const GLOBAL =
+  /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
+const ORDER = /^parked:(.+\/.+)$/;
+
+/** What a key of a shard, or of the global slot, is. Undefined for one that this relay does not know. */
+export function kindOf(tag: string, key: string): KnownKey | undefined {
+  const rest = key.slice(tag.length + 1);
+  for (const [kind, pattern] of tag === GLOBAL_TAG ? OF_SHARD : [...OF_SHARD, ...OF_ONE_OF_SEVERAL]) {
+    const found = pattern.exec(rest);
+    if (found !== null) return { kind, name: found[1] ?? '' };
+  }
+  if (tag !== GLOBAL_TAG) return undefined;
+  const order = ORDER.exec(rest);
+  if (order !== null) return { kind: 'order', name: order[1] ?? '' };
+  return GLOBAL.test(rest) ? { kind: 'global', name: '' } : undefined;
+}

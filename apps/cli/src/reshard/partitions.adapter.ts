@@ -1,12 +1,28 @@
-import { droppedKey, isReplay, parkingKey, progressKey, readRanges, type LogPartition } from '@relay/progress';
+import { readRecord } from '@relay/events';
+import { logRecordOf, readRanges, withAdmin } from '@relay/kafka';
+import {
+  droppedKey,
+  isReplay,
+  parkedKey,
+  parkingKey,
+  progressKey,
+  rangesText,
+  readRanges as rangesIn,
+  type LogPartition,
+} from '@relay/progress';
+import { shardNumber } from '@relay/redis';
+import type { Kafka } from 'kafkajs';
+import type { KafkaConfig } from '../connections.adapter.js';
 import { Division } from './division.js';
-import { divide } from './divided-keys.adapter.js';
-import { partitionsOf } from './inventory.adapter.js';
-import type { Move } from './move.js';
-import { oldParts, orderedIn, type Order } from './orders.adapter.js';
-import { writeParking } from './parking.adapter.js';
-import { addEntries, entriesOf } from './scan.adapter.js';
-import type { ReadDisputed } from './disputed-log.adapter.js';
+import { partitionsOf, type Move } from './inventory.adapter.js';
+import { nameOf, oldParts, orderedIn, replayTexts, type Order } from './orders.adapter.js';
+import { addEntries, divide, entriesOf } from './scan.adapter.js';
+
+/** Reads the records of which the old shards disagree whether they wait, and tells them to the divisions of their partitions. */
+export type ReadDisputed = (
+  divisions: readonly Division[],
+  shards: readonly [old: number, wanted: number],
+) => Promise<void>;
 
 /** Progress of one partition in the old shards; undefined of those that know nothing of it. */
 type Old = readonly (Readonly<Record<string, string>> | undefined)[];
@@ -106,7 +122,7 @@ async function divisionOf(
   for (const id of webhooks)
     division.add(
       id,
-      parkings.map((parking) => readRanges(parking[id] ?? '')),
+      parkings.map((parking) => rangesIn(parking[id] ?? '')),
     );
   for (const order of orders) {
     const parts = oldParts(order, at);
@@ -118,3 +134,63 @@ async function divisionOf(
   }
   return division;
 }
+
+/** Writes the ranges of one partition into the new shards: of parked webhooks with their index, and of replays. */
+async function writeParking(move: Move, division: Division, orders: readonly Order[]): Promise<void> {
+  const { to, writes } = move;
+  const { at } = division;
+  for (const key of division.keys) {
+    if (isReplay(key)) continue;
+    for (const [number, ranges] of division.of(key).entries()) {
+      const shard = to.all[number];
+      if (shard === undefined || ranges.length === 0) continue;
+      const text = rangesText(ranges);
+      writes.add(shard, text.length, (pipeline) => {
+        pipeline.hset(parkingKey(shard, at), key, text);
+        pipeline.hset(parkedKey(shard, key), nameOf(at), text);
+        pipeline.sadd(parkedKey(shard), key);
+      });
+    }
+    await writes.relieve();
+  }
+  for (const order of orders) {
+    for (const [number, { text, isLeft }] of replayTexts(move, division, order).entries()) {
+      const shard = to.all[number];
+      if (shard === undefined) continue;
+      writes.add(shard, text.length, (pipeline) => {
+        if (isLeft) pipeline.hset(parkingKey(shard, at), order.key, text);
+        // With one shard the index of a replay is its order, which changes with the number of shards.
+        if (to.all.length === 1) return;
+        pipeline.hset(parkedKey(shard, order.key), nameOf(at), text);
+        if (order.life > 0) pipeline.pexpire(parkedKey(shard, order.key), order.life);
+      });
+    }
+    await writes.relieve();
+  }
+}
+
+export const disputedLog =
+  (kafka: Kafka, settings: KafkaConfig): ReadDisputed =>
+  async (divisions, [old, wanted]) => {
+    const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
+    const byName = new Map(divisions.map((division) => [nameOf(division.at), division]));
+    const ranges = await withAdmin(kafka, async (admin) => {
+      const bounds = new Map<string, { low: number; high: number }>();
+      for (const topic of new Set(divisions.map(({ at }) => at.topic)))
+        for (const { partition, low, high } of await admin.fetchTopicOffsets(topic))
+          bounds.set(nameOf({ topic, partition }), { low: Number(low), high: Number(high) });
+      return divisions.flatMap(({ at, disputed }) => {
+        const { low, high } = bounds.get(nameOf(at)) ?? { low: 0, high: 0 };
+        if (disputed === undefined) return [];
+        return [{ ...at, from: Math.max(low, disputed.from), end: Math.min(high, disputed.end) }];
+      });
+    });
+    await readRanges(kafka, ranges, group, (range, messages) => {
+      for (const message of messages) {
+        const item = readRecord(logRecordOf(message), range.topic, prefix);
+        if (item.kind !== 'envelope') continue;
+        const { id } = item.envelope;
+        byName.get(nameOf(range))?.take(Number(message.offset), [shardNumber(id, old), shardNumber(id, wanted)]);
+      }
+    });
+  };

@@ -1,16 +1,19 @@
 import { historyEnv, redisEnv } from '@relay/config';
+import { progressKey } from '@relay/progress';
 import { connectShards, redisReady, type Shards } from '@relay/redis';
-import { InvalidArgumentError, type Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import type { Redis } from 'ioredis';
 import { withKafka, withRedis } from '../connections.adapter.js';
-import { documented } from '../documented.js';
+import { assertStopped, assertWhole } from '../recover/recovery-log.adapter.js';
 import { assertClaimed } from '../registry.adapter.js';
-import { settingsOf } from '../settings.js';
-import { answer, type Shell } from '../shell.js';
-import { table } from '../table.js';
-import { disputedLog } from './disputed-log.adapter.js';
-import { reshard, type ReshardReport } from './reshard.adapter.js';
-import { assertStopped, assertWhole } from './stopped.adapter.js';
+import { answer, documented, settingsOf, type Shell, table } from '../shell.js';
+import { copyAll, type CopyOptions } from './copies.adapter.js';
+import { type Counts, countsOf, differing, withoutVanished } from './counts.adapter.js';
+import { deleteLayout, type Inventory, inventoryOf, type Move, partitionsOf } from './inventory.adapter.js';
+import { forgetBefore, ReshardMark, runningReplays, storedNumbers, switchNumber } from './number.adapter.js';
+import { newOrders, readOrders } from './orders.adapter.js';
+import { disputedLog } from './partitions.adapter.js';
+import { Writes } from './scan.adapter.js';
 
 const MOST_SHARDS = 64;
 
@@ -20,7 +23,7 @@ export function defineReshard(command: Command, shell: Shell): void {
     .action(async (options: { shards: number; json?: boolean }) => {
       const { shards: wanted } = options;
       const startedAt = performance.now();
-      const report = await change(shell, wanted, options.json === true);
+      const report = await changeShards(shell, wanted, options.json === true);
       const seconds = Math.round((performance.now() - startedAt) / 100) / 10;
       if (report === undefined) answer(shell, options, { shards: wanted }, `There are ${wanted} shards: nothing to do`);
       else answer(shell, options, { ...report, seconds }, textOf(report, seconds));
@@ -28,7 +31,7 @@ export function defineReshard(command: Command, shell: Shell): void {
   documented(command, 'reshard --shards 3');
 }
 
-function change(shell: Shell, wanted: number, isQuiet: boolean): Promise<ReshardReport | undefined> {
+function changeShards(shell: Shell, wanted: number, isQuiet: boolean): Promise<ReshardReport | undefined> {
   const { HISTORY_WINDOW: historyWindowMs } = settingsOf(shell, historyEnv);
   const work = (redis: Redis): Promise<ReshardReport | undefined> =>
     withKafka(shell, async (kafka, settings) => {
@@ -85,4 +88,85 @@ function textOf({ from, to, before, after, deleted }: ReshardReport, seconds: nu
     `${from} → ${to} shards in ${seconds} s; ${deleted} old keys deleted.`,
     `Start all roles with REDIS_SHARDS=${to}.`,
   ].join('\n');
+}
+
+export interface ReshardParts extends CopyOptions {
+  readonly redis: Redis;
+  readonly shardsOf: (count: number) => Promise<Shards>;
+  /** @throws Error when a role runs */
+  assertStopped(shards: Shards): Promise<void>;
+  /** @throws Error when a shard was lost or is being recovered */
+  assertWhole(shards: Shards): Promise<void>;
+}
+
+type ReshardReport = NonNullable<Awaited<ReturnType<typeof change>>>;
+
+/**
+ * Changes the number of shards. The old layout stays as it is until the new one is complete and has as much of each kind; then the
+ * number changes in one step. May be killed at any moment: the next run clears what was copied and begins again, or deletes what is
+ * left of the old layout.
+ * @returns undefined when it is this number already
+ * @throws Error, with the old number unchanged, when a role runs, a shard was lost, a key is unknown, or a count differs
+ */
+export function reshard(parts: ReshardParts, wanted: number): Promise<ReshardReport | undefined> {
+  return ReshardMark.during(parts.redis, parts.note, (mark) => change(parts, wanted, mark));
+}
+
+async function change(parts: ReshardParts, wanted: number, mark: ReshardMark) {
+  const { redis, note } = parts;
+  const { current, before } = await storedNumbers(redis);
+  if (before !== undefined) {
+    note(`An earlier change from ${before} to ${current} shards was cut off at its end: deleting what is left of it`);
+    await deleteOld(parts, before);
+  }
+  if (current === wanted) return undefined;
+  const from = await parts.shardsOf(current);
+  await parts.assertStopped(from);
+  await parts.assertWhole(from);
+  note(`From ${current} to ${wanted} shards: counting`);
+  const inventory = await inventoryOf(from);
+  const counted = await countsOf(from, inventory);
+  const sequence = await sequenceOf(from, inventory);
+  const to = await parts.shardsOf(wanted);
+  const left = await deleteLayout(to);
+  if (left > 0) note(`Cleared ${left} keys that an earlier run had copied`);
+  const move = { from, to, inventory, writes: new Writes() };
+  const orders = await readOrders(from);
+  const divisions = await copyAll(move, orders, parts);
+  // Webhooks parked in a partition of which no record waits any more, such as one that Kafka has deleted.
+  const vanished = divisions.reduce((sum, division) => sum + division.vanished, 0);
+  const expected = withoutVanished(counted, vanished);
+  const after = await assertComplete(move, expected);
+  await parts.assertStopped(from);
+  if ((await sequenceOf(from, inventory)) !== sequence)
+    throw new Error('A worker ran meanwhile: nothing was changed. Stop all roles and run this again');
+  const ordered = newOrders(move, orders, divisions, await runningReplays(redis));
+  await mark.still((token) => switchNumber(redis, token, [current, wanted], ordered));
+  note(`The state is in ${wanted} shards: deleting the old keys`);
+  return { from: current, to: wanted, before: expected, after, deleted: await deleteOld(parts, current) };
+}
+
+async function deleteOld({ redis, shardsOf }: ReshardParts, count: number): Promise<number> {
+  const deleted = await deleteLayout(await shardsOf(count));
+  await forgetBefore(redis);
+  return deleted;
+}
+
+/** Counts again where a count differs: a key may have expired, and Redis may have shown one twice. */
+async function assertComplete(move: Move, expected: Counts): Promise<Counts> {
+  const after = await countsOf(move.to, await inventoryOf(move.to));
+  const wrong = differing(expected, after);
+  if (wrong.length === 0) return after;
+  const counts = wrong.map((kind) => `${kind} ${expected[kind]} before, ${after[kind]} after`).join('; ');
+  throw new Error(
+    `The copy is not complete: ${counts}. Nothing was changed. Run this again; something may have expired meanwhile`,
+  );
+}
+
+/** Each flush and each change of an owner raises it. */
+async function sequenceOf(shards: Shards, inventory: Inventory): Promise<number> {
+  let sum = 0;
+  for (const at of partitionsOf(inventory))
+    for (const shard of shards.all) sum += Number((await shard.redis.hget(progressKey(shard, at), 'sequence')) ?? 0);
+  return sum;
 }

@@ -1,4 +1,4 @@
-import type { Shard } from '@relay/redis';
+import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander, Redis } from 'ioredis';
 
 /** Keys that one SCAN looks at, and entries of one key that are read at once. */
@@ -18,9 +18,7 @@ export type Type = 'hash' | 'set' | 'sorted';
 /** Member or field, then value or score where the type has one. */
 export type Entry = readonly Buffer[];
 
-type Scanned = Promise<[cursor: Buffer, elements: Buffer[]]>;
-
-function scanOf(redis: Redis, type: Type, key: string, cursor: string): Scanned {
+function scanOf(redis: Redis, type: Type, key: string, cursor: string): Promise<[cursor: Buffer, elements: Buffer[]]> {
   if (type === 'hash') return redis.hscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
   if (type === 'set') return redis.sscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
   return redis.zscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
@@ -36,13 +34,11 @@ export async function* entriesOf(redis: Redis, type: Type, key: string): AsyncGe
   } while (cursor !== '0');
 }
 
-/** The elements of an answer to a scan as entries. */
 export function entriesIn(type: Type, elements: readonly Buffer[]): Entry[] {
   const size = type === 'set' ? 1 : 2;
   return Array.from({ length: elements.length / size }, (_, n) => elements.slice(n * size, (n + 1) * size));
 }
 
-/** Adds entries to a key of this type. */
 export function addEntries(pipeline: ChainableCommander, type: Type, key: string, entries: readonly Entry[]): void {
   if (type === 'hash') pipeline.hset(key, ...entries.flat());
   else if (type === 'set') pipeline.sadd(key, ...entries.flat());
@@ -55,4 +51,67 @@ export async function answersOf(pipeline: ChainableCommander): Promise<unknown[]
     if (error !== null) throw error;
     return answer;
   });
+}
+
+/** Of one pipeline: what a server gets at once, and this process keeps. */
+const MOST_COMMANDS = 500;
+const MOST_BYTES = 1_048_576;
+
+interface Open {
+  readonly pipeline: ChainableCommander;
+  commands: number;
+  bytes: number;
+}
+
+/** Writes to shards, collected in a pipeline for each connection. */
+export class Writes {
+  readonly #open = new Map<Redis, Open>();
+
+  /** Writes later. @param bytes about how many it carries */
+  add({ redis }: Shard, bytes: number, command: (pipeline: ChainableCommander) => void): void {
+    const open = this.#open.get(redis) ?? { pipeline: redis.pipeline(), commands: 0, bytes: 0 };
+    this.#open.set(redis, open);
+    command(open.pipeline);
+    open.commands += 1;
+    open.bytes += bytes;
+  }
+
+  /** Sends the pipelines that have become long. @throws when a write fails */
+  async relieve(): Promise<void> {
+    await this.#send(({ commands, bytes }) => commands >= MOST_COMMANDS || bytes >= MOST_BYTES);
+  }
+
+  async finish(): Promise<void> {
+    await this.#send(() => true);
+  }
+
+  async #send(isDue: (open: Open) => boolean): Promise<void> {
+    const due = [...this.#open].filter(([, open]) => isDue(open));
+    for (const [redis] of due) this.#open.delete(redis);
+    await Promise.all(due.map(([, { pipeline }]) => answersOf(pipeline)));
+  }
+}
+
+/** Copies one key with entries of many envelopes, which each shard has under the same name. It lives as long as the one that would live longest. @returns the shards that got a part */
+export async function divide(
+  { from, to, writes }: { readonly from: Shards; readonly to: Shards; readonly writes: Writes },
+  { parts, type, envelopeOf }: { parts: readonly string[]; type: Type; envelopeOf: (member: Buffer) => string },
+): Promise<ReadonlySet<Shard>> {
+  const targets = new Set<Shard>();
+  const lives: number[] = [];
+  for (const shard of from.all) {
+    const ttl = await shard.redis.pttl(shard.key(...parts));
+    if (ttl !== -2) lives.push(ttl === -1 ? Infinity : ttl);
+    for await (const entries of entriesOf(shard.redis, type, shard.key(...parts))) {
+      for (const [target, part] of to.divide<Entry>(entries, ([member]) => envelopeOf(member ?? Buffer.alloc(0)))) {
+        targets.add(target);
+        writes.add(target, 100 * part.length, (pipeline) => addEntries(pipeline, type, target.key(...parts), part));
+      }
+      await writes.relieve();
+    }
+  }
+  const life = Math.max(0, ...lives);
+  if (life > 0 && life < Infinity)
+    for (const target of targets) writes.add(target, 0, (pipeline) => pipeline.pexpire(target.key(...parts), life));
+  return targets;
 }

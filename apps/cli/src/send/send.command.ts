@@ -1,25 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { sendEnv } from '@relay/config';
-import { EVENT_TYPES, readEnvelope, type EventType } from '@relay/events';
-import { Argument, InvalidArgumentError, Option, type Command } from 'commander';
-import { documented } from '../documented.js';
-import { readSecret } from '../secret-input.js';
-import { settingsOf } from '../settings.js';
-import { answer, type Shell } from '../shell.js';
-import { Ingress, type Sent, type SourceProof } from './ingress.adapter.js';
-import { envelopeText, samplePayload } from './sample.js';
+import { EVENT_TYPES, type EventType, examplePayload, readEnvelope, subjectOf } from '@relay/events';
+import { Argument, type Command, Option } from 'commander';
+import {
+  answer,
+  documented,
+  loginOf,
+  type LoginOptions,
+  numberOf,
+  readFileOf,
+  readSecret,
+  settingsOf,
+  type Shell,
+  withLogin,
+} from '../shell.js';
 
 const AT_ONCE = 16;
+const countOf = numberOf(/^[1-9]\d{0,5}$/, 'A number from 1 to 999999 is expected.');
 
-interface Options {
-  json?: boolean;
-  payload?: string;
-  count: number;
-  url?: string;
-  clientId?: string;
-  clientSecretFile?: string;
-  apiKeyFile?: string;
-}
+type Options = LoginOptions & { json?: boolean; payload?: string; count: number; url?: string; apiKeyFile?: string };
 
 type Result = Sent & { readonly id: string };
 
@@ -28,12 +27,8 @@ export function defineSend(command: Command, shell: Shell): void {
     .addArgument(new Argument('<type>', 'event type').choices(EVENT_TYPES))
     .option('--payload <file>', 'JSON object to send; without it a sample is sent')
     .option('--count <n>', 'how many envelopes, each with an id of its own', countOf, 1)
-    .option('--url <url>', 'address of the ingress; PUBLIC_URL without it')
-    .option('--client-id <id>', 'client id of a source; RELAY_CLIENT_ID without it')
-    .option(
-      '--client-secret-file <file>',
-      'a file with its secret, - for standard input; RELAY_CLIENT_SECRET without it',
-    )
+    .option('--url <url>', 'address of the ingress; PUBLIC_URL without it');
+  withLogin(command, 'a source')
     .addOption(
       new Option(
         '--api-key-file <file>',
@@ -42,16 +37,21 @@ export function defineSend(command: Command, shell: Shell): void {
     )
     .action(async (type: EventType, options: Options) => {
       const settings = settingsOf(shell, sendEnv);
-      const proof = await proofOf(shell, options, settings);
+      const { apiKeyFile: file } = options;
+      const proof =
+        file === undefined
+          ? await loginOf(shell, options, settings)
+          : { apiKey: await readSecret(shell, '--api-key-file', file) };
       if (proof === undefined)
         command.error(
           'error: a source is needed: give --client-id and --client-secret-file, RELAY_CLIENT_ID and RELAY_CLIENT_SECRET, or --api-key-file (`relay sources create NAME` makes one)',
         );
       const envelopes = envelopesOf(shell, type, options);
-      const ingress = await Ingress.open(baseUrl(options.url ?? settings.PUBLIC_URL), proof);
+      const url = baseUrl(options.url ?? settings.PUBLIC_URL);
+      const headers = await headersOf(url, proof);
       const stop = new AbortController();
       void shell.interrupted().then(() => stop.abort());
-      const results = await sendAll(ingress, envelopes, stop.signal);
+      const results = await sendAll((text) => send(url, headers, text), envelopes, stop.signal);
       report(shell, options, results);
       if (!stop.signal.aborted) return;
       shell.exitCode = 1;
@@ -60,23 +60,9 @@ export function defineSend(command: Command, shell: Shell): void {
   documented(command, 'send task.created --count 10');
 }
 
-async function proofOf(
-  shell: Shell,
-  { apiKeyFile, clientSecretFile, ...options }: Options,
-  settings: { readonly RELAY_CLIENT_ID?: string | undefined; readonly RELAY_CLIENT_SECRET?: string | undefined },
-): Promise<SourceProof | undefined> {
-  if (apiKeyFile !== undefined) return { apiKey: await readSecret(shell, '--api-key-file', apiKeyFile) };
-  const clientId = options.clientId ?? settings.RELAY_CLIENT_ID;
-  const clientSecret =
-    clientSecretFile === undefined
-      ? settings.RELAY_CLIENT_SECRET
-      : await readSecret(shell, '--client-secret-file', clientSecretFile);
-  return clientId === undefined || clientSecret === undefined ? undefined : { clientId, clientSecret };
-}
-
-/** Envelope texts by id, with the checks of the ingress. */
 function envelopesOf(shell: Shell, type: EventType, { payload: file, count }: Options): Map<string, string> {
-  const given = file === undefined ? undefined : readPayload(shell, file);
+  const given =
+    file === undefined ? undefined : readFileOf(shell, file, '--payload names a file that holds one JSON object');
   const envelopes = new Map<string, string>();
   for (let made = 0; made < count; made += 1) {
     const id = randomUUID();
@@ -94,15 +80,11 @@ function assertEnvelope(text: string, file: string | undefined): void {
   throw new Error(`${file ?? 'The sample'} is not a payload of this type: ${faults.join(' ')}`);
 }
 
-function readPayload(shell: Shell, file: string): string {
-  try {
-    return shell.readFile(file);
-  } catch (cause) {
-    throw new Error(`${file} cannot be read: --payload names a file that holds one JSON object`, { cause });
-  }
-}
-
-async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>, stop: AbortSignal): Promise<Result[]> {
+async function sendAll(
+  sendOne: (text: string) => Promise<Sent>,
+  envelopes: ReadonlyMap<string, string>,
+  stop: AbortSignal,
+): Promise<Result[]> {
   const results: Result[] = [];
   const waiting = envelopes.entries();
   let isAway = false;
@@ -114,7 +96,7 @@ async function sendAll(ingress: Ingress, envelopes: ReadonlyMap<string, string>,
         continue;
       }
       try {
-        results.push(Object.assign(await ingress.send(text), { id }));
+        results.push(Object.assign(await sendOne(text), { id }));
       } catch (error) {
         // Accepted ids are still printed: ids are random, so a second run would send those envelopes twice.
         isAway = true;
@@ -139,13 +121,81 @@ function report(shell: Shell, options: Options, results: readonly Result[]): voi
   }
 }
 
-function countOf(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new InvalidArgumentError('A number from 1 to 999999 is expected.');
-  return Number(text);
-}
-
 function baseUrl(text: string): string {
   if (!/^https?:$/.test(URL.parse(text)?.protocol ?? ''))
     throw new Error(`${text} is no address: --url is one such as http://127.0.0.1:3000`);
   return text.replace(/\/+$/, '');
+}
+
+/** A payload to try the relay with, as JSON text: the example of its type with identifiers of its own. */
+export function samplePayload(type: EventType, uuid: () => string): string {
+  const members = Object.entries(examplePayload(type)).map(([name, value]) => [name, isId(value) ? uuid() : value]);
+  return JSON.stringify({ ...Object.fromEntries(members), name: `a sample ${subjectOf(type).replace('_', ' ')}` });
+}
+
+const isId = (value: unknown): boolean =>
+  typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
+
+/** An envelope around the payload's own text, so that numbers and key order reach the endpoints as they were written. */
+export const envelopeText = (id: string, type: EventType, payload: string): string =>
+  `{"id":"${id}","type":"${type}","payload":${payload.trim()}}`;
+
+const TIMEOUT_MS = 15_000;
+
+type SourceProof = { readonly clientId: string; readonly clientSecret: string } | { readonly apiKey: string };
+
+type Sent = { readonly status: 'accepted' | 'duplicate' } | { readonly status: 'refused'; readonly why: string };
+
+type Headers = Readonly<Record<string, string>>;
+
+/** The headers that name the source. @throws Error when the ingress does not answer, or does not know the client */
+async function headersOf(url: string, proof: SourceProof): Promise<Headers> {
+  if ('apiKey' in proof) return { 'x-api-key': proof.apiKey };
+  const basic = Buffer.from(`${proof.clientId}:${proof.clientSecret}`).toString('base64');
+  const response = await ask(`${url}/auth/token`, { authorization: `Basic ${basic}` });
+  const token = await bodyOf(response);
+  if (!response.ok || typeof token['access_token'] !== 'string')
+    throw new Error(`The ingress gives ${proof.clientId} no token (${faultOf(response, token)})`);
+  return { authorization: `Bearer ${token['access_token']}` };
+}
+
+async function send(url: string, headers: Headers, envelope: string): Promise<Sent> {
+  const response = await ask(`${url}/deliveries`, { ...headers, 'content-type': 'application/json' }, envelope);
+  const said = await bodyOf(response);
+  if (response.status !== 202) return { status: 'refused', why: faultOf(response, said) };
+  return { status: said['status'] === 'duplicate' ? 'duplicate' : 'accepted' };
+}
+
+async function ask(url: string, headers: Headers, body?: string): Promise<Response> {
+  const request = { method: 'POST', headers, ...(body === undefined ? {} : { body }) };
+  try {
+    return await fetch(url, { ...request, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) });
+  } catch (cause) {
+    const { origin } = new URL(url);
+    const reason = cause instanceof Error ? reasonOf(cause) : String(cause);
+    throw new Error(`The ingress does not answer at ${origin} (${reason}): start it, or give --url`, { cause });
+  }
+}
+
+/** fetch reports only `fetch failed`; the cause has the reason, and no message when several addresses were tried. */
+function reasonOf(error: Error): string {
+  const { cause } = error;
+  if (!(cause instanceof Error)) return error.message;
+  return cause.message || ('code' in cause ? String(cause.code) : cause.name);
+}
+
+async function bodyOf(response: Response): Promise<Record<string, unknown>> {
+  try {
+    const value: unknown = await response.json();
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+/** The message of problem+json (RFC 9457) or of the token endpoint (RFC 6749 section 5.2). */
+function faultOf(response: Response, said: Record<string, unknown>): string {
+  const retryAfter = response.headers.get('retry-after');
+  const words = [said['detail'] ?? said['error'], retryAfter === null ? undefined : `try again in ${retryAfter} s`];
+  return [`HTTP ${response.status}`, ...words.filter((word) => typeof word === 'string')].join(': ');
 }

@@ -1,0 +1,209 @@
+import {
+  DeadLetter,
+  DeadLetterEnding,
+  type DeadLetterReader,
+  type FoundDeadLetter,
+  type Registrations,
+  replayOf,
+} from '@relay/dead-letters';
+import { deliveryId } from '@relay/delivery';
+import type { AttemptRecord, EnvelopeRecord } from '@relay/events';
+import { newJob, type QueuedDelivery } from '@relay/jobs';
+import type { LogRange } from '@relay/kafka';
+import { type RetryQueue, standing, type Standing, standingAfter } from '@relay/retry';
+import { IdSet } from './ids.js';
+import type { RecoveryLog } from './recovery-log.adapter.js';
+
+/**
+ * The outcomes of deliveries in the attempt log. A dead letter is final by its own record, not by the attempt that
+ * caused it; without that record one more attempt creates it again.
+ */
+export class Outcomes {
+  readonly #final = new IdSet();
+  readonly #standing = new Map<string, Standing>();
+
+  take(record: AttemptRecord): void {
+    const { deliveryId: id, outcome } = record;
+    if (outcome === 'delivered' || outcome === 'cancelled') {
+      this.#final.add(id);
+      this.#standing.delete(id);
+      return;
+    }
+    if (this.#final.has(id)) return;
+    this.#standing.set(id, standingAfter(record, this.#standing.get(id)));
+  }
+
+  isFinal(id: string): boolean {
+    return this.#final.has(id);
+  }
+
+  standingOf(id: string): Standing | undefined {
+    return this.#standing.get(id);
+  }
+}
+
+type LoggedDeadLetter =
+  | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
+  | { readonly kind: 'end'; readonly end: DeadLetterEnding };
+
+/** Reads a record of `relay.dead-letters`; undefined for any other record. */
+export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
+  try {
+    const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
+    const end = DeadLetterEnding.safeParse(record);
+    if (end.success) return { kind: 'end', end: end.data };
+    const letter = DeadLetter.safeParse(record);
+    // A dead letter without a body had lost it in Redis; the log has it, so the delivery is made again.
+    return letter.success && letter.data.body !== ''
+      ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data }
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** All dead letters in the log, and those that an operator ended. Bodies are not kept; they are read again. */
+export class LoggedDeadLetters {
+  readonly #known = new IdSet();
+  readonly #ended = new Map<string, DeadLetterEnding>();
+
+  take(logged: LoggedDeadLetter): void {
+    if (logged.kind === 'letter') this.#known.add(logged.id);
+    else {
+      this.#known.add(logged.end.deliveryId);
+      this.#ended.set(logged.end.deliveryId, logged.end);
+    }
+  }
+
+  /** The delivery is a dead letter, or was one until an operator ended it. */
+  knows(id: string): boolean {
+    return this.#known.has(id);
+  }
+
+  /** How an operator ended the dead letter; undefined if it still exists. */
+  endOf(id: string): DeadLetterEnding | undefined {
+    return this.#ended.get(id);
+  }
+}
+
+/** Clocks of ingresses differ: a webhook registered by one may look younger than an envelope that another accepted later. */
+export const CLOCK_TOLERANCE_MS = 60_000;
+
+export interface Candidate {
+  readonly id: string;
+  readonly partnerId: string;
+  readonly createdAt: number;
+}
+
+export interface LoggedDeliveries {
+  readonly outcomes: Outcomes;
+  readonly letters: LoggedDeadLetters;
+}
+
+/** The deliveries of an envelope without a final outcome, each at its place in the schedule; how many ended or are dead letters. */
+export function recoveryOf(
+  record: EnvelopeRecord,
+  candidates: readonly Candidate[],
+  { outcomes, letters }: LoggedDeliveries,
+  now: number,
+): { readonly deliveries: readonly QueuedDelivery[]; readonly alreadyFinal: number } {
+  const { envelope, acceptedAt } = record;
+  const { id: envelopeId, contentHash: hash } = envelope;
+  const deliveries: QueuedDelivery[] = [];
+  let alreadyFinal = 0;
+  for (const webhook of candidates) {
+    if (webhook.createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
+    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0, acceptedAt });
+    if (outcomes.isFinal(id) || letters.knows(id)) {
+      alreadyFinal += 1;
+      continue;
+    }
+    deliveries.push(standing(newJob(webhook, record), outcomes.standingOf(id), now));
+  }
+  return { deliveries, alreadyFinal };
+}
+
+const KEPT_MS = 30 * 86_400_000;
+/** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */
+const REPLAYS_TOLD_MS = 7 * 86_400_000;
+
+/**
+ * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
+ * `logged.letters` must hold the whole topic.
+ * @param isLost whether the shard of an envelope is recovered: what is of another one is there, and may have gone on
+ */
+export async function recoverLetters(
+  log: RecoveryLog,
+  logged: LoggedDeliveries,
+  queue: RetryQueue,
+  webhooks: Registrations,
+  { now, isLost }: { readonly now: number; readonly isLost: (envelopeId: string) => boolean },
+  progress: (records: number) => void,
+): Promise<{ deadLetters: number; deliveries: number }> {
+  const counts = { deadLetters: 0, deliveries: 0 };
+  await log.read(log.deadLetters, async (_range: LogRange, messages) => {
+    const adds = messages.flatMap(({ value }) => {
+      const read = readLetter(value);
+      if (read?.kind !== 'letter' || !isLost(read.letter.envelopeId)) return [];
+      const end = logged.letters.endOf(read.id);
+      if (end !== undefined) {
+        const jobs = replaysOf(read.letter, end, logged, webhooks, now) ?? [];
+        counts.deliveries += jobs.length;
+        return jobs.map((job) => queue.add(job));
+      }
+      if (read.letter.diedAt < now - KEPT_MS) return [];
+      counts.deadLetters += 1;
+      return [queue.addDeadLetter(read.letter)];
+    });
+    await Promise.all(adds);
+    progress(messages.length);
+  });
+  return counts;
+}
+
+/**
+ * Ends the dead letters in Redis that an operator has ended, which a copy of Redis from before brings back. Deliveries of replays
+ * without a final outcome are made again; a dead letter whose replay cannot be made again stays. `logged` must hold both topics.
+ */
+export async function endLetters(
+  reader: Pick<DeadLetterReader, 'ids' | 'read' | 'withBody' | 'remove'>,
+  logged: LoggedDeliveries,
+  queue: RetryQueue,
+  webhooks: Registrations,
+  now: number,
+): Promise<{ ended: number; deliveries: number }> {
+  const counts = { ended: 0, deliveries: 0 };
+  for await (const slice of reader.read(await reader.ids())) {
+    const ended: FoundDeadLetter[] = [];
+    for (const letter of slice) {
+      const end = logged.letters.endOf(letter.id);
+      if (end === undefined) continue;
+      const jobs = replaysOf(await reader.withBody(letter), end, logged, webhooks, now);
+      if (jobs === undefined) continue;
+      await Promise.all(jobs.map((job) => queue.add(job)));
+      counts.deliveries += jobs.length;
+      ended.push(letter);
+    }
+    counts.ended += await reader.remove(ended);
+  }
+  return counts;
+}
+
+/** The deliveries of a replay that have no final outcome; undefined when they cannot be made. */
+function replaysOf(
+  letter: DeadLetter,
+  end: DeadLetterEnding,
+  { letters, outcomes }: LoggedDeliveries,
+  webhooks: Registrations,
+  now: number,
+): QueuedDelivery[] | undefined {
+  if (end.ended === 'purged' || end.at < now - REPLAYS_TOLD_MS) return [];
+  const plan = replayOf(letter, webhooks, now);
+  if (plan.kind === 'refused') return undefined;
+  return plan.jobs
+    .filter((job) => {
+      const id = deliveryId(job);
+      return end.deliveries.includes(id) && !outcomes.isFinal(id) && !letters.knows(id);
+    })
+    .map((job) => standing(job, outcomes.standingOf(deliveryId(job)), now));
+}
