@@ -1,14 +1,12 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { parseSigningKeys } from '@relay/access';
 import { Away, examine, summaryOf } from '@relay/doctor';
-import { answeredWithin, type KeptAdmin } from '@relay/kafka';
-import type { Keyring } from '@relay/keyring';
-import { isRedisAway, redisFault, type Shards } from '@relay/redis';
-import type { OperationsConfig } from '@relay/settings';
+import { answeredWithin, KeptAdmin } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { isRedisAway, redisFault, Shards } from '@relay/redis';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { reasonOf } from '@relay/telemetry';
-import type { z } from 'zod';
-import type { Findings } from './doctor-answers.js';
-
-type Found = z.infer<typeof Findings>;
+import type { Findings } from './state-answers.js';
 
 /** A broker that answers nothing for so long is away. The whole is below the 9 s within which each request is answered. */
 const PROBE_MS = 2_500;
@@ -16,24 +14,25 @@ const WORK_MS = 5_500;
 const UNCHECKED = ['egress', 'proxy', 'retries'];
 
 /** The examination of this relay’s stores and keys. One runs at a time, whoever asks. */
+@Injectable()
 export class Examination {
-  #running: Promise<Found> | undefined;
+  #running: Promise<Findings> | undefined;
 
   constructor(
-    private readonly config: OperationsConfig,
+    @Inject(OPERATIONS_CONFIG) private readonly config: OperationsConfig,
     private readonly keyring: Keyring,
     private readonly shards: Shards,
     private readonly admin: KeptAdmin,
   ) {}
 
-  read(): Promise<Found> {
+  read(): Promise<Findings> {
     this.#running ??= this.#examine().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
-  async #examine(): Promise<Found> {
+  async #examine(): Promise<Findings> {
     const { config, keyring, shards, admin } = this;
     const probe = admin.ask((connection) => connection.describeCluster());
     const findings = await examine(

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { ALERT_RULES, type Readings } from './alert-rules.js';
-import { AlertWatch } from './alert-watch.js';
+import { ALERT_RULES, AlertWatch, type Readings } from './alert-rules.js';
 
 const MINUTE_MS = 60_000;
 const due = (oldestS: number): Readings => ({ queues: [{ queue: 'deliveries', state: 'waiting', jobs: 1, oldestS }] });

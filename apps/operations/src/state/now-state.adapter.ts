@@ -1,20 +1,19 @@
-import type { OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
-import { type KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
+import { KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { fullestMemory, type RedisMemory } from '@relay/metrics';
 import { parkedWebhooks } from '@relay/progress';
-import type { Shards } from '@relay/redis';
-import type { AttemptIndex, AttemptTally } from '@relay/search';
-import type { Log } from '@relay/telemetry';
-import type { z } from 'zod';
-import { AlertWatch } from './alert-watch.js';
-import { ALERT_RULES } from './alert-rules.js';
-import { AnswersInTime } from './answers-in-time.js';
-import type { Now } from './now-answers.js';
-import { SharedAnswer } from './shared-answer.js';
-
-type Answer = z.infer<typeof Now>;
+import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
+import type { AttemptTally } from '@relay/search';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
+import { Log } from '@relay/telemetry';
+import { Kafka } from 'kafkajs';
+import { EnvelopeStores } from '../envelopes/envelope-stores.adapter.js';
+import { ALERT_RULES, AlertWatch } from './alert-rules.js';
+import { AnswersInTime, SharedAnswer } from './answers-in-time.js';
+import type { Now } from './state-answers.js';
 
 /** Three readings in the time within which each request is answered. */
 const PATIENCE_MS = 4_000;
@@ -30,6 +29,7 @@ interface Stored {
 }
 
 /** The state of the stores, read when it is asked for, once for all who ask within a few seconds, and the alerts, for which it is read twice a minute. */
+@Injectable()
 export class NowState implements OnApplicationShutdown {
   readonly #watch = new AlertWatch(ALERT_RULES);
   readonly #answers: AnswersInTime;
@@ -43,8 +43,8 @@ export class NowState implements OnApplicationShutdown {
   constructor(
     private readonly shards: Shards,
     private readonly admin: KeptAdmin,
-    private readonly index: AttemptIndex | null,
-    private readonly names: { readonly KAFKA_CONSUMER_GROUP: string; readonly KAFKA_TOPIC_PREFIX: string },
+    private readonly stores: EnvelopeStores,
+    @Inject(OPERATIONS_CONFIG) private readonly names: OperationsConfig,
     log: Log,
   ) {
     this.#answers = new AnswersInTime(log, PATIENCE_MS);
@@ -59,11 +59,11 @@ export class NowState implements OnApplicationShutdown {
     clearInterval(this.#timer);
   }
 
-  read(): Promise<Answer> {
+  read(): Promise<Now> {
     return this.#shown.read();
   }
 
-  async #read(): Promise<Answer> {
+  async #read(): Promise<Now> {
     const now = Date.now();
     const [{ stored, lag }, accepted, tally] = await Promise.all([
       this.#sample(),
@@ -156,9 +156,41 @@ export class NowState implements OnApplicationShutdown {
 
   /** Undefined where the index is off, away, or behind. */
   async #tally(now: number): Promise<AttemptTally | undefined> {
-    if (this.index === null || !this.index.state.isCurrent) return undefined;
-    return this.index.tally(now - RATE_S * 1_000);
+    const { index } = this.stores;
+    if (index === null || !index.state.isCurrent) return undefined;
+    return index.tally(now - RATE_S * 1_000);
   }
 }
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+/** The queues and the consumer lag as they are now. */
+@Injectable()
+export class StoreState {
+  constructor(
+    private readonly shards: Shards,
+    private readonly kafka: Kafka,
+    @Inject(OPERATIONS_CONFIG) private readonly settings: OperationsConfig,
+  ) {}
+
+  queues(): Promise<QueueState[]> {
+    return readQueues(this.shards, Date.now());
+  }
+
+  /** @throws ProblemError `unavailable` when no broker answers */
+  async lag(): Promise<TopicLag[]> {
+    const admin = this.kafka.admin({ retry: { retries: 1 } });
+    const topics = envelopeTopics(this.settings.KAFKA_TOPIC_PREFIX);
+    try {
+      await admin.connect();
+      return await readLag(admin, this.settings.KAFKA_CONSUMER_GROUP, topics);
+    } catch (cause) {
+      throw new ProblemError('unavailable', 'Kafka does not answer at the moment.', {
+        headers: { 'retry-after': '2' },
+        cause,
+      });
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+  }
+}

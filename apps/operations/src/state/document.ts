@@ -1,7 +1,12 @@
-import type { ApiParts } from '@relay/openapi';
+import type { Type } from '@nestjs/common';
+import { openApi, routesOf, type ApiFacts, type ApiParts } from '@relay/openapi';
+
+/** OpenAPI of these controllers. @param facts the public address is that of the ingress */
+export const documentBytes = (controllers: readonly Type[], facts: ApiFacts): Buffer =>
+  Buffer.from(JSON.stringify(openApi(routesOf(controllers), facts, operationsApi(facts.publicUrl))));
 
 /** What the OpenAPI document of the operations app says beside its routes. */
-export const operationsApi = (publicUrl: string): ApiParts => ({
+const operationsApi = (publicUrl: string): ApiParts => ({
   title: 'Partner Relay for operators',
   summary: 'Shows what the relay does, and changes it.',
   description: DESCRIPTION,
