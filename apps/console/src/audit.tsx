@@ -1,5 +1,5 @@
 import { Curl, Empty, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
-import { useFilter } from './filters.js';
+import { useFilters } from './lists.js';
 import { type Answer, api, given, type QueryOf } from './session.js';
 import { ClientLink } from './words.js';
 
@@ -10,12 +10,7 @@ const SHOWN = new Set(['at', 'event', 'operator', 'partnerId', 'v']);
 
 /** Who changed what, and what the relay found, the newest first. */
 export function Audit() {
-  const [event, operator, partner, webhook] = ['event', 'operator', 'partner', 'webhook'].map(useFilter) as [
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-  ];
+  const { event, operator, partner, webhook } = useFilters('event', 'operator', 'partner', 'webhook');
   const query = place.value.query;
   const { before, ...filters } = query;
   const input = { query: given<QueryOf<'readAudit'>>({ ...query, limit: 100 }) };
@@ -52,16 +47,8 @@ export function Audit() {
               />
             )}
             <div class="buttons">
-              {before !== undefined && (
-                <Link to={['audit']} query={filters} isButton>
-                  Newest
-                </Link>
-              )}
-              {next !== null && (
-                <Link to={['audit']} query={{ ...filters, before: next }} isButton>
-                  Older
-                </Link>
-              )}
+              {before !== undefined && <Link to={['audit']} query={filters} isButton name="Newest" />}
+              {next !== null && <Link to={['audit']} query={{ ...filters, before: next }} isButton name="Older" />}
             </div>
           </>
         )}

@@ -1,8 +1,14 @@
 import { useSignal } from '@preact/signals';
 import {
+  ask,
+  Button,
+  countOf,
   countText,
   Curl,
   Empty,
+  Facts,
+  Fault,
+  go,
   Link,
   Loaded,
   Notice,
@@ -11,12 +17,14 @@ import {
   Table,
   Time,
   useLoad,
+  Viewer,
   wordsOf,
-  countOf,
 } from '@relay/ui';
-import { changeLetters, type Selection } from './letter-changes.js';
-import { type Answer, api, given, may, type QueryOf } from './session.js';
+import { type Answer, api, type Calls, given, may, mayLook, type QueryOf } from './session.js';
 import { ClientLink, REASONS } from './words.js';
+
+type Verb = 'replay' | 'purge';
+type Selection = Calls['replayDeadLetters']['data']['body'];
 
 const FILTERS = ['type', 'reason', 'webhook'] as const;
 const SHOWN = 100;
@@ -43,7 +51,7 @@ export function DeadLetters() {
     facets.reload();
     list.reload();
   };
-  const change = (verb: 'replay' | 'purge'): void => {
+  const change = (verb: Verb): void => {
     fault.value = '';
     changeLetters(verb, selection, reload).catch((error: unknown) => (fault.value = wordsOf(error)));
   };
@@ -54,21 +62,13 @@ export function DeadLetters() {
         may('operator') &&
         (facets.value?.matched ?? 0) > 0 && (
           <>
-            <button type="button" onClick={() => change('replay')}>
-              Replay these…
-            </button>
-            <button type="button" onClick={() => change('purge')}>
-              Purge these…
-            </button>
+            <Button name="Replay these…" run={() => change('replay')} />
+            <Button name="Purge these…" run={() => change('purge')} />
           </>
         )
       }
     >
-      {fault.value !== '' && (
-        <Notice kind="bad" title="Nothing was counted">
-          <p>{fault.value}</p>
-        </Notice>
-      )}
+      <Fault title="Nothing was counted" words={fault.value} />
       {chosen.length > 0 && (
         <p>
           Only {chosen.map((name) => `${name} ${query[name]}`).join(', ')}. <Link to={['dead-letters']}>Show all</Link>
@@ -162,12 +162,119 @@ const Facet = ({ name, filter, of, words = {} }: FacetProps) => (
     <ul class="facets">
       {of.map(({ value, count }) => (
         <li key={value}>
-          <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }}>
-            {words[value] ?? value}
-          </Link>
+          <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }} name={words[value] ?? value} />
           <span>{countText(count)}</span>
         </li>
       ))}
     </ul>
   </div>
 );
+
+/** One dead letter with its envelope; the look is audited. */
+export function DeadLetterPage({ id }: { readonly id: string }) {
+  return (
+    <Screen title="Dead letter">
+      {mayLook('operator') ? (
+        <Letter id={id} />
+      ) : (
+        <Empty title="Its envelope is for operators">
+          <p>
+            A viewer sees dead letters in the <Link to={['dead-letters']}>list</Link>.
+          </p>
+        </Empty>
+      )}
+    </Screen>
+  );
+}
+
+function Letter({ id }: { readonly id: string }) {
+  const load = useLoad(id, () => api.call('readDeadLetter', { path: { id } }));
+  const fault = useSignal('');
+  const change = (verb: Verb): void => {
+    changeLetters(verb, { ids: [id] }, () => go(['dead-letters'])).catch(
+      (error: unknown) => (fault.value = wordsOf(error)),
+    );
+  };
+  return (
+    <Loaded of={load} what="the dead letter">
+      {(letter) => (
+        <>
+          {fault.value !== '' && <Notice kind="bad" title={fault.value} />}
+          <div class="panel">
+            <Facts
+              facts={[
+                ['Given up', <Time key="died" at={letter.diedAt} />],
+                ['Why', REASONS[letter.reason] ?? letter.reason],
+                ['Last failure', [letter.lastFailure ?? '–', letter.lastAttempt?.answer].filter(Boolean).join(': ')],
+                ['Attempts', letter.attempts],
+                ['Accepted', <Time key="accepted" at={letter.acceptedAt} />],
+                ['Event type', letter.eventType],
+                ['Partner', <ClientLink key="partner" id={letter.partnerId} />],
+                ['Webhook', <Link key="webhook" to={['webhooks', letter.webhookId]} name={letter.webhookId} />],
+                ['Envelope', <Link key="envelope" to={['envelopes', letter.envelopeId]} name={letter.envelopeId} />],
+              ]}
+            />
+            {may('operator') && (
+              <div class="buttons">
+                <Button name="Replay…" run={() => change('replay')} isMain />
+                <Button name="Purge…" run={() => change('purge')} />
+              </div>
+            )}
+            <Curl line={api.curl('readDeadLetter', { path: { id } })} />
+          </div>
+          <h2>Envelope</h2>
+          <Viewer label="Envelope" text={letter.body} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** Replays or purges selected dead letters: counts them, asks once, and goes on until all are done. @throws Refused while it counts */
+async function changeLetters(verb: Verb, selection: Selection, done: () => void): Promise<void> {
+  const name = `${verb}DeadLetters` as const;
+  const counted = await api.call(name, { body: { ...selection, dryRun: true } });
+  const matched = 'matched' in counted ? counted.matched : 0;
+  // With the time of the count as its end, the change takes no dead letter that came later.
+  const same = { ...selection, ...('until' in counted ? { until: counted.until } : {}) };
+  const letters = `${'complete' in counted && !counted.complete ? 'at least ' : ''}${countOf(matched, 'dead letter')}`;
+  ask({
+    title: verb === 'replay' ? `Replay ${letters}?` : `Purge ${letters}?`,
+    words:
+      verb === 'replay'
+        ? `${letters} will be delivered once more, with all attempts of the schedule.`
+        : `${letters} will be removed for good. Nobody can replay them afterwards; the audit tells that you did it.`,
+    verb: verb === 'replay' ? 'Replay' : 'Purge',
+    isDangerous: verb === 'purge',
+    curl: api.curl(name, { body: same }),
+    run: async () => {
+      const text = await changeAll(name, same);
+      done();
+      return text;
+    },
+  });
+}
+
+/** The most answers of 5 s each that one click asks for: a page is no place for more. */
+const ROUNDS = 1_000;
+
+/** What was done, in a sentence. */
+async function changeAll(name: `${Verb}DeadLetters`, selection: Selection): Promise<string> {
+  let [count, refused] = [0, 0];
+  let why = '';
+  let after: string | undefined;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const answer = await api.call(name, { body: { ...selection, ...(after === undefined ? {} : { after }) } });
+    if ('matched' in answer) break;
+    if ('purged' in answer) count += answer.purged;
+    else {
+      count += answer.replayed;
+      refused += answer.refusedCount;
+      why = answer.refused[0]?.why ?? why;
+    }
+    after = answer.after;
+    if (answer.complete || after === undefined) break;
+  }
+  const rest = refused === 0 ? '' : ` ${countOf(refused, 'was', 'were')} refused: ${why}`;
+  return `${countOf(count, 'dead letter')} ${name === 'replayDeadLetters' ? 'replayed' : 'purged'}.${rest}`;
+}

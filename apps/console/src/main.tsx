@@ -1,21 +1,34 @@
 import { useSignal } from '@preact/signals';
 import { render } from 'preact';
-import { follow, go, guardTyped, Loaded, place, Screen, Empty, Link, Shell, say, useLoad, wordsOf } from '@relay/ui';
+import {
+  Button,
+  Empty,
+  Fault,
+  follow,
+  go,
+  guardTyped,
+  Link,
+  Loaded,
+  Notice,
+  place,
+  say,
+  Screen,
+  Shell,
+  TextField,
+  useLoad,
+  wordsOf,
+} from '@relay/ui';
 import { Audit } from './audit.js';
 import { ClientPage } from './client.js';
-import { Clients } from './clients.js';
-import { DeadLetterPage } from './dead-letter.js';
-import { DeadLetters } from './dead-letters.js';
+import { Clients, NewClientPage } from './clients.js';
+import { DeadLetterPage, DeadLetters } from './dead-letters.js';
 import { Endpoints } from './endpoints.js';
-import { NewClientPage } from './new-client.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
-import { begin, leave, recognise, who } from './session.js';
-import { SignIn } from './sign-in.js';
+import { begin, ended, enter, leave, recognise, who } from './session.js';
 import { Story } from './story.js';
-import { WebhookPage } from './webhook.js';
-import { Webhooks } from './webhooks.js';
+import { WebhookPage, Webhooks } from './webhooks.js';
 
 const SECTIONS = [
   { name: 'Now', path: [] },
@@ -80,19 +93,61 @@ function Aside() {
           value={wanted.value}
           onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
         />
-        <button type="submit">Search</button>
+        <Button name="Search" />
       </form>
       <a href="board/">Queues</a>
       <span>
         {who.value?.name} <span class="quiet">({who.value?.role})</span>
       </span>
-      <button
-        type="button"
-        onClick={() => void leave().catch((error: unknown) => say({ kind: 'bad', text: wordsOf(error) }))}
-      >
-        Leave
-      </button>
+      <Button
+        name="Leave"
+        run={() => void leave().catch((error: unknown) => say({ kind: 'bad', text: wordsOf(error) }))}
+      />
     </>
+  );
+}
+
+/** Client id and secret of an operator for a session of this browser. */
+function SignIn() {
+  const [id, secret, fault, isBusy] = [useSignal(''), useSignal(''), useSignal(''), useSignal(false)];
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    isBusy.value = true;
+    fault.value = '';
+    try {
+      await enter(id.value.trim(), secret.value.trim());
+    } catch (error) {
+      fault.value = wordsOf(error);
+      isBusy.value = false;
+    }
+  };
+  return (
+    <div class="sign-in">
+      <Screen title="Sign in">
+        <form class="panel" onSubmit={(event) => void submit(event)}>
+          {ended.value !== '' && <Notice kind="info">{ended.value}</Notice>}
+          <Fault title="You are not signed in" words={fault.value} />
+          <TextField
+            label="Client id"
+            value={id}
+            isRequired
+            hint="Of an operator: it begins with operator_."
+            filledBy="username"
+          />
+          <TextField label="Client secret" type="password" value={secret} isRequired filledBy="current-password" />
+          <div class="buttons">
+            <button type="submit" class="main" aria-disabled={isBusy.value}>
+              {isBusy.value ? 'Signing in…' : 'Sign in'}
+            </button>
+          </div>
+          <p class="hint">
+            Somebody with the command line makes an operator:{' '}
+            <code>relay admin clients create operator NAME --role admin</code>
+          </p>
+        </form>
+      </Screen>
+    </div>
   );
 }
 

@@ -4,22 +4,22 @@ import {
   countText,
   durationText,
   Empty,
-  Link,
   Loaded,
   Notice,
+  Refused,
   Screen,
   Table,
-  Time,
   useLoad,
 } from '@relay/ui';
 import { useEffect } from 'preact/hooks';
-import { Alerts } from './alerts.js';
-import { Findings } from './findings.js';
-import { loadClients } from './names.js';
-import { type Answer, api } from './session.js';
-import { awayText, ClientLink, shareText, Trouble } from './words.js';
+import { type Answer, api, loadClients } from './session.js';
+import { Since, WebhookTable } from './words.js';
 
 const EVERY_MS = 5_000;
+/** The relay looks at the alerts twice a minute. */
+const ALERTS_MS = 30_000;
+/** An examination asks both stores many questions. */
+const EXAMINED_MS = 60_000;
 
 type Queue = Answer<'readQueues'>['queues'][number];
 
@@ -53,23 +53,7 @@ export function Now() {
           webhooks.length === 0 ? (
             <Empty title="No webhook is in trouble" />
           ) : (
-            <Table
-              caption="Webhooks in trouble"
-              rows={webhooks}
-              keyOf={({ id }) => id}
-              columns={[
-                { name: 'Endpoint', cell: ({ id, origin }) => <Link to={['webhooks', id]}>{origin}</Link> },
-                { name: 'Event type', cell: ({ eventType }) => eventType },
-                { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
-                { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
-                { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
-                { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
-                {
-                  name: 'Oldest accepted',
-                  cell: ({ oldestWaitingSince: since }) => (since === null ? '–' : <Time at={since} isShort />),
-                },
-              ]}
-            />
+            <WebhookTable caption="Webhooks in trouble" of={webhooks} />
           )
         }
       </Loaded>
@@ -147,3 +131,102 @@ const Figure = ({ name, value, note }: FigureProps) => (
     <dd class="quiet">{note}</dd>
   </div>
 );
+
+/** Which half is away by the errors of two loads; undefined when both answer. */
+function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
+  const [redis, kafka] = [ofRedis, ofKafka].map((error) => error instanceof Refused && error.status === 503);
+  if (redis && kafka) return 'Redis and Kafka do not answer. What is shown is from before; nothing can be changed.';
+  if (redis)
+    return 'Redis does not answer: webhooks, queues, dead letters and replays cannot be shown. Lag and the audit can.';
+  if (kafka)
+    return 'Kafka does not answer: lag, the audit and stories from the log cannot be shown, and nothing can be changed. The rest can.';
+  return undefined;
+}
+
+/** What is accepted and delivered now, and which of the chart's alerts fire. */
+function Alerts() {
+  const now = useLoad('now', () => api.call('readNow', {}), ALERTS_MS);
+  return (
+    <>
+      <h2>Rates of the last minute</h2>
+      <Loaded of={now} what="the rates">
+        {({ rates }) => (
+          <p>
+            {perSecond(rates.accepted)} accepted, {perSecond(rates.delivered)} delivered, {perSecond(rates.failed)}{' '}
+            attempts failed.
+          </p>
+        )}
+      </Loaded>
+      <h2>Alerts</h2>
+      <Loaded of={now} what="the alerts">
+        {({ alerts }) => <AlertList alerts={alerts} />}
+      </Loaded>
+    </>
+  );
+}
+
+function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
+  const told = alerts.filter(({ state }) => state === 'firing' || state === 'pending');
+  const unknown = alerts.filter(({ state }) => state === 'unknown');
+  return (
+    <>
+      {told.length === 0 ? (
+        <Empty title="No alert fires, as far as is known here" />
+      ) : (
+        <Table
+          caption="Alerts that fire or are about to"
+          rows={told}
+          keyOf={({ name }) => name}
+          columns={[
+            { name: 'Alert', cell: ({ name }) => name },
+            {
+              name: 'State',
+              cell: ({ state, severity }) => <Badge kind={severity === 'critical' ? 'bad' : 'warn'}>{state}</Badge>,
+            },
+            { name: 'Since', cell: ({ since }) => <Since at={since} /> },
+            { name: 'What it means', cell: ({ means }) => means },
+          ]}
+        />
+      )}
+      {unknown.length > 0 && (
+        <p class="quiet">
+          {countOf(unknown.length, 'rule')} only Prometheus can evaluate: {unknown.map(({ name }) => name).join(', ')}.
+        </p>
+      )}
+    </>
+  );
+}
+
+const perSecond = (rate: number | null): string => (rate === null ? '?' : `${rate.toFixed(1)}/s`);
+
+/** What the doctor found wrong, and how to mend it. */
+function Findings() {
+  const found = useLoad('findings', () => api.call('readFindings', {}), EXAMINED_MS);
+  return (
+    <>
+      <h2>Doctor</h2>
+      <Loaded of={found} what="the findings of the doctor">
+        {({ findings }) => {
+          const wrong = findings.filter(({ state }) => state !== 'ok');
+          if (wrong.length === 0) return <Empty title="The doctor found no fault" />;
+          return (
+            <Table
+              caption="Findings of the doctor"
+              rows={wrong}
+              keyOf={({ check, text }) => `${check} ${text}`}
+              columns={[
+                { name: 'Check', cell: ({ check }) => check },
+                {
+                  name: 'State',
+                  cell: ({ state }) => <Badge kind={state === 'fault' ? 'bad' : 'warn'}>{state}</Badge>,
+                },
+                { name: 'What was found', cell: ({ text }) => text },
+                { name: 'What mends it', cell: ({ fix }) => fix ?? '–' },
+              ]}
+            />
+          );
+        }}
+      </Loaded>
+    </>
+  );
+}

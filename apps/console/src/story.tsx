@@ -1,5 +1,8 @@
+import { useSignal } from '@preact/signals';
 import {
   Badge,
+  Button,
+  ChoiceField,
   countOf,
   Curl,
   durationText,
@@ -10,16 +13,18 @@ import {
   Loaded,
   Notice,
   place,
+  refine,
   Refused,
   Screen,
   Table,
+  TextField,
   Time,
   useLoad,
+  Viewer,
+  wordsOf,
 } from '@relay/ui';
-import { type Answer, api, given, mayLook, type QueryOf } from './session.js';
-import { Clue } from './story-clue.js';
-import { Payload } from './story-payload.js';
-import { ClientLink, REASONS } from './words.js';
+import { type Answer, api, type Calls, given, mayLook, type QueryOf } from './session.js';
+import { ClientLink, EVENT_TYPES, REASONS } from './words.js';
 
 type Delivery = Answer<'readEnvelopeStory'>['deliveries'][number];
 
@@ -148,5 +153,56 @@ function OneDelivery({ of }: { readonly of: Delivery }) {
         />
       )}
     </section>
+  );
+}
+
+/** For an envelope that was never attempted: its type and about when it came lead to it in the log. */
+function Clue({ id }: { readonly id: string }) {
+  const [type, around] = [useSignal(place.value.query['type'] ?? 'task.created'), useSignal('')];
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (around.value !== '') refine({ type: type.value, around: new Date(around.value).toISOString() });
+  };
+  return (
+    <>
+      <Empty title={`No attempt of ${id} is known`}>
+        <p>If it was accepted and never attempted, it is found in the log by its type and about when it came.</p>
+      </Empty>
+      <form class="panel" onSubmit={submit}>
+        <div class="filters">
+          <ChoiceField label="Event type" value={type} choices={EVENT_TYPES.map((each) => [each, each] as const)} />
+          <TextField label="Came about" type="datetime-local" value={around} isRequired hint="Your time." />
+        </div>
+        <div class="buttons">
+          <Button name="Look in the log" />
+        </div>
+      </form>
+    </>
+  );
+}
+
+/** The envelope as its source sent it, when an operator asks for it: the look is audited. */
+function Payload({ input }: { readonly input: Pick<Calls['readEnvelope']['data'], 'path' | 'query'> }) {
+  const [text, fault] = [useSignal<string | undefined>(undefined), useSignal('')];
+  const read = async (): Promise<void> => {
+    fault.value = '';
+    try {
+      text.value = (await api.request('readEnvelope', input)).text;
+    } catch (error) {
+      fault.value = wordsOf(error);
+    }
+  };
+  return (
+    <div class="panel">
+      {fault.value !== '' && <Notice kind="bad" title={fault.value} />}
+      {text.value === undefined ? (
+        <div class="buttons">
+          <Button name="Read the envelope" run={() => void read()} />
+          <span class="quiet">The audit tells that you did.</span>
+        </div>
+      ) : (
+        <Viewer label="Envelope" text={text.value} />
+      )}
+    </div>
   );
 }

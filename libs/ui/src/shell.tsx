@@ -1,9 +1,9 @@
-import type { ComponentChildren } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Asked, cameTo, Said } from './ask.js';
-import { Boundary } from './boundary.js';
-import { fragmentOf } from './place.js';
-import { place } from './router.js';
+import { Notice } from './parts.js';
+import { fragmentOf, place, type Place } from './place.js';
+import { NoSuchPath } from './request.js';
 
 export interface Section {
   readonly name: string;
@@ -50,6 +50,35 @@ export function Shell({ name, sections, aside, children }: ShellProps) {
   );
 }
 
+interface BoundaryProps {
+  /** The place that is shown: the next one is tried again. */
+  readonly at: Place;
+  readonly children: ComponentChildren;
+}
+
+interface Failed {
+  readonly at?: Place;
+  readonly error?: unknown;
+}
+
+/** Keeps the fault of one screen to that screen: the frame stays, and the next place is shown. */
+class Boundary extends Component<BoundaryProps, Failed> {
+  override componentDidCatch(error: unknown): void {
+    this.setState({ at: this.props.at, error });
+  }
+
+  render() {
+    const { at, error } = this.state;
+    if (at !== this.props.at) return this.props.children;
+    if (error instanceof NoSuchPath) return <h1>There is no such page</h1>;
+    return (
+      <Notice kind="bad" title="This page met a fault">
+        <p>Load it again, or go on to another.</p>
+      </Notice>
+    );
+  }
+}
+
 interface ScreenProps {
   readonly title: string;
   /** Beside the title: what can be done here. */
@@ -90,11 +119,13 @@ interface LinkProps {
   readonly to: readonly string[];
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly isButton?: boolean;
-  readonly children: ComponentChildren;
+  /** What is seen of it, unless it has children. */
+  readonly name?: string;
+  readonly children?: ComponentChildren;
 }
 
 /** A link to a place of this page. */
-export const Link = ({ to, query, isButton = false, children }: LinkProps) => (
+export const Link = ({ to, query, isButton = false, name, children = name }: LinkProps) => (
   <a href={fragmentOf(to, query)} class={isButton ? 'button' : ''}>
     {children}
   </a>

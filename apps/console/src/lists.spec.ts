@@ -1,4 +1,4 @@
-import { PAGE, pageFrom } from './paged.js';
+import { PAGE, pageFrom } from './lists.js';
 
 const all = Array.from({ length: 2 * PAGE + 1 }, (_, index) => index);
 

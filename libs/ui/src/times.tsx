@@ -57,3 +57,44 @@ export function bytesText(bytes: number): string {
   const size = bytes / 1_024 ** power;
   return `${power === 0 ? size : size.toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][power]}`;
 }
+
+/** Answers name whole seconds, and take a moment: a clock that is no further off is right. */
+const RIGHT_MS = 5_000;
+
+let aheadMs = 0;
+
+/** Learns from an answer how far the reader's clock is ahead of the relay's. */
+export function learnClock(headers: Headers): void {
+  const at = Date.parse(headers.get('date') ?? '');
+  if (Number.isNaN(at)) return;
+  const ahead = Date.now() - at;
+  aheadMs = Math.abs(ahead) > RIGHT_MS ? ahead : 0;
+}
+
+/** Epoch milliseconds by the relay's clock: what it recorded is compared with nothing else. */
+export const relayNow = (): number => Date.now() - aheadMs;
+
+interface TimeProps {
+  /** Epoch milliseconds, or a time as the API writes it. */
+  readonly at: number | string;
+  /** Whether only the distance from now is seen; the times are in the title. */
+  readonly isShort?: boolean;
+}
+
+/** A time in the reader's zone, with UTC beside it and in the title. */
+export function Time({ at, isShort = false }: TimeProps) {
+  const date = new Date(at);
+  const [local, utc] = [timeText(date), utcText(date)];
+  const distance = distanceText(date, relayNow());
+  return (
+    <time dateTime={date.toISOString()} title={isShort ? `${local} (${utc})` : distance}>
+      {isShort ? (
+        distance
+      ) : (
+        <>
+          {local} <span class="quiet zone">{date.getTimezoneOffset() === 0 ? 'UTC' : utc.slice(11)}</span>
+        </>
+      )}
+    </time>
+  );
+}

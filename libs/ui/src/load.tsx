@@ -1,6 +1,8 @@
+import type { ComponentChildren } from 'preact';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
-import { waitOf } from './refused.js';
-import { place } from './router.js';
+import { Button, Notice } from './parts.js';
+import { place } from './place.js';
+import { waitOf, wordsOf } from './request.js';
 
 /** What a page asked for: nothing yet, the value, or why there is none. A value stays while it is loaded again. */
 export interface Load<Value> {
@@ -79,4 +81,34 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
   // Between the change of a key and its effect, what is known is still of the key before.
   const { value, error, isLoading } = known.key === key ? known : nothing(key);
   return { value, error, isLoading, reload };
+}
+
+interface LoadedProps<Value> {
+  readonly of: Load<Value>;
+  /** What is loaded, for the words: `the webhooks`. */
+  readonly what: string;
+  readonly children: (value: Value) => ComponentChildren;
+}
+
+/** Shows a load: its value, beside a fault of the newest try; or that it is under way; or why there is nothing. */
+export function Loaded<Value>({ of: { value, error, isLoading, reload }, what, children }: LoadedProps<Value>) {
+  return (
+    <>
+      {error !== undefined && (
+        <Notice kind="bad" title={value === undefined ? `Cannot show ${what}` : `Cannot refresh ${what}`}>
+          <p>
+            {wordsOf(error)}
+            {waitOf(error) !== undefined && ' This page asks again by itself.'}
+          </p>
+          <Button name="Try again" run={reload} />
+        </Notice>
+      )}
+      {value === undefined && isLoading && error === undefined && (
+        <p class="loading" role="status">
+          Loading {what}…
+        </p>
+      )}
+      {value !== undefined && children(value)}
+    </>
+  );
 }

@@ -1,4 +1,4 @@
-import { readable, visible } from './json-text.js';
+import { readable, visible } from './viewer.js';
 
 describe('JSON', () => {
   it('is indented without a change of its numbers or the order of its members', () => {
