@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { Link, Notice, Screen, Shell, follow, guardTyped, place, type Section } from '@relay/ui';
+import { Button, Link, Notice, Screen, Shell, follow, guardTyped, place, type Section } from '@relay/ui';
 import { Add } from './add.js';
 import { Deliveries } from './deliveries.js';
 import { Delivery } from './delivery.js';
@@ -56,9 +56,7 @@ function Portal() {
       aside={
         <>
           {session.value.access === 'read' && <span class="quiet">read only</span>}
-          <button type="button" onClick={() => void leave()}>
-            Leave
-          </button>
+          <Button name="Leave" run={() => void leave()} />
         </>
       }
     >

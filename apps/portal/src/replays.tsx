@@ -2,16 +2,16 @@ import { signal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
 import {
   Badge,
+  Button,
   ChoiceField,
   Curl,
   Empty,
+  Fault,
   Loaded,
-  Notice,
   Screen,
   Table,
   TextField,
   Time,
-  ask,
   countOf,
   countText,
   durationText,
@@ -71,7 +71,7 @@ function Order({ webhooks, ordered }: OrderProps) {
     }),
     [],
   );
-  const [fault, setFault] = useState<unknown>();
+  const [fault, setFault] = useState('');
   const inputOf = (dryRun: boolean) => ({
     path: { id: fields.webhookId.value },
     body: {
@@ -83,35 +83,27 @@ function Order({ webhooks, ordered }: OrderProps) {
   });
   const open = async (event: Event): Promise<void> => {
     event.preventDefault();
-    setFault(undefined);
+    setFault('');
     try {
       const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
       // With the time of the count as its end, the replay takes no envelope that was accepted later.
       const { path, body } = inputOf(false);
       const counted = { path, body: { until: createdAt, ...body } };
-      ask({
+      api.ask('replayWebhook', counted, {
         title: 'Replay them?',
         words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
         verb: 'Replay',
-        curl: api.curl('replayWebhook', counted),
-        run: async () => {
-          await api.call('replayWebhook', counted);
-          ordered();
-          return 'The replay has begun.';
-        },
+        done: ordered,
+        said: 'The replay has begun.',
       });
     } catch (error) {
-      setFault(error);
+      setFault(wordsOf(error));
     }
   };
   return (
     <form class="panel" onSubmit={(event) => void open(event)} aria-label="New replay">
       <h2>Replay deliveries</h2>
-      {fault !== undefined && (
-        <Notice kind="bad" title="They could not be counted">
-          <p>{wordsOf(fault)}</p>
-        </Notice>
-      )}
+      <Fault title="They could not be counted" words={fault} />
       <div class="filters">
         <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks.map(choiceOf)} />
         <ChoiceField label="Which" value={fields.status} choices={KINDS} />
@@ -119,9 +111,7 @@ function Order({ webhooks, ordered }: OrderProps) {
         <TextField label="Accepted until" type="datetime-local" value={fields.until} hint="Now, if empty." />
       </div>
       <div class="buttons">
-        <button type="submit" class="main">
-          Count them first
-        </button>
+        <Button name="Count them first" isMain />
       </div>
     </form>
   );
@@ -169,23 +159,15 @@ function Progress({ replay: { matched, done, failed, secondsLeft, state } }: { r
 
 function Cancel({ replay: { id, state }, changed }: { readonly replay: Replay; readonly changed: () => void }) {
   if (id === null || !mayWrite.value || (state !== 'running' && state !== 'paused')) return <>–</>;
-  const path = { id };
+  const input = { path: { id } };
   const open = (): void =>
-    ask({
+    api.ask('cancelReplay', input, {
       title: 'Cancel the replay?',
       words: 'What was not sent yet is not sent. What was sent stays.',
       verb: 'Cancel the replay',
       isDangerous: true,
-      curl: api.curl('cancelReplay', { path }),
-      run: async () => {
-        await api.call('cancelReplay', { path });
-        changed();
-        return 'The replay is cancelled.';
-      },
+      done: changed,
+      said: 'The replay is cancelled.',
     });
-  return (
-    <button type="button" onClick={open}>
-      Cancel
-    </button>
-  );
+  return <Button name="Cancel" run={open} />;
 }

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { ChoiceField, TextField } from '@relay/ui';
 
 /** What an endpoint gets to know the relay by, as fields of a form. */
 export const credentialFields = () => ({
@@ -8,7 +9,7 @@ export const credentialFields = () => ({
   userName: signal(''),
   password: signal(''),
 });
-export type CredentialFields = ReturnType<typeof credentialFields>;
+type CredentialFields = ReturnType<typeof credentialFields>;
 
 export const KINDS = [
   ['apiKey', 'API key (x-api-key)'],
@@ -36,4 +37,27 @@ export function faultOfUrl(text: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'Leave user and password out: choose a credential below.';
   if (url.hash !== '') return `Leave out ${url.hash}: it is never sent.`;
   return text.length > 2_048 ? 'The address has more than 2,048 characters.' : undefined;
+}
+
+/** The fields of a credential. */
+export function CredentialForm({ fields }: { readonly fields: CredentialFields }) {
+  const { kind, apiKey, jwt, userName, password } = fields;
+  return (
+    <>
+      <ChoiceField
+        label="Credential"
+        value={kind}
+        choices={KINDS}
+        hint="Sent with each delivery, so that your endpoint knows the relay. Every delivery is signed as well."
+      />
+      {kind.value === 'apiKey' && <TextField label="API key" type="password" value={apiKey} isRequired />}
+      {kind.value === 'jwt' && <TextField label="Token" type="password" value={jwt} isRequired />}
+      {kind.value === 'basic' && (
+        <>
+          <TextField label="User" value={userName} isRequired />
+          <TextField label="Password" type="password" value={password} isRequired />
+        </>
+      )}
+    </>
+  );
 }

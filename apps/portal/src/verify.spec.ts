@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { judge, type Received } from './signature.js';
+import { judge, type Received } from './verify.js';
 
 const NOW = Date.parse('2030-01-01T10:00:00Z');
 const secret = `whsec_${randomBytes(32).toString('base64')}`;
