@@ -1,6 +1,18 @@
-import { Curl, Empty, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
+import {
+  Curl,
+  Empty,
+  given,
+  Link,
+  Loaded,
+  place,
+  Screen,
+  Table,
+  TextField,
+  Time,
+  useLoad,
+} from '@relay/ui';
 import { useFilters } from './lists.js';
-import { type Answer, api, given, type QueryOf } from './session.js';
+import { type Answer, api, type QueryOf } from './session.js';
 import { ClientLink } from './words.js';
 
 type OneRecord = Answer<'readAudit'>['records'][number];
@@ -30,22 +42,19 @@ export function Audit() {
       <Loaded of={load} what="the audit">
         {({ records, before: next }) => (
           <>
-            {records.length === 0 ? (
-              <Empty title="No such record among the newest 5,000" />
-            ) : (
-              <Table
-                caption="Records, newest first"
-                rows={records.map((record, index) => ({ ...record, place: `${record.at} ${index}` }))}
-                keyOf={({ place: at }) => at}
-                columns={[
-                  { name: 'At', cell: ({ at }) => <Time at={at} /> },
-                  { name: 'Event', cell: (record) => record.event },
-                  { name: 'Operator', cell: (record) => <ClientLink id={record.operator ?? ''} /> },
-                  { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
-                  { name: 'Facts', cell: (record) => <span class="long">{factsText(record)}</span> },
-                ]}
-              />
-            )}
+            <Table
+              caption="Records, newest first"
+              rows={records.map((record, index) => ({ ...record, place: `${record.at} ${index}` }))}
+              keyOf={({ place: at }) => at}
+              columns={[
+                { name: 'At', cell: ({ at }) => <Time at={at} /> },
+                { name: 'Event', cell: (record) => record.event },
+                { name: 'Operator', cell: (record) => <ClientLink id={record.operator ?? ''} /> },
+                { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
+                { name: 'Facts', cell: (record) => <span class="long">{factsText(record)}</span> },
+              ]}
+              empty={<Empty title="No such record among the newest 5,000" />}
+            />
             <div class="buttons">
               {before !== undefined && <Link to={['audit']} query={filters} isButton name="Newest" />}
               {next !== null && <Link to={['audit']} query={{ ...filters, before: next }} isButton name="Older" />}

@@ -25,13 +25,11 @@ export function ClientPage({ id }: { readonly id: string }) {
                   facts={[
                     ['Kind', client.kind],
                     ['State', <ClientState key="state" isOff={client.disabled} />],
-                    ...(client.role === null ? [] : [['Role', client.role] as const]),
+                    ['Role', client.role ?? undefined],
                     ['Credential', client.credentialType === 'client' ? 'id and secret' : client.credentialType],
                     ['Made', <Time key="made" at={client.createdAt} />],
                     ['Client id', <code key="id">{client.clientId}</code>],
-                    ...(client.kind === 'source'
-                      ? [['For', <Audience key="for" ids={client.partners} />] as const]
-                      : []),
+                    ['For', client.kind === 'source' ? <Audience ids={client.partners} /> : undefined],
                   ]}
                 />
                 <div class="buttons">

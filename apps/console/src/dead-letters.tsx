@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import {
   ask,
   Button,
@@ -8,6 +7,7 @@ import {
   Empty,
   Facts,
   Fault,
+  given,
   go,
   Link,
   Loaded,
@@ -17,10 +17,10 @@ import {
   Table,
   Time,
   useLoad,
+  useTry,
   Viewer,
-  wordsOf,
 } from '@relay/ui';
-import { type Answer, api, type Calls, given, may, mayLook, type QueryOf } from './session.js';
+import { type Answer, api, type Calls, may, mayLook, type QueryOf } from './session.js';
 import { ClientLink, REASONS } from './words.js';
 
 type Verb = 'replay' | 'purge';
@@ -44,17 +44,14 @@ export function DeadLetters() {
     () => api.call('listDeadLetters', { query: given<QueryOf<'listDeadLetters'>>({ ...query, limit: SHOWN }) }),
     EVERY_MS,
   );
-  const fault = useSignal('');
+  const [fault, attempt] = useTry();
   const chosen = FILTERS.filter((name) => query[name] !== '');
   const selection: Selection = chosen.length === 0 ? { all: true } : given<Selection>(query);
   const reload = (): void => {
     facets.reload();
     list.reload();
   };
-  const change = (verb: Verb): void => {
-    fault.value = '';
-    changeLetters(verb, selection, reload).catch((error: unknown) => (fault.value = wordsOf(error)));
-  };
+  const change = (verb: Verb): void => attempt(() => changeLetters(verb, selection, reload));
   return (
     <Screen
       title="Dead letters"
@@ -68,7 +65,7 @@ export function DeadLetters() {
         )
       }
     >
-      <Fault title="Nothing was counted" words={fault.value} />
+      <Fault title="Nothing was counted" words={fault} />
       {chosen.length > 0 && (
         <p>
           Only {chosen.map((name) => `${name} ${query[name]}`).join(', ')}. <Link to={['dead-letters']}>Show all</Link>
@@ -189,17 +186,13 @@ export function DeadLetterPage({ id }: { readonly id: string }) {
 
 function Letter({ id }: { readonly id: string }) {
   const load = useLoad(id, () => api.call('readDeadLetter', { path: { id } }));
-  const fault = useSignal('');
-  const change = (verb: Verb): void => {
-    changeLetters(verb, { ids: [id] }, () => go(['dead-letters'])).catch(
-      (error: unknown) => (fault.value = wordsOf(error)),
-    );
-  };
+  const [fault, attempt] = useTry();
+  const change = (verb: Verb): void => attempt(() => changeLetters(verb, { ids: [id] }, () => go(['dead-letters'])));
   return (
     <Loaded of={load} what="the dead letter">
       {(letter) => (
         <>
-          {fault.value !== '' && <Notice kind="bad" title={fault.value} />}
+          {fault !== '' && <Notice kind="bad" title={fault} />}
           <div class="panel">
             <Facts
               facts={[

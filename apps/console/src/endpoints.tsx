@@ -14,7 +14,6 @@ export function Endpoints() {
       <Loaded of={load} what="endpoints">
         {({ webhooks }) => {
           const endpoints = endpointsOf(webhooks);
-          if (endpoints.length === 0) return <Empty title="No partner has registered a webhook yet" />;
           return (
             <>
               {endpoints.length > MOST && (
@@ -42,6 +41,7 @@ export function Endpoints() {
                   { name: 'Webhooks', cell: (row) => countText(row.webhooks), isNumber: true },
                   { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
                 ]}
+                empty={<Empty title="No partner has registered a webhook yet" />}
               />
             </>
           );

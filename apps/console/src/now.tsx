@@ -49,58 +49,47 @@ export function Now() {
       </dl>
       <h2>Webhooks in trouble</h2>
       <Loaded of={troubled} what="webhooks in trouble">
-        {(webhooks) =>
-          webhooks.length === 0 ? (
-            <Empty title="No webhook is in trouble" />
-          ) : (
-            <WebhookTable caption="Webhooks in trouble" of={webhooks} />
-          )
-        }
+        {(webhooks) => (
+          <WebhookTable
+            caption="Webhooks in trouble"
+            of={webhooks}
+            empty={<Empty title="No webhook is in trouble" />}
+          />
+        )}
       </Loaded>
       <Alerts />
       <Findings />
       <h2>Lag by topic</h2>
       <Loaded of={lag} what="lag">
-        {({ topics }) => {
-          const behind = topics.filter((topic) => topic.lag > 0);
-          if (behind.length === 0)
-            return <Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />;
-          return (
-            <Table
-              caption="Lag by topic"
-              rows={behind.toSorted((a, b) => b.lag - a.lag)}
-              keyOf={({ topic }) => topic}
-              columns={[
-                { name: 'Topic', cell: ({ topic }) => topic },
-                { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
-              ]}
-            />
-          );
-        }}
+        {({ topics }) => (
+          <Table
+            caption="Lag by topic"
+            rows={topics.filter((topic) => topic.lag > 0).toSorted((a, b) => b.lag - a.lag)}
+            keyOf={({ topic }) => topic}
+            columns={[
+              { name: 'Topic', cell: ({ topic }) => topic },
+              { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
+            ]}
+            empty={<Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />}
+          />
+        )}
       </Loaded>
       <h2>Queues</h2>
       <Loaded of={queues} what="queues">
-        {(all) => {
-          const held = all.queues.filter(({ jobs: count }) => count > 0);
-          if (held.length === 0) return <Empty title="No queue holds a job" />;
-          return (
-            <Table
-              caption="Jobs by queue and state"
-              rows={held}
-              keyOf={({ queue, state }) => `${queue} ${state}`}
-              columns={[
-                { name: 'Queue', cell: ({ queue }) => queue },
-                { name: 'State', cell: ({ state }) => <Badge kind="info">{state}</Badge> },
-                { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
-                {
-                  name: 'Oldest',
-                  cell: ({ oldestS }) => (oldestS === undefined ? '–' : durationText(oldestS * 1_000)),
-                  isNumber: true,
-                },
-              ]}
-            />
-          );
-        }}
+        {(all) => (
+          <Table
+            caption="Jobs by queue and state"
+            rows={all.queues.filter(({ jobs: count }) => count > 0)}
+            keyOf={({ queue, state }) => `${queue} ${state}`}
+            columns={[
+              { name: 'Queue', cell: ({ queue }) => queue },
+              { name: 'State', cell: ({ state }) => <Badge kind="info">{state}</Badge> },
+              { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
+              { name: 'Oldest', cell: (row) => ageText(row.oldestS), isNumber: true },
+            ]}
+            empty={<Empty title="No queue holds a job" />}
+          />
+        )}
       </Loaded>
       <p>
         <a href="board/">Every job by itself, in Bull Board</a>
@@ -108,6 +97,8 @@ export function Now() {
     </Screen>
   );
 }
+
+const ageText = (ageS: number | undefined): string => (ageS === undefined ? '–' : durationText(ageS * 1_000));
 
 async function loadTroubled(): Promise<Answer<'listWebhooks'>['webhooks']> {
   const asked = (['breaker', 'failing'] as const).map((trouble) =>
@@ -166,28 +157,24 @@ function Alerts() {
 }
 
 function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
-  const told = alerts.filter(({ state }) => state === 'firing' || state === 'pending');
   const unknown = alerts.filter(({ state }) => state === 'unknown');
   return (
     <>
-      {told.length === 0 ? (
-        <Empty title="No alert fires, as far as is known here" />
-      ) : (
-        <Table
-          caption="Alerts that fire or are about to"
-          rows={told}
-          keyOf={({ name }) => name}
-          columns={[
-            { name: 'Alert', cell: ({ name }) => name },
-            {
-              name: 'State',
-              cell: ({ state, severity }) => <Badge kind={severity === 'critical' ? 'bad' : 'warn'}>{state}</Badge>,
-            },
-            { name: 'Since', cell: ({ since }) => <Since at={since} /> },
-            { name: 'What it means', cell: ({ means }) => means },
-          ]}
-        />
-      )}
+      <Table
+        caption="Alerts that fire or are about to"
+        rows={alerts.filter(({ state }) => state === 'firing' || state === 'pending')}
+        keyOf={({ name }) => name}
+        columns={[
+          { name: 'Alert', cell: ({ name }) => name },
+          {
+            name: 'State',
+            cell: ({ state, severity }) => <Badge kind={severity === 'critical' ? 'bad' : 'warn'}>{state}</Badge>,
+          },
+          { name: 'Since', cell: ({ since }) => <Since at={since} /> },
+          { name: 'What it means', cell: ({ means }) => means },
+        ]}
+        empty={<Empty title="No alert fires, as far as is known here" />}
+      />
       {unknown.length > 0 && (
         <p class="quiet">
           {countOf(unknown.length, 'rule')} only Prometheus can evaluate: {unknown.map(({ name }) => name).join(', ')}.
@@ -206,26 +193,20 @@ function Findings() {
     <>
       <h2>Doctor</h2>
       <Loaded of={found} what="the findings of the doctor">
-        {({ findings }) => {
-          const wrong = findings.filter(({ state }) => state !== 'ok');
-          if (wrong.length === 0) return <Empty title="The doctor found no fault" />;
-          return (
-            <Table
-              caption="Findings of the doctor"
-              rows={wrong}
-              keyOf={({ check, text }) => `${check} ${text}`}
-              columns={[
-                { name: 'Check', cell: ({ check }) => check },
-                {
-                  name: 'State',
-                  cell: ({ state }) => <Badge kind={state === 'fault' ? 'bad' : 'warn'}>{state}</Badge>,
-                },
-                { name: 'What was found', cell: ({ text }) => text },
-                { name: 'What mends it', cell: ({ fix }) => fix ?? '–' },
-              ]}
-            />
-          );
-        }}
+        {({ findings }) => (
+          <Table
+            caption="Findings of the doctor"
+            rows={findings.filter(({ state }) => state !== 'ok')}
+            keyOf={({ check, text }) => `${check} ${text}`}
+            columns={[
+              { name: 'Check', cell: ({ check }) => check },
+              { name: 'State', cell: ({ state }) => <Badge kind={state === 'fault' ? 'bad' : 'warn'}>{state}</Badge> },
+              { name: 'What was found', cell: ({ text }) => text },
+              { name: 'What mends it', cell: ({ fix }) => fix ?? '–' },
+            ]}
+            empty={<Empty title="The doctor found no fault" />}
+          />
+        )}
       </Loaded>
     </>
   );

@@ -9,6 +9,7 @@ import {
   durationText,
   Empty,
   Fault,
+  given,
   go,
   type Kind,
   Link,
@@ -18,10 +19,10 @@ import {
   TextField,
   Time,
   useLoad,
-  wordsOf,
+  useTry,
 } from '@relay/ui';
 import { useFilters } from './lists.js';
-import { type Answer, api, type Calls, given, may, type QueryOf } from './session.js';
+import { type Answer, api, type Calls, may, type QueryOf } from './session.js';
 import { choicesOf, ClientLink } from './words.js';
 
 /** Replays of all partners, and how far they are. */
@@ -169,45 +170,44 @@ const orderEach = async (body: Order): Promise<OrderedReplays> =>
 
 /** Orders deliveries of a time once more, to one webhook or to several; counts first. */
 export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
-  const [since, until, status, fault] = [useSignal(''), useSignal(''), useSignal('all'), useSignal('')];
+  const [since, until, status] = [useSignal(''), useSignal(''), useSignal('all')];
+  const [fault, attempt, setFault] = useTry();
   const orderOf = (): Order => ({
     webhooks: webhooks.map(({ id }) => id),
     status: status.value === 'failed' ? 'failed' : 'all',
     ...(since.value === '' ? {} : { since: new Date(since.value).toISOString() }),
     ...(until.value === '' ? {} : { until: new Date(until.value).toISOString() }),
   });
-  const plan = async (event: Event): Promise<void> => {
+  const plan = (event: Event): void => {
     event.preventDefault();
-    fault.value = '';
+    attempt(count);
+  };
+  const count = async (): Promise<void> => {
     const body = orderOf();
-    try {
-      const counted = await orderEach({ ...body, dryRun: true });
-      const [first] = counted.replays;
-      if (first === undefined) {
-        fault.value = `None of them can get a replay: ${leftOutText(counted.leftOut)}.`;
-        return;
-      }
-      // With the time of the count as its end, the replay takes no envelope that was accepted later.
-      const same = { until: first.createdAt, ...body };
-      ask({
-        title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,
-        words: <Counted of={counted} webhooks={webhooks} which={status.value} />,
-        verb: 'Replay',
-        curl: api.curl('orderReplay', { body: same }),
-        run: async () => {
-          const { replays, leftOut } = await orderEach(same);
-          go(['replays']);
-          const without = leftOut.length === 0 ? '' : `; left out: ${leftOutText(leftOut)}`;
-          return `${countOf(replays.length, 'replay')} ordered${without}.`;
-        },
-      });
-    } catch (error) {
-      fault.value = wordsOf(error);
+    const counted = await orderEach({ ...body, dryRun: true });
+    const [first] = counted.replays;
+    if (first === undefined) {
+      setFault(`None of them can get a replay: ${leftOutText(counted.leftOut)}.`);
+      return;
     }
+    // With the time of the count as its end, the replay takes no envelope that was accepted later.
+    const same = { until: first.createdAt, ...body };
+    ask({
+      title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,
+      words: <Counted of={counted} webhooks={webhooks} which={status.value} />,
+      verb: 'Replay',
+      curl: api.curl('orderReplay', { body: same }),
+      run: async () => {
+        const { replays, leftOut } = await orderEach(same);
+        go(['replays']);
+        const without = leftOut.length === 0 ? '' : `; left out: ${leftOutText(leftOut)}`;
+        return `${countOf(replays.length, 'replay')} ordered${without}.`;
+      },
+    });
   };
   if (webhooks.length === 0) return null;
   return (
-    <form class="panel" onSubmit={(event) => void plan(event)}>
+    <form class="panel" onSubmit={plan}>
       <h2>Deliver again</h2>
       {webhooks.length > MOST ? (
         <p>Filter the list down to {countText(MOST)} webhooks to replay them together.</p>
@@ -225,7 +225,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
               ]}
             />
           </div>
-          <Fault title="Nothing was counted" words={fault.value} />
+          <Fault title="Nothing was counted" words={fault} />
           <div class="buttons">
             <Button name="Count, then ask" />
           </div>

@@ -84,12 +84,6 @@ export type QueryOf<Name extends keyof Calls> = NonNullable<
   Calls[Name]['data'] extends { query?: infer Query } ? Query : never
 >;
 
-/** The members that have a value, as the query of an operation. */
-export const given = <Query>(
-  members: Readonly<Partial<Record<keyof Query & string, string | number | undefined>>>,
-): Query =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== '')) as Query;
-
 /** Names of clients by their ids, so that lists show names. */
 export const names = signal<ReadonlyMap<string, string>>(new Map());
 

@@ -8,6 +8,7 @@ import {
   durationText,
   Empty,
   Facts,
+  given,
   type Kind,
   Link,
   Loaded,
@@ -20,10 +21,10 @@ import {
   TextField,
   Time,
   useLoad,
+  useTry,
   Viewer,
-  wordsOf,
 } from '@relay/ui';
-import { type Answer, api, type Calls, given, mayLook, type QueryOf } from './session.js';
+import { type Answer, api, type Calls, mayLook, type QueryOf } from './session.js';
 import { ClientLink, EVENT_TYPES, REASONS } from './words.js';
 
 type Delivery = Answer<'readEnvelopeStory'>['deliveries'][number];
@@ -113,21 +114,10 @@ function OneDelivery({ of }: { readonly of: Delivery }) {
       <Facts
         facts={[
           ['Partner', of.partnerId === null ? 'not known' : <ClientLink key="partner" id={of.partnerId} />],
-          [
-            'Webhook',
-            of.webhookId === null ? (
-              'not known'
-            ) : (
-              <Link key="webhook" to={['webhooks', of.webhookId]}>
-                {of.webhookId}
-              </Link>
-            ),
-          ],
-          ...(of.waitsFor === null ? [] : [['Waits', WAITS[of.waitsFor] ?? of.waitsFor] as const]),
-          ...(of.nextAttemptAt === null
-            ? []
-            : [['Next attempt', <Time key="next" at={of.nextAttemptAt} isShort />] as const]),
-          ...(of.reason === null ? [] : [['Why', REASONS[of.reason] ?? of.reason] as const]),
+          ['Webhook', of.webhookId === null ? 'not known' : <Link to={['webhooks', of.webhookId]} name={of.webhookId} />],
+          ['Waits', of.waitsFor === null ? undefined : (WAITS[of.waitsFor] ?? of.waitsFor)],
+          ['Next attempt', of.nextAttemptAt === null ? undefined : <Time at={of.nextAttemptAt} isShort />],
+          ['Why', of.reason === null ? undefined : (REASONS[of.reason] ?? of.reason)],
         ]}
       />
       {of.state === 'dead-letter' && mayLook('operator') && <Link to={['dead-letters', of.id]}>Its dead letter</Link>}
@@ -183,21 +173,18 @@ function Clue({ id }: { readonly id: string }) {
 
 /** The envelope as its source sent it, when an operator asks for it: the look is audited. */
 function Payload({ input }: { readonly input: Pick<Calls['readEnvelope']['data'], 'path' | 'query'> }) {
-  const [text, fault] = [useSignal<string | undefined>(undefined), useSignal('')];
-  const read = async (): Promise<void> => {
-    fault.value = '';
-    try {
+  const text = useSignal<string | undefined>(undefined);
+  const [fault, attempt] = useTry();
+  const read = (): void =>
+    attempt(async () => {
       text.value = (await api.request('readEnvelope', input)).text;
-    } catch (error) {
-      fault.value = wordsOf(error);
-    }
-  };
+    });
   return (
     <div class="panel">
-      {fault.value !== '' && <Notice kind="bad" title={fault.value} />}
+      {fault !== '' && <Notice kind="bad" title={fault} />}
       {text.value === undefined ? (
         <div class="buttons">
-          <Button name="Read the envelope" run={() => void read()} />
+          <Button name="Read the envelope" run={read} />
           <span class="quiet">The audit tells that you did.</span>
         </div>
       ) : (

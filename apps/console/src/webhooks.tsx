@@ -6,6 +6,7 @@ import {
   Curl,
   Empty,
   Facts,
+  given,
   Link,
   Loaded,
   Notice,
@@ -16,7 +17,7 @@ import {
 } from '@relay/ui';
 import { useFilters } from './lists.js';
 import { OrderReplay } from './replays.js';
-import { type Answer, api, given, may, type QueryOf } from './session.js';
+import { type Answer, api, may, type QueryOf } from './session.js';
 import { choicesOf, ClientLink, EVENT_TYPES, shareText, Since, Trouble, WebhookTable } from './words.js';
 
 /** Webhooks of all partners, by what troubles them. */

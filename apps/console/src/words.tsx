@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { Badge, countText, type Kind, Link, Table, Time } from '@relay/ui';
 import { names, type Answer, type Calls } from './session.js';
 
@@ -77,8 +78,14 @@ export function ClientLink({ id }: { readonly id: string }) {
   return <Link to={['clients', id]}>{names.value.get(id) ?? id}</Link>;
 }
 
+interface WebhookTableProps {
+  readonly caption: string;
+  readonly of: readonly Webhook[];
+  readonly empty?: ComponentChildren;
+}
+
 /** Webhooks and what troubles them. */
-export const WebhookTable = ({ caption, of }: { readonly caption: string; readonly of: readonly Webhook[] }) => (
+export const WebhookTable = ({ caption, of, empty }: WebhookTableProps) => (
   <Table
     caption={caption}
     rows={of}
@@ -92,6 +99,7 @@ export const WebhookTable = ({ caption, of }: { readonly caption: string; readon
       { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
       { name: 'Oldest accepted', cell: ({ oldestWaitingSince: since }) => <Since at={since} isShort /> },
     ]}
+    empty={empty}
   />
 );
 

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import {
   Badge,
   Button,
@@ -21,7 +21,7 @@ import {
   refine,
   relayNow,
   useLoad,
-  wordsOf,
+  useTry,
   type InputOf,
 } from '@relay/ui';
 import type { Operations } from '@relay/client';
@@ -169,7 +169,7 @@ interface RetryAllProps {
 }
 
 function RetryAll({ query, status, retried }: RetryAllProps) {
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useTry();
   if (query.status !== undefined && query.status !== status) return null;
   const { webhookId, status: _, ...rest } = query;
   const body = { ...rest, status, ...(webhookId === undefined ? {} : { webhookIds: [webhookId] }) };
@@ -191,13 +191,9 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
       },
     });
   };
-  const open = (): void => {
-    setFault('');
-    count().catch((error: unknown) => setFault(wordsOf(error)));
-  };
   return (
     <>
-      <Button name={`Retry all ${name}`} run={open} />
+      <Button name={`Retry all ${name}`} run={() => attempt(count)} />
       <Fault title="They could not be counted" words={fault} />
     </>
   );

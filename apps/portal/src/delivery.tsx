@@ -103,12 +103,10 @@ function One({ story, delivery, changed }: OneProps) {
       <Facts
         facts={[
           ['Accepted', <Time at={acceptedAt} />],
-          ...(last === undefined
-            ? []
-            : ([[state === 'delivered' ? 'Delivered' : 'Last attempt', <Time at={last.at} />]] as const)),
-          ...(nextAttemptAt === null ? [] : ([['Next attempt', <Time at={nextAttemptAt} />]] as const)),
-          ...(waitsFor === null ? [] : ([['Waits', WAITS[waitsFor]]] as const)),
-          ...(isGivenUp ? ([['Given up, because', givenUp(reason)]] as const) : []),
+          [state === 'delivered' ? 'Delivered' : 'Last attempt', last && <Time at={last.at} />],
+          ['Next attempt', nextAttemptAt === null ? undefined : <Time at={nextAttemptAt} />],
+          ['Waits', waitsFor === null ? undefined : WAITS[waitsFor]],
+          ['Given up, because', isGivenUp ? givenUp(reason) : undefined],
         ]}
       />
       {attempts.length > 0 && <Attempts attempts={attempts} />}

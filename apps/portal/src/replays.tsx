@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import {
   Badge,
   Button,
@@ -17,7 +17,7 @@ import {
   durationText,
   place,
   useLoad,
-  wordsOf,
+  useTry,
 } from '@relay/ui';
 import { allNames, choiceOf, type Named } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
@@ -71,7 +71,7 @@ function Order({ webhooks, ordered }: OrderProps) {
     }),
     [],
   );
-  const [fault, setFault] = useState('');
+  const [fault, attempt] = useTry();
   const inputOf = (dryRun: boolean) => ({
     path: { id: fields.webhookId.value },
     body: {
@@ -81,27 +81,25 @@ function Order({ webhooks, ordered }: OrderProps) {
       ...(dryRun ? { dryRun } : {}),
     },
   });
-  const open = async (event: Event): Promise<void> => {
+  const count = async (): Promise<void> => {
+    const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
+    // With the time of the count as its end, the replay takes no envelope that was accepted later.
+    const { path, body } = inputOf(false);
+    const counted = { path, body: { until: createdAt, ...body } };
+    api.ask('replayWebhook', counted, {
+      title: 'Replay them?',
+      words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
+      verb: 'Replay',
+      done: ordered,
+      said: 'The replay has begun.',
+    });
+  };
+  const open = (event: Event): void => {
     event.preventDefault();
-    setFault('');
-    try {
-      const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
-      // With the time of the count as its end, the replay takes no envelope that was accepted later.
-      const { path, body } = inputOf(false);
-      const counted = { path, body: { until: createdAt, ...body } };
-      api.ask('replayWebhook', counted, {
-        title: 'Replay them?',
-        words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
-        verb: 'Replay',
-        done: ordered,
-        said: 'The replay has begun.',
-      });
-    } catch (error) {
-      setFault(wordsOf(error));
-    }
+    attempt(count);
   };
   return (
-    <form class="panel" onSubmit={(event) => void open(event)} aria-label="New replay">
+    <form class="panel" onSubmit={open} aria-label="New replay">
       <h2>Replay deliveries</h2>
       <Fault title="They could not be counted" words={fault} />
       <div class="filters">

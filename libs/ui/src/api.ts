@@ -94,6 +94,12 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
   }
 }
 
+/** The members that have a value, as the query of an operation. */
+export const given = <Query>(
+  members: Readonly<Partial<Record<keyof Query & string, string | number | undefined>>>,
+): Query =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== '')) as Query;
+
 /** Where the next page of a list begins, by its `Link` header (RFC 8288); undefined for the last page. */
 export function nextCursor(headers: Headers): string | undefined {
   const next = /[?&]cursor=([^&>]+)/.exec(headers.get('link') ?? '')?.[1];

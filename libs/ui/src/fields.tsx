@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Signal } from '@preact/signals';
 
@@ -47,15 +47,13 @@ export function TextField(props: TextProps) {
     },
   };
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Field id={id} label={label} hint={hint} error={error}>
       {lines === undefined ? (
         <input {...({ ...shared, type } as InputHTMLAttributes)} />
       ) : (
         <textarea {...shared} rows={lines} />
       )}
-      <Below id={id} hint={hint} error={error} />
-    </div>
+    </Field>
   );
 }
 
@@ -71,8 +69,7 @@ export function ChoiceField({ label, hint, error, value, choices, settled }: Cho
   // An address or a list that changed may name another one: the field says what is chosen.
   const isKnown = choices.some(([choice]) => choice === value.value);
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Field id={id} label={label} hint={hint} error={error}>
       <select
         id={id}
         value={value.value}
@@ -89,8 +86,7 @@ export function ChoiceField({ label, hint, error, value, choices, settled }: Cho
           </option>
         ))}
       </select>
-      <Below id={id} hint={hint} error={error} />
-    </div>
+    </Field>
   );
 }
 
@@ -135,6 +131,19 @@ interface BelowProps {
   readonly hint: string | undefined;
   readonly error: string | undefined;
 }
+
+interface FieldProps extends BelowProps {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+const Field = ({ label, children, ...below }: FieldProps) => (
+  <div class="field">
+    <label for={below.id}>{label}</label>
+    {children}
+    <Below {...below} />
+  </div>
+);
 
 const Below = ({ id, hint, error }: BelowProps) => (
   <>

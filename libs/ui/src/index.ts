@@ -3,10 +3,10 @@
 // Guarantees that no text becomes markup, that every call can be printed as a line of curl without its credential, and that
 // all of it works by keyboard and has names for screen readers.
 // Leaves to the pages what is shown, and to `pages` how files reach a browser. Runs in browsers only.
-export { Api, nextCursor, type AnswerOf, type InputOf } from './api.js';
+export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
 export { ChoiceField, SeveralField, TextField } from './fields.js';
-export { forgetLoaded, Loaded, useLoad } from './load.js';
+export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
 export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
 export { follow, fragmentOf, go, place, refine, replace } from './place.js';
 export { Refused, waitOf, wordsOf } from './request.js';

@@ -112,3 +112,13 @@ export function Loaded<Value>({ of: { value, error, isLoading, reload }, what, c
     </>
   );
 }
+
+/** Why the newest try of something was refused, `''` if it was not; what tries it; and what tells another reason. */
+export function useTry(): readonly [string, (work: () => Promise<void>) => void, (fault: string) => void] {
+  const [fault, setFault] = useState('');
+  const attempt = (work: () => Promise<void>): void => {
+    setFault('');
+    work().catch((error: unknown) => setFault(wordsOf(error)));
+  };
+  return [fault, attempt, setFault];
+}
