@@ -202,7 +202,7 @@ function PortalLink({ id, name }: LinkProps) {
         <ChoiceField
           label="Whoever opens it may"
           value={access}
-          choices={[['read', 'look'], ...(may('admin') ? [['write', 'look and change'] as const] : [])]}
+          choices={{ read: 'look', ...(may('admin') ? { write: 'look and change' } : {}) }}
         />
       </div>
       <div class="buttons">

@@ -23,6 +23,8 @@ import {
 import { pageFrom, useFilters } from './lists.js';
 import { type Answer, api, type Calls, loadClients, may, type Role } from './session.js';
 
+const KINDS = { '': 'all', partner: 'partners', source: 'sources', operator: 'operators' };
+
 /** Partners, sources and operators. */
 export function Clients() {
   const { kind } = useFilters('kind');
@@ -33,16 +35,7 @@ export function Clients() {
       actions={may('admin') && <Link to={['clients', 'new']} isButton name="New client" />}
     >
       <div class="filters">
-        <ChoiceField
-          label="Kind"
-          {...kind}
-          choices={[
-            ['', 'all'],
-            ['partner', 'partners'],
-            ['source', 'sources'],
-            ['operator', 'operators'],
-          ]}
-        />
+        <ChoiceField label="Kind" {...kind} choices={KINDS} />
       </div>
       <Loaded of={load} what="clients">
         {({ clients, total }) => {
@@ -90,6 +83,17 @@ export function Clients() {
 
 export const ClientState = ({ isOff }: { readonly isOff: boolean }) =>
   isOff ? <Badge kind="info">disabled</Badge> : <Badge kind="good">enabled</Badge>;
+
+const NEW_KINDS = {
+  partner: 'partner: gets deliveries',
+  source: 'source: sends envelopes',
+  operator: 'operator: looks after the relay',
+};
+const NEW_ROLES = {
+  viewer: 'viewer: looks',
+  operator: 'operator: changes deliveries as well',
+  admin: 'admin: changes clients as well',
+};
 
 /** Makes a partner, a source or an operator; shows its secret once. */
 export function NewClientPage() {
@@ -142,41 +146,22 @@ function Form() {
   if (issued.value !== undefined) return <Issued of={issued.value} close={() => (issued.value = undefined)} />;
   return (
     <form class="panel" onSubmit={submit}>
-      <ChoiceField
-        label="Kind"
-        value={kind}
-        choices={[
-          ['partner', 'partner: gets deliveries'],
-          ['source', 'source: sends envelopes'],
-          ['operator', 'operator: looks after the relay'],
-        ]}
-      />
+      <ChoiceField label="Kind" value={kind} choices={NEW_KINDS} />
       <TextField label="Name" value={name} isRequired hint="People recognise it by this." />
       {kind.value === 'operator' && (
-        <ChoiceField
-          label="Role"
-          value={role}
-          choices={[
-            ['viewer', 'viewer: looks'],
-            ['operator', 'operator: changes deliveries as well'],
-            ['admin', 'admin: changes clients as well'],
-          ]}
-        />
+        <ChoiceField label="Role" value={role} choices={NEW_ROLES} />
       )}
       {kind.value === 'source' && (
         <>
           <ChoiceField
             label="Credential"
             value={credential}
-            choices={[
-              ['client', 'client id and secret'],
-              ['apiKey', 'an API key'],
-            ]}
+            choices={{ client: 'client id and secret', apiKey: 'an API key' }}
           />
           <SeveralField
             label="Only for these partners"
             value={partners}
-            choices={known.map((client) => [client.clientId, client.name] as const)}
+            choices={Object.fromEntries(known.map((client) => [client.clientId, client.name]))}
             hint="None: its envelopes are for every partner."
           />
         </>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import {
   ask,
   Button,
@@ -75,20 +76,10 @@ export function DeadLetters() {
         {(found) =>
           found.matched === 0 ? null : (
             <div class="columns">
-              <Facet name="Reason" filter="reason" of={found.reasons} words={REASONS} />
-              <Facet name="Event type" filter="type" of={found.types} />
-              <Facet name="Webhook" filter="webhook" of={found.webhooks} />
-              <div class="panel">
-                <h2>Partner</h2>
-                <ul class="facets">
-                  {found.partners.map(({ value, count }) => (
-                    <li key={value}>
-                      <ClientLink id={value} />
-                      <span>{countText(count)}</span>
-                    </li>
-                  ))}
-                </ul>
-              </div>
+              <Facet name="Reason" of={found.reasons} cell={(value) => only('reason', value, REASONS[value])} />
+              <Facet name="Event type" of={found.types} cell={(value) => only('type', value)} />
+              <Facet name="Webhook" of={found.webhooks} cell={(value) => only('webhook', value)} />
+              <Facet name="Partner" of={found.partners} cell={(value) => <ClientLink id={value} />} />
             </div>
           )
         }
@@ -146,20 +137,23 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
   </>
 );
 
+const only = (filter: (typeof FILTERS)[number], value: string, name = value) => (
+  <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }} name={name} />
+);
+
 interface FacetProps {
   readonly name: string;
-  readonly filter: (typeof FILTERS)[number];
   readonly of: readonly { readonly value: string; readonly count: number }[];
-  readonly words?: Readonly<Record<string, string>>;
+  readonly cell: (value: string) => ComponentChildren;
 }
 
-const Facet = ({ name, filter, of, words = {} }: FacetProps) => (
+const Facet = ({ name, of, cell }: FacetProps) => (
   <div class="panel">
     <h2>{name}</h2>
     <ul class="facets">
       {of.map(({ value, count }) => (
         <li key={value}>
-          <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }} name={words[value] ?? value} />
+          {cell(value)}
           <span>{countText(count)}</span>
         </li>
       ))}

@@ -127,6 +127,8 @@ function Steps({ of, done }: { readonly of: Replay; readonly done: () => void })
 type Webhook = Pick<Answer<'listWebhooks'>['webhooks'][number], 'id' | 'origin'>;
 type Order = Calls['orderReplay']['data']['body'];
 
+const WHICH = { all: 'all envelopes', failed: 'those whose delivery failed' };
+
 /** Webhooks of one order. */
 const MOST = 1_000;
 /** Webhooks that the question names. */
@@ -216,14 +218,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
           <div class="filters">
             <TextField label="From" type="datetime-local" value={since} hint="Your time. Empty: 7 days back." />
             <TextField label="Until" type="datetime-local" value={until} hint="Your time. Empty: now." />
-            <ChoiceField
-              label="Which"
-              value={status}
-              choices={[
-                ['all', 'all envelopes'],
-                ['failed', 'those whose delivery failed'],
-              ]}
-            />
+            <ChoiceField label="Which" value={status} choices={WHICH} />
           </div>
           <Fault title="Nothing was counted" words={fault} />
           <div class="buttons">

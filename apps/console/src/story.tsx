@@ -39,6 +39,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'dead-letter': 'bad',
   purged: 'bad',
 };
+const KNOWN_TYPES = Object.fromEntries(EVENT_TYPES.map((type) => [type, type]));
 const WAITS: Readonly<Record<string, string>> = {
   schedule: 'for its next attempt',
   'retry-after': 'until the time its endpoint asked for (Retry-After)',
@@ -160,7 +161,7 @@ function Clue({ id }: { readonly id: string }) {
       </Empty>
       <form class="panel" onSubmit={submit}>
         <div class="filters">
-          <ChoiceField label="Event type" value={type} choices={EVENT_TYPES.map((each) => [each, each] as const)} />
+          <ChoiceField label="Event type" value={type} choices={KNOWN_TYPES} />
           <TextField label="Came about" type="datetime-local" value={around} isRequired hint="Your time." />
         </div>
         <div class="buttons">

@@ -20,6 +20,19 @@ import { OrderReplay } from './replays.js';
 import { type Answer, api, may, type QueryOf } from './session.js';
 import { choicesOf, ClientLink, EVENT_TYPES, shareText, Since, Trouble, WebhookTable } from './words.js';
 
+const TROUBLES = {
+  '': 'any or none',
+  breaker: 'paused by the breaker',
+  failing: 'every attempt fails',
+  waiting: 'deliveries wait',
+};
+const ORDERS = {
+  '': 'by event type',
+  waiting: 'most waiting first',
+  oldestWaiting: 'longest wait first',
+  failureRate: 'most failures first',
+};
+
 /** Webhooks of all partners, by what troubles them. */
 export function Webhooks() {
   const filters = useFilters('status', 'trouble', 'eventType', 'partner', 'sort');
@@ -33,28 +46,10 @@ export function Webhooks() {
     <Screen title="Webhooks">
       <div class="filters">
         <ChoiceField label="Status" {...filters.status} choices={choicesOf(['active', 'parked', 'disabled'], 'any')} />
-        <ChoiceField
-          label="Trouble"
-          {...filters.trouble}
-          choices={[
-            ['', 'any or none'],
-            ['breaker', 'paused by the breaker'],
-            ['failing', 'every attempt fails'],
-            ['waiting', 'deliveries wait'],
-          ]}
-        />
+        <ChoiceField label="Trouble" {...filters.trouble} choices={TROUBLES} />
         <ChoiceField label="Event type" {...filters.eventType} choices={choicesOf(EVENT_TYPES, 'any')} />
         <TextField label="Partner" {...filters.partner} hint="Its client id." />
-        <ChoiceField
-          label="Order"
-          {...filters.sort}
-          choices={[
-            ['', 'by event type'],
-            ['waiting', 'most waiting first'],
-            ['oldestWaiting', 'longest wait first'],
-            ['failureRate', 'most failures first'],
-          ]}
-        />
+        <ChoiceField label="Order" {...filters.sort} choices={ORDERS} />
       </div>
       <Loaded of={load} what="webhooks">
         {({ total, webhooks: all }) => {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Badge, countText, type Kind, Link, Table, Time } from '@relay/ui';
+import { Badge, type Choices, countText, type Kind, Link, Table, Time } from '@relay/ui';
 import { names, type Answer, type Calls } from './session.js';
 
 type Webhook = Answer<'listWebhooks'>['webhooks'][number];
@@ -43,10 +43,10 @@ const KNOWN: Readonly<Record<EventType, true>> = {
 export const EVENT_TYPES = Object.keys(KNOWN) as readonly EventType[];
 
 /** Choices of a filter, all of them first. */
-export const choicesOf = (values: readonly string[], all: string): (readonly [string, string])[] => [
-  ['', all],
-  ...values.map((value) => [value, value] as const),
-];
+export const choicesOf = (values: readonly string[], all: string): Choices => ({
+  '': all,
+  ...Object.fromEntries(values.map((value) => [value, value])),
+});
 
 /** Status of a webhook, and what troubles it. */
 export function troubleOf(webhook: Webhook): { readonly kind: Kind; readonly text: string } {

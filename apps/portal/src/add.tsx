@@ -133,7 +133,7 @@ function Form() {
             <SeveralField
               label="Events"
               value={fields.types}
-              choices={eventTypes.map(({ name }) => [name, name] as const)}
+              choices={Object.fromEntries(eventTypes.map(({ name }) => [name, name]))}
               error={isShown && fields.types.value.length === 0 ? 'Choose one at least.' : undefined}
             />
           )}

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import { ChoiceField, TextField } from '@relay/ui';
+import { ChoiceField, TextField, type Choices } from '@relay/ui';
 
 /** What an endpoint gets to know the relay by, as fields of a form. */
 export const credentialFields = () => ({
@@ -11,11 +11,11 @@ export const credentialFields = () => ({
 });
 type CredentialFields = ReturnType<typeof credentialFields>;
 
-export const KINDS = [
-  ['apiKey', 'API key (x-api-key)'],
-  ['jwt', 'Token (Authorization: Bearer)'],
-  ['basic', 'User and password (Basic)'],
-] as const;
+export const KINDS: Choices = {
+  apiKey: 'API key (x-api-key)',
+  jwt: 'Token (Authorization: Bearer)',
+  basic: 'User and password (Basic)',
+};
 
 /** The members of the request. */
 export function credentialIn({ kind, apiKey, jwt, userName, password }: CredentialFields): Record<string, string> {

@@ -16,6 +16,7 @@ import {
   ask,
   countOf,
   countText,
+  given,
   nextCursor,
   place,
   refine,
@@ -25,7 +26,7 @@ import {
   type InputOf,
 } from '@relay/ui';
 import type { Operations } from '@relay/client';
-import { allNames, choiceOf } from './names.js';
+import { allNames, choicesOf } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
 import { STATUS, causeOf, causesIn, type Delivery } from './words.js';
 
@@ -246,16 +247,10 @@ type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['
 function readFilters(query: Readonly<Record<string, string>>, nowMs: number): DeliveryQuery {
   const { status, webhookId, eventType, httpStatus, error, span } = query;
   const since = spanSince(span, nowMs);
-  const given = { status, webhookId, eventType, httpStatus, error, since };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined && value !== ''));
+  return given({ status, webhookId, eventType, httpStatus, error, since });
 }
 
-const STATES = [
-  ['', 'all'],
-  ['delivered', 'delivered'],
-  ['waiting', 'waiting'],
-  ['dead', 'given up'],
-] as const;
+const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting', dead: 'given up' };
 
 /** The filters of the list, in the address as soon as they are chosen. */
 function Filters() {
@@ -271,13 +266,13 @@ function Filters() {
     }),
     [key],
   );
-  const webhooks = (useLoad('names', allNames).value ?? []).map(choiceOf);
+  const webhooks = { '': 'all', ...choicesOf(useLoad('names', allNames).value ?? []) };
   const settled = (): void =>
     refine(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value])));
   return (
     <form class="panel filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
       <ChoiceField label="State" value={fields.status} choices={STATES} settled={settled} />
-      <ChoiceField label="Webhook" value={fields.webhookId} choices={[['', 'all'], ...webhooks]} settled={settled} />
+      <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks} settled={settled} />
       <ChoiceField label="Since" value={fields.span} choices={SPANS} settled={settled} />
       <TextField label="Last answer" value={fields.httpStatus} settled={settled} hint="Such as 503 or 5xx." />
       <TextField label="Failure" value={fields.error} settled={settled} hint="Such as timeout." />
@@ -286,12 +281,7 @@ function Filters() {
 }
 
 /** Spans of time up to now. */
-const SPANS = [
-  ['', 'always'],
-  ['1h', 'one hour ago'],
-  ['24h', 'a day ago'],
-  ['168h', 'seven days ago'],
-] as const;
+const SPANS = { '': 'always', '1h': 'one hour ago', '24h': 'a day ago', '168h': 'seven days ago' };
 
 /** When a span began, as the API writes it; undefined for none. */
 function spanSince(span: string | undefined, nowMs: number): string | undefined {

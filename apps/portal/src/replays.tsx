@@ -19,7 +19,7 @@ import {
   useLoad,
   useTry,
 } from '@relay/ui';
-import { allNames, choiceOf, type Named } from './names.js';
+import { allNames, choicesOf, type Named } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
 
 const EVERY_MS = 3_000;
@@ -51,10 +51,7 @@ export function Replays() {
   );
 }
 
-const KINDS = [
-  ['failed', 'Those given up'],
-  ['all', 'All'],
-] as const;
+const KINDS = { failed: 'Those given up', all: 'All' };
 
 interface OrderProps {
   readonly webhooks: readonly Named[];
@@ -103,7 +100,7 @@ function Order({ webhooks, ordered }: OrderProps) {
       <h2>Replay deliveries</h2>
       <Fault title="They could not be counted" words={fault} />
       <div class="filters">
-        <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks.map(choiceOf)} />
+        <ChoiceField label="Webhook" value={fields.webhookId} choices={choicesOf(webhooks)} />
         <ChoiceField label="Which" value={fields.status} choices={KINDS} />
         <TextField label="Accepted from" type="datetime-local" value={fields.since} hint="In your time zone." />
         <TextField label="Accepted until" type="datetime-local" value={fields.until} hint="Now, if empty." />

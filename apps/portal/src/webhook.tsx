@@ -57,7 +57,6 @@ export function Webhook({ id }: { readonly id: string }) {
 }
 
 type Details = Answer<'readWebhook'>;
-const CREDENTIALS: ReadonlyMap<string | null, string> = new Map(KINDS);
 
 /** As the list of webhooks has it, so that both say the same. */
 const stateOf = async (id: string): Promise<WebhookState | undefined> =>
@@ -83,7 +82,7 @@ function About({ webhook, state }: AboutProps) {
             'Waiting',
             <Link to={['deliveries']} query={{ status: 'waiting', webhookId: id }} name={countText(waiting)} />,
           ],
-          ['Credential', CREDENTIALS.get(webhook.credentialType) ?? 'none'],
+          ['Credential', KINDS[webhook.credentialType ?? ''] ?? 'none'],
           ['Added', <Time at={webhook.createdAt} />],
           ['Changed', <Time at={webhook.updatedAt} />],
           ['Id', <code>{id}</code>],

@@ -44,7 +44,6 @@ interface Change<Body> extends Omit<Question, 'curl' | 'run'> {
 }
 
 interface Answered<Body> {
-  readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
   /** The body as it came. */
@@ -69,8 +68,7 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     learnClock(response.headers);
     const text = await response.text();
     const read = parsed(text);
-    if (response.ok)
-      return { status: response.status, headers: response.headers, body: read as AnswerOf<All, Name>, text };
+    if (response.ok) return { headers: response.headers, body: read as AnswerOf<All, Name>, text };
     if (response.status === 401) ended();
     const after = Number(response.headers.get('retry-after') ?? Number.NaN);
     throw new Refused(response.status, problemIn(read), Number.isFinite(after) ? after : undefined);

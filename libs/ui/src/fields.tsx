@@ -57,9 +57,12 @@ export function TextField(props: TextProps) {
   );
 }
 
+/** The name of each choice by its value, in their order. */
+export type Choices = Readonly<Record<string, string>>;
+
 interface ChoiceProps extends Common {
   readonly value: Signal<string>;
-  readonly choices: readonly (readonly [value: string, name: string])[];
+  readonly choices: Choices;
   readonly settled?: () => void;
 }
 
@@ -67,7 +70,7 @@ interface ChoiceProps extends Common {
 export function ChoiceField({ label, hint, error, value, choices, settled }: ChoiceProps) {
   const id = useId();
   // An address or a list that changed may name another one: the field says what is chosen.
-  const isKnown = choices.some(([choice]) => choice === value.value);
+  const isKnown = Object.hasOwn(choices, value.value);
   return (
     <Field id={id} label={label} hint={hint} error={error}>
       <select
@@ -80,7 +83,7 @@ export function ChoiceField({ label, hint, error, value, choices, settled }: Cho
         }}
       >
         {!isKnown && <option value={value.value}>{value.value}</option>}
-        {choices.map(([choice, name]) => (
+        {Object.entries(choices).map(([choice, name]) => (
           <option key={choice} value={choice}>
             {name}
           </option>
@@ -92,7 +95,7 @@ export function ChoiceField({ label, hint, error, value, choices, settled }: Cho
 
 interface SeveralProps extends Common {
   readonly value: Signal<readonly string[]>;
-  readonly choices: readonly (readonly [value: string, name: string])[];
+  readonly choices: Choices;
 }
 
 /** Any number of several. */
@@ -106,7 +109,7 @@ export function SeveralField({ label, hint, error, value, choices }: SeveralProp
     <fieldset class="field" aria-describedby={describedBy(id, hint, error)}>
       <legend>{label}</legend>
       <div class="several">
-        {choices.map(([choice, name]) => (
+        {Object.entries(choices).map(([choice, name]) => (
           <label key={choice} class="check">
             <input
               type="checkbox"

@@ -5,7 +5,7 @@
 // Leaves to the pages what is shown, and to `pages` how files reach a browser. Runs in browsers only.
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
-export { ChoiceField, SeveralField, TextField } from './fields.js';
+export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
 export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
 export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
 export { follow, fragmentOf, go, place, refine, replace } from './place.js';
