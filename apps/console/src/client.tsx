@@ -74,7 +74,6 @@ interface ChangesProps {
   readonly issued: (secret: Answer<'rotateClient'>) => void;
 }
 
-/** What an admin changes of a client. */
 function ClientChanges({ client, done, issued }: ChangesProps) {
   const { clientId: id, name, disabled, credentialType } = client;
   const path = { id };
@@ -170,7 +169,6 @@ interface LinkProps {
   readonly name: string;
 }
 
-/** Makes a link that lets somebody into the portal of a partner. */
 function PortalLink({ id, name }: LinkProps) {
   const access = useSignal('read');
   const link = useSignal<Answer<'createPortalLink'> | undefined>(undefined);

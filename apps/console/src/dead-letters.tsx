@@ -115,14 +115,7 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        {
-          name: 'Given up',
-          cell: ({ id, diedAt }) => (
-            <Link to={['dead-letters', id]}>
-              <Time at={diedAt} />
-            </Link>
-          ),
-        },
+        { name: 'Given up', cell: ({ id, diedAt }) => <Link to={['dead-letters', id]} name={<Time at={diedAt} />} /> },
         { name: 'Event type', cell: ({ eventType }) => eventType },
         { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
         {
@@ -245,7 +238,6 @@ async function changeLetters(verb: Verb, selection: Selection, done: () => void)
 /** The most answers of 5 s each that one click asks for: a page is no place for more. */
 const ROUNDS = 1_000;
 
-/** What was done, in a sentence. */
 async function changeAll(name: `${Verb}DeadLetters`, selection: Selection): Promise<string> {
   let [count, refused] = [0, 0];
   let why = '';

@@ -28,10 +28,8 @@ export function Endpoints() {
                 columns={[
                   {
                     name: 'Endpoint',
-                    cell: ({ origin, partnerId }) => (
-                      <Link to={['webhooks']} query={{ partner: partnerId, origin }}>
-                        {origin}
-                      </Link>
+                    cell: ({ origin, partnerId: partner }) => (
+                      <Link to={['webhooks']} query={{ partner, origin }} name={origin} />
                     ),
                   },
                   { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },

@@ -107,7 +107,6 @@ function Aside() {
   );
 }
 
-/** Client id and secret of an operator for a session of this browser. */
 function SignIn() {
   const [id, secret, fault, isBusy] = [useSignal(''), useSignal(''), useSignal(''), useSignal(false)];
   const submit = async (event: Event): Promise<void> => {

@@ -65,7 +65,6 @@ interface ReplayTableProps {
   readonly done: () => void;
 }
 
-/** Replays and how far each is. */
 const ReplayTable = ({ replays, done }: ReplayTableProps) => (
   <Table
     caption="Replays, newest first"
@@ -166,7 +165,6 @@ function Counted({ of: { replays, leftOut }, webhooks, which }: CountedProps) {
   );
 }
 
-/** Orders replays to several webhooks, or counts them. */
 const orderEach = async (body: Order): Promise<OrderedReplays> =>
   (await api.call('orderReplay', { body })) as OrderedReplays;
 
@@ -236,7 +234,6 @@ const LEFT_OUT = {
   running: 'with another replay under way',
 } as const;
 
-/** The answer to an order for several webhooks. */
 type OrderedReplays = Extract<Answer<'orderReplay'>, { leftOut: unknown }>;
 
 /** Why webhooks got no replay, such as `2 disabled, 1 with another replay under way`. */

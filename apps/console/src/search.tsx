@@ -1,7 +1,6 @@
 import {
   Badge,
   Curl,
-  durationText,
   Empty,
   fragmentOf,
   type Kind,
@@ -17,7 +16,7 @@ import {
   useLoad,
 } from '@relay/ui';
 import { api, loadClients, type Calls } from './session.js';
-import { ClientLink } from './words.js';
+import { ClientLink, tookText } from './words.js';
 
 /** What one search box finds: an envelope, a webhook or a client leads to its page; anything else is a list. */
 export function Search() {
@@ -170,22 +169,14 @@ function Attempts({ query }: { readonly query: Query }) {
                 columns={[
                   {
                     name: 'At',
-                    cell: ({ at, envelopeId }) => (
-                      <Link to={['envelopes', envelopeId]}>
-                        <Time at={at} />
-                      </Link>
-                    ),
+                    cell: ({ at, envelopeId }) => <Link to={['envelopes', envelopeId]} name={<Time at={at} />} />,
                   },
                   { name: 'Event type', cell: ({ eventType }) => eventType },
                   { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
                   { name: 'Host', cell: ({ host }) => host ?? '–' },
                   { name: 'Outcome', cell: ({ outcome }) => <Badge kind={KINDS[outcome] ?? 'info'}>{outcome}</Badge> },
                   { name: 'Answer', cell: ({ status, error }) => status ?? error ?? '–' },
-                  {
-                    name: 'Took',
-                    cell: ({ durationMs }) => (durationMs === undefined ? '–' : durationText(durationMs)),
-                    isNumber: true,
-                  },
+                  { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
                 ]}
               />
             </>

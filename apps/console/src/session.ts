@@ -2,11 +2,9 @@ import { signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
 import { Api, forgetAsked, forgetLoaded, waitOf, type AnswerOf } from '@relay/ui';
 
-/** The operations that the console calls. */
 export interface Calls extends Operations, PublicOperations {
   readonly leaveConsole: { readonly data: { readonly url: '/session' }; readonly responses: { readonly 204: void } };
 }
-/** The answer of an operation. */
 export type Answer<Name extends keyof Calls> = AnswerOf<Calls, Name>;
 export type Role = 'viewer' | 'operator' | 'admin';
 
@@ -79,7 +77,6 @@ export const may = (needed: Role): boolean =>
 export const mayLook = (needed: Role): boolean =>
   who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
 
-/** The query of an operation. */
 export type QueryOf<Name extends keyof Calls> = NonNullable<
   Calls[Name]['data'] extends { query?: infer Query } ? Query : never
 >;

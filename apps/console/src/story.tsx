@@ -5,7 +5,6 @@ import {
   ChoiceField,
   countOf,
   Curl,
-  durationText,
   Empty,
   Facts,
   given,
@@ -25,7 +24,7 @@ import {
   Viewer,
 } from '@relay/ui';
 import { type Answer, api, type Calls, mayLook, type QueryOf } from './session.js';
-import { ClientLink, EVENT_TYPES, REASONS } from './words.js';
+import { ClientLink, EVENT_TYPES, REASONS, tookText } from './words.js';
 
 type Delivery = Answer<'readEnvelopeStory'>['deliveries'][number];
 
@@ -135,11 +134,7 @@ function OneDelivery({ of }: { readonly of: Delivery }) {
               name: 'Answer',
               cell: ({ status, error, detail }) => [status ?? error ?? '–', detail].filter(Boolean).join(': '),
             },
-            {
-              name: 'Took',
-              cell: ({ durationMs }) => (durationMs === null ? '–' : durationText(durationMs)),
-              isNumber: true,
-            },
+            { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
           ]}
         />
       )}

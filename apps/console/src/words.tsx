@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { Badge, type Choices, countText, type Kind, Link, Table, Time } from '@relay/ui';
+import { Badge, type Choices, countText, durationText, type Kind, Link, Table, Time } from '@relay/ui';
 import { names, type Answer, type Calls } from './session.js';
 
 type Webhook = Answer<'listWebhooks'>['webhooks'][number];
@@ -66,6 +66,8 @@ export function Trouble({ of }: { readonly of: Webhook }) {
   return <Badge kind={kind}>{text}</Badge>;
 }
 
+export const tookText = (ms: number | null | undefined): string => (ms == null ? '–' : durationText(ms));
+
 /** A share of 0 to 1 in percent, such as `12 %`; below one `<1 %`. */
 export const shareText = (share: number | null): string =>
   share === null ? '–' : share > 0 && share < 0.01 ? '<1 %' : `${Math.round(share * 100)} %`;
@@ -84,7 +86,6 @@ interface WebhookTableProps {
   readonly empty?: ComponentChildren;
 }
 
-/** Webhooks and what troubles them. */
 export const WebhookTable = ({ caption, of, empty }: WebhookTableProps) => (
   <Table
     caption={caption}

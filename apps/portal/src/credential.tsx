@@ -39,7 +39,6 @@ export function faultOfUrl(text: string): string | undefined {
   return text.length > 2_048 ? 'The address has more than 2,048 characters.' : undefined;
 }
 
-/** The fields of a credential. */
 export function CredentialForm({ fields }: { readonly fields: CredentialFields }) {
   const { kind, apiKey, jwt, userName, password } = fields;
   return (

@@ -163,10 +163,8 @@ function Causes({ rows, query, retried }: CausesProps) {
   );
 }
 
-interface RetryAllProps {
-  readonly query: DeliveryQuery;
+interface RetryAllProps extends Omit<CausesProps, 'rows'> {
   readonly status: 'dead' | 'waiting';
-  readonly retried: () => void;
 }
 
 function RetryAll({ query, status, retried }: RetryAllProps) {
@@ -280,7 +278,6 @@ function Filters() {
   );
 }
 
-/** Spans of time up to now. */
 const SPANS = { '': 'always', '1h': 'one hour ago', '24h': 'a day ago', '168h': 'seven days ago' };
 
 /** When a span began, as the API writes it; undefined for none. */

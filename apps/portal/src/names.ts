@@ -24,7 +24,6 @@ export function forgetNames(): void {
   kept = undefined;
 }
 
-/** Webhooks as choices. */
 export const choicesOf = (names: readonly Named[]): Choices =>
   Object.fromEntries(
     names.map(({ id, eventType, endPointName }) => [

@@ -163,7 +163,6 @@ function List({ webhooks, deliveries }: ListProps) {
   );
 }
 
-/** When the next waiting delivery is tried. */
 function NextAttempt({ deliveries }: { readonly deliveries: readonly Delivery[] }) {
   const [next] = deliveries.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).toSorted();
   if (next === undefined) return null;

@@ -144,21 +144,16 @@ interface TurningProps {
 /** On, off and away. */
 function Turning({ webhook: { id, status, waiting, endPointUrl }, changed }: TurningProps) {
   const input = { path: { id } };
-  const enable = (): void =>
-    api.ask('enableWebhook', input, {
-      title: 'Enable the webhook?',
-      words: 'What waited for it is sent now.',
-      verb: 'Enable it',
+  const isOff = status === 'disabled';
+  const turn = (): void =>
+    api.ask(isOff ? 'enableWebhook' : 'disableWebhook', input, {
+      title: isOff ? 'Enable the webhook?' : 'Disable the webhook?',
+      words: isOff
+        ? 'What waited for it is sent now.'
+        : 'Nothing is sent to it until you enable it. Deliveries wait for up to seven days.',
+      verb: isOff ? 'Enable it' : 'Disable it',
       done: changed,
-      said: 'The webhook is enabled.',
-    });
-  const disable = (): void =>
-    api.ask('disableWebhook', input, {
-      title: 'Disable the webhook?',
-      words: 'Nothing is sent to it until you enable it. Deliveries wait for up to seven days.',
-      verb: 'Disable it',
-      done: changed,
-      said: 'The webhook is disabled.',
+      said: isOff ? 'The webhook is enabled.' : 'The webhook is disabled.',
     });
   const remove = (): void =>
     api.ask('removeWebhook', input, {
@@ -174,9 +169,9 @@ function Turning({ webhook: { id, status, waiting, endPointUrl }, changed }: Tur
     });
   return (
     <section class="panel">
-      <h2>{status === 'disabled' ? 'Enable or delete' : 'Disable or delete'}</h2>
+      <h2>{isOff ? 'Enable or delete' : 'Disable or delete'}</h2>
       <div class="buttons">
-        {status === 'disabled' ? <Button name="Enable" run={enable} /> : <Button name="Disable" run={disable} />}
+        <Button name={isOff ? 'Enable' : 'Disable'} run={turn} />
         <Button name="Delete" run={remove} />
       </div>
     </section>

@@ -12,12 +12,7 @@ export interface Load<Value> {
   readonly reload: () => void;
 }
 
-interface Known<Value> {
-  readonly key: string;
-  readonly value: Value | undefined;
-  readonly error: unknown;
-  readonly isLoading: boolean;
-}
+type Known<Value> = Omit<Load<Value>, 'reload'> & { readonly key: string };
 
 /** What the places of this session showed last, the newest at the end: a place that is refused for now shows what it had. */
 const kept = new Map<string, unknown>();

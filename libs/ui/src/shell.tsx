@@ -120,7 +120,7 @@ interface LinkProps {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly isButton?: boolean;
   /** What is seen of it, unless it has children. */
-  readonly name?: string;
+  readonly name?: ComponentChildren;
   readonly children?: ComponentChildren;
 }
 

@@ -51,14 +51,8 @@ export class ClientDesk {
   }
 
   /** @throws ProblemError `not-found`, `conflict` for a client that is no operator, or the last enabled admin */
-  async changeRole(clientId: string, role: OperatorRole, by: Actor): Promise<ClientRecord> {
-    await this.find(clientId);
-    try {
-      await this.#clients(by).changeRole(clientId, role);
-    } catch (error) {
-      throw conflictOf(error);
-    }
-    return this.find(clientId);
+  changeRole(clientId: string, role: OperatorRole, by: Actor): Promise<ClientRecord> {
+    return this.#changed(clientId, () => refusedAsConflict(this.#clients(by).changeRole(clientId, role)));
   }
 
   /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential, or one that was just rotated */
@@ -67,26 +61,24 @@ export class ClientDesk {
     if (credential !== undefined)
       throw new ProblemError('conflict', 'The client has a fixed credential: create another, and disable this one.');
     await this.assertKeys();
-    try {
-      return await this.#clients(by).rotateSecret(clientId, rotation);
-    } catch (error) {
-      throw conflictOf(error);
-    }
+    return refusedAsConflict(this.#clients(by).rotateSecret(clientId, rotation));
   }
 
   /** @throws ProblemError `not-found`, `conflict` for the operator's own client */
   async disable(clientId: string, by: Actor): Promise<ClientRecord> {
     if (clientId === by.operator)
       throw new ProblemError('conflict', 'This is your own client: another admin has to disable it.');
-    await this.find(clientId);
-    await this.#clients(by).disable(clientId);
-    return this.find(clientId);
+    return this.#changed(clientId, () => this.#clients(by).disable(clientId));
   }
 
   /** @throws ProblemError `not-found` */
-  async enable(clientId: string, by: Actor): Promise<ClientRecord> {
+  enable(clientId: string, by: Actor): Promise<ClientRecord> {
+    return this.#changed(clientId, () => this.#clients(by).enable(clientId));
+  }
+
+  async #changed(clientId: string, change: () => Promise<unknown>): Promise<ClientRecord> {
     await this.find(clientId);
-    await this.#clients(by).enable(clientId);
+    await change();
     return this.find(clientId);
   }
 
@@ -102,5 +94,7 @@ export class ClientDesk {
   }
 }
 
-const conflictOf = (error: unknown): unknown =>
-  error instanceof ClientRefused ? new ProblemError('conflict', `${error.message}.`) : error;
+const refusedAsConflict = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw error instanceof ClientRefused ? new ProblemError('conflict', `${error.message}.`) : error;
+  });
