@@ -116,7 +116,7 @@ interface FigureProps {
 }
 
 const Figure = ({ name, value, note }: FigureProps) => (
-  <div>
+  <div class="panel">
     <dt>{name}</dt>
     <dd>{typeof value === 'number' ? countText(value) : (value ?? '?')}</dd>
     <dd class="quiet">{note}</dd>

@@ -29,15 +29,20 @@ export const api = new Api<Calls>({
     return { 'relay-console': mark, ...(who.value ? { 'relay-console-operator': who.value.clientId } : {}) };
   },
   curlCredential: '-u "$OPERATOR_CLIENT_ID:$OPERATOR_CLIENT_SECRET"',
-  ended: () => {
-    if (who.value)
-      ended.value =
-        'Your session has ended, or somebody else signed in in this browser. Sign in to go on where you were.';
-    who.value = null;
-    forgetLoaded();
-    forgetAsked();
-  },
+  ended: () =>
+    end(
+      who.value
+        ? 'Your session has ended, or somebody else signed in in this browser. Sign in to go on where you were.'
+        : ended.value,
+    ),
 });
+
+function end(why: string): void {
+  ended.value = why;
+  who.value = null;
+  forgetLoaded();
+  forgetAsked();
+}
 
 /** Watches whether somebody does something. */
 export function begin(): void {
@@ -63,19 +68,15 @@ export async function enter(clientId: string, clientSecret: string): Promise<voi
 /** @throws Refused while the session may go on */
 export async function leave(): Promise<void> {
   await api.call('leaveConsole', {});
-  ended.value = 'You have left.';
-  who.value = null;
-  forgetLoaded();
-  forgetAsked();
+  end('You have left.');
 }
 
-/** Whether who is signed in may make changes that need this role: nothing else is offered. */
-export const may = (needed: Role): boolean =>
-  who.value?.canWrite === true && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
-
-/** The same for looks, which `OPERATIONS_WRITE` leaves open. */
+/** Whether who is signed in has this role, for looks. */
 export const mayLook = (needed: Role): boolean =>
   who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
+
+/** The same for changes, which `OPERATIONS_WRITE` can close: nothing else is offered. */
+export const may = (needed: Role): boolean => who.value?.canWrite === true && mayLook(needed);
 
 export type QueryOf<Name extends keyof Calls> = NonNullable<
   Calls[Name]['data'] extends { query?: infer Query } ? Query : never
