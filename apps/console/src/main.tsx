@@ -42,29 +42,17 @@ const SECTIONS = [
 
 function Here() {
   const [section, id] = place.value.path;
-  switch (section) {
-    case undefined:
-      return <Now />;
-    case 'search':
-      return <Search key={place.value.query['q']} />;
-    case 'envelopes':
-      return <Story key={id} id={id ?? ''} />;
-    case 'endpoints':
-      return <Endpoints />;
-    case 'webhooks':
-      return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
-    case 'dead-letters':
-      return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
-    case 'replays':
-      return id === undefined ? <Replays /> : <NoSuchPage />;
-    case 'clients':
-      if (id === 'new') return <NewClientPage />;
-      return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
-    case 'audit':
-      return <Audit />;
-    default:
-      return <NoSuchPage />;
-  }
+  if (section === undefined) return <Now />;
+  if (section === 'search') return <Search key={place.value.query['q']} />;
+  if (section === 'envelopes') return <Story key={id} id={id ?? ''} />;
+  if (section === 'endpoints') return <Endpoints />;
+  if (section === 'webhooks') return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
+  if (section === 'dead-letters') return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
+  if (section === 'replays' && id === undefined) return <Replays />;
+  if (section === 'clients' && id === 'new') return <NewClientPage />;
+  if (section === 'clients') return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
+  if (section === 'audit') return <Audit />;
+  return <NoSuchPage />;
 }
 
 const NoSuchPage = () => (

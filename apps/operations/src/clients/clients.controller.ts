@@ -1,10 +1,9 @@
 import { Controller, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
 import { Access, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { ClientFacts, clientFacts, IssuedClient, NewClient, OPERATOR_ROLES } from '@relay/identity';
-import { LINK } from '@relay/openapi';
 import { z } from 'zod';
 import { actorOf } from '../access/role.js';
-import { cursor, ListQuery, pageOf, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, cursor, ListQuery, pageOf, pagesOf, textsOf, type Asked } from '../http/routes.js';
 import { ClientDesk } from './client-desk.adapter.js';
 
 const kind = ClientFacts.shape.kind;
@@ -39,8 +38,6 @@ type Rotation = z.infer<typeof Rotation>;
 
 const Text = textsOf('Clients');
 const path = { id: { schema: z.string().max(100).describe('Client id.'), example: 'partner_0Zt1' } };
-const client = (description: string) => ({ description, content: { schema: ClientFacts } });
-const issued = { content: { schema: IssuedClient } };
 
 /** Partners, sources and operators. */
 @Controller('clients')
@@ -52,7 +49,7 @@ export class ClientsController {
   @Access({ kind: 'operator', role: 'viewer' })
   @Text('listClients', 'List partners, sources and operators', {
     query: ClientQuery,
-    answer: { description: 'The clients.', headers: LINK, content: { schema: ClientList } },
+    answer: pagesOf('The clients.', ClientList),
   })
   async list(@ListQuery(ClientQuery) asked: Asked<z.infer<typeof ClientQuery>>): Promise<z.infer<typeof ClientList>> {
     const wanted = asked.query.kind;
@@ -62,7 +59,7 @@ export class ClientsController {
 
   @Get(':id')
   @Access({ kind: 'operator', role: 'viewer' })
-  @Text('readClient', 'Read one client', { path, answer: client('The client.'), problems: ['not-found'] })
+  @Text('readClient', 'Read one client', { path, answer: answerOf('The client.', ClientFacts), problems: ['not-found'] })
   async read(@Param('id') id: string): Promise<ClientFacts> {
     return clientFacts(await this.desk.find(id));
   }
@@ -70,7 +67,7 @@ export class ClientsController {
   @Post()
   @Text('createClient', 'Create a client', {
     body: { isRequired: true, schema: NewClient, example: { kind: 'partner', name: 'acme' } },
-    answer: { description: 'It is created. Its credential is shown this once.', ...issued },
+    answer: answerOf('It is created. Its credential is shown this once.', IssuedClient),
   })
   create(@StrictBody(NewClient) body: Body<NewClient>, @Req() request: FastifyRequest): Promise<IssuedClient> {
     return this.desk.create(body(), actorOf(request));
@@ -82,7 +79,7 @@ export class ClientsController {
       'Within two seconds, also for its open sessions and its tokens: a token keeps those of its scopes that the new role has; a higher role needs a new token. A client that is no operator is a conflict, and so is the last enabled admin, who would leave none.',
     path: { id: { ...path.id, example: 'operator_0Zt1' } },
     body: { isRequired: true, schema: ClientChange, example: { role: 'operator' } },
-    answer: client('The changed client.'),
+    answer: answerOf('The changed client.', ClientFacts),
     problems: ['not-found', 'conflict'],
   })
   async change(
@@ -100,7 +97,7 @@ export class ClientsController {
       'A client that was rotated less than 60 s ago is a conflict unless `force` is true: a repeated call would end a secret in use.',
     path,
     body: { isRequired: false, schema: Rotation, example: { endsTokens: false, force: false } },
-    answer: { description: 'The new secret, shown this once.', ...issued },
+    answer: answerOf('The new secret, shown this once.', IssuedClient),
     problems: ['not-found', 'conflict'],
   })
   rotate(
@@ -116,7 +113,7 @@ export class ClientsController {
   @Text('disableClient', 'Disable a client and end its tokens', {
     description: 'Within seconds. The webhooks of a partner still get deliveries. Operators cannot disable themselves.',
     path,
-    answer: client('The disabled client.'),
+    answer: answerOf('The disabled client.', ClientFacts),
     problems: ['not-found', 'conflict'],
   })
   async disable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {
@@ -128,7 +125,7 @@ export class ClientsController {
   @Text('enableClient', 'Enable a disabled client', {
     description: 'With its former credentials, within seconds. Its former tokens stay ended.',
     path,
-    answer: client('The enabled client.'),
+    answer: answerOf('The enabled client.', ClientFacts),
     problems: ['not-found'],
   })
   async enable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {

@@ -12,13 +12,12 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
-import { LINK } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { z } from 'zod';
 import { actorOf, mayReadEnvelopes } from '../access/role.js';
-import { ListQuery, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
 import {
   choiceOf,
   FacetQuery,
@@ -44,8 +43,8 @@ const path = {
     example: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d_6f1e2d3c-4b5a-4968-8776-655443322110_0123456789abcdef_0_1',
   },
 };
-const replayed = { description: 'Replayed, or counted only.', content: { schema: ReplayOutcome } };
-const purged = { description: 'Purged, or counted only.', content: { schema: PurgeOutcome } };
+const replayed = answerOf('Replayed, or counted only.', ReplayOutcome);
+const purged = answerOf('Purged, or counted only.', PurgeOutcome);
 const many = {
   description: 'Selected by ids, by `all`, or by filters, in one of these ways.',
   body: { isRequired: true, schema: LetterSelection, example: { reason: 'attempts_exhausted', dryRun: true } },
@@ -69,10 +68,7 @@ export class DeadLettersController {
 
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
-  @Text('listDeadLetters', 'List dead letters', {
-    query: LetterQuery,
-    answer: { description: 'The newest ones.', headers: LINK, content: { schema: LetterList } },
-  })
+  @Text('listDeadLetters', 'List dead letters', { query: LetterQuery, answer: pagesOf('The newest ones.', LetterList) })
   async list(
     @ListQuery(LetterQuery) { query, linkTo }: Asked<z.infer<typeof LetterQuery>>,
     @Req() request: FastifyRequest,
@@ -87,7 +83,7 @@ export class DeadLettersController {
   @Access({ kind: 'operator', role: 'viewer' })
   @Text('countDeadLetters', 'Count dead letters by type, reason, webhook and partner', {
     query: FacetQuery,
-    answer: { description: 'The counts.', content: { schema: LetterFacets } },
+    answer: answerOf('The counts.', LetterFacets),
   })
   facets(@Query() query: unknown): Promise<DeadLetterFacets & { readonly complete: boolean }> {
     return this.desk.facets(filterOf(readQuery(FacetQuery, query)), Date.now() + WORK_MS);
@@ -97,7 +93,7 @@ export class DeadLettersController {
   @Text('readDeadLetter', 'Read a dead letter with its envelope', {
     description: '`relay.operations` has a record of it.',
     path,
-    answer: { description: 'The dead letter.', content: { schema: InspectedLetter } },
+    answer: answerOf('The dead letter.', InspectedLetter),
     problems: ['not-found'],
   })
   async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<z.infer<typeof InspectedLetter>> {

@@ -2,13 +2,12 @@ import { Audit } from '@relay/audit';
 import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
 import { AttemptRecord, withoutAnswer } from '@relay/events';
 import { Access, type FastifyRequest, readQuery } from '@relay/http';
-import { LINK } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { AttemptSearch } from '@relay/search';
 import { ClueQuery, clueOf, EnvelopeStory, withoutAnswers } from '@relay/story';
 import { z } from 'zod';
 import { actorOf, mayReadEnvelopes } from '../access/role.js';
-import { ListQuery, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
 import { EnvelopeStores } from './envelope-stores.adapter.js';
 
 /** The answer of a search. */
@@ -60,7 +59,7 @@ export class EnvelopesController {
   @Text('searchAttempts', 'Search attempts', {
     description: 'All given filters apply. Pages do not shift while attempts arrive. 404 where the index is off.',
     query: AttemptSearch,
-    answer: { description: 'Attempts, newest first.', headers: LINK, content: { schema: AttemptAnswers } },
+    answer: pagesOf('Attempts, newest first.', AttemptAnswers),
     problems: ['not-found'],
   })
   async find(
@@ -87,7 +86,7 @@ export class EnvelopesController {
     description:
       'Each webhook’s deliveries in order, each with its attempts. `incomplete` names the parts that are away. `type` and `around` go together; only an envelope that was never attempted needs them. The role `viewer` gets no answers of endpoints.',
     ...ofOne,
-    answer: { description: 'Its story.', content: { schema: EnvelopeStory } },
+    answer: answerOf('Its story.', EnvelopeStory),
   })
   async read(
     @Param('id') given: string,
@@ -108,7 +107,7 @@ export class EnvelopesController {
   @Text('readEnvelope', 'Read an envelope as its source sent it', {
     description: '`relay.operations` has a record of it. The log keeps envelopes for 7 days.',
     ...ofOne,
-    answer: { description: 'Its bytes.', content: { schema: z.looseObject({}) } },
+    answer: answerOf('Its bytes.', z.looseObject({})),
   })
   async payload(@Param('id') given: string, @Query() query: unknown, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { linkToNext, readQuery, type FastifyReply, type FastifyRequest } from '@relay/http';
-import { Operation, type OperationText } from '@relay/openapi';
+import { LINK, Operation, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 
 /** Documents handlers of one tag. */
@@ -8,6 +8,12 @@ export const textsOf =
   (tag: string) =>
   (id: string, summary: string, rest: Omit<OperationText, 'id' | 'tag' | 'summary'>): MethodDecorator =>
     Operation({ id, tag, summary, ...rest });
+
+export const answerOf = (description: string, schema: z.ZodType) => ({ description, content: { schema } });
+export const pagesOf = (description: string, schema: z.ZodType) => ({
+  ...answerOf(description, schema),
+  headers: LINK,
+});
 
 /** What a request asks of a list. */
 export interface Asked<Query> {

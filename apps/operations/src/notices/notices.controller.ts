@@ -11,7 +11,7 @@ import { credentialMembers, WebhookStore } from '@relay/webhooks';
 import { z } from 'zod';
 import { actorOf } from '../access/role.js';
 import { ClientDesk } from '../clients/client-desk.adapter.js';
-import { textsOf } from '../http/routes.js';
+import { answerOf, textsOf } from '../http/routes.js';
 
 const Text = textsOf('Webhooks');
 
@@ -67,7 +67,7 @@ export class NoticesController {
       schema: NewNotices,
       example: { url: 'https://ops.example/relay', types: [NOTICE_TYPES[0]] },
     },
-    answer: { description: 'The added webhooks.', content: { schema: AddedNotices } },
+    answer: answerOf('The added webhooks.', AddedNotices),
   })
   async add(@StrictBody(NewNotices) body: Body<NewNotices>, @Req() request: FastifyRequest): Promise<AddedNotices> {
     const { url: endPointUrl, types, apiKey: given } = body();

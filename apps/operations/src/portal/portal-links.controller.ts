@@ -7,7 +7,7 @@ import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { z } from 'zod';
 import { actorOf, assertRole } from '../access/role.js';
 import { ClientDesk } from '../clients/client-desk.adapter.js';
-import { textsOf } from '../http/routes.js';
+import { answerOf, textsOf } from '../http/routes.js';
 
 const Text = textsOf('Clients');
 
@@ -31,7 +31,7 @@ export class PortalLinksController {
     description:
       'It can be opened once, within `PORTAL_LINK_TTL`. `write` needs the role `admin`, since whoever opens it acts as the partner. `relay.operations` tells who made it, and names that operator with all that is done by it. It ends with the secret of that operator, when the operator is disabled, or without the role.',
     body: { isRequired: true, schema: OperatorsLinkRequest, example: { partnerId: 'partner_0Zt1', access: 'read' } },
-    answer: { description: 'The link.', content: { schema: PortalLinkAnswer } },
+    answer: answerOf('The link.', PortalLinkAnswer),
     problems: ['not-found', 'conflict'],
   })
   async create(

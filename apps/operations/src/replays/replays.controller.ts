@@ -1,13 +1,12 @@
 import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
 import { Access, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
-import { LINK } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { replayCursor, ReplayService, type ReplayStatus, type ReplayTarget } from '@relay/replays';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { actorOf } from '../access/role.js';
-import { ListQuery, textsOf, type Asked } from '../http/routes.js';
+import { ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
 import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
 import {
   countedOf,
@@ -83,7 +82,7 @@ export class ReplaysController {
   @Get()
   @Text('listReplays', 'List the replays of all partners', {
     query: ReplayQuery,
-    answer: { description: 'The replays, newest first.', headers: LINK, content: { schema: OperatorReplays } },
+    answer: pagesOf('The replays, newest first.', OperatorReplays),
   })
   async list(
     @ListQuery(ReplayQuery) { query, linkTo }: Asked<z.infer<typeof ReplayQuery>>,

@@ -8,7 +8,7 @@ import { Log } from '@relay/telemetry';
 import { z } from 'zod';
 import { ConsoleSessions, IDLE_MS, noSession, readSession, sessionCookie } from '../access/console-sessions.adapter.js';
 import { assertOwnPage, assertShown, OperatorGuard } from '../access/operator-guard.js';
-import { textsOf } from '../http/routes.js';
+import { answerOf, textsOf } from '../http/routes.js';
 
 const Login = z
   .strictObject({
@@ -31,7 +31,7 @@ const OperatorNow = z
 type OperatorNow = z.infer<typeof OperatorNow>;
 
 const Text = textsOf('Session');
-const answer = { description: 'Who asks.', content: { schema: OperatorNow } };
+const answer = answerOf('Who asks.', OperatorNow);
 
 /** The session by which a browser is an operator. */
 @Controller('session')

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { Access } from '@relay/http';
 import { z } from 'zod';
-import { textsOf } from '../http/routes.js';
+import { answerOf, textsOf } from '../http/routes.js';
 import { Examination } from './examination.adapter.js';
 import { NowState, StoreState } from './now-state.adapter.js';
 import { Findings, LagAnswer, Now, QueuesAnswer } from './state-answers.js';
@@ -23,17 +23,13 @@ export class StateController {
   ) {}
 
   @Get('queues')
-  @Text('readQueues', 'Jobs by queue and state', {
-    answer: { description: 'Both queues.', content: { schema: QueuesAnswer } },
-  })
+  @Text('readQueues', 'Jobs by queue and state', { answer: answerOf('Both queues.', QueuesAnswer) })
   async queues(): Promise<z.infer<typeof QueuesAnswer>> {
     return { queues: await this.stores.queues() };
   }
 
   @Get('lag')
-  @Text('readLag', 'Unsettled records by topic', {
-    answer: { description: 'Topics that exist.', content: { schema: LagAnswer } },
-  })
+  @Text('readLag', 'Unsettled records by topic', { answer: answerOf('Topics that exist.', LagAnswer) })
   async lag(): Promise<z.infer<typeof LagAnswer>> {
     const topics = await this.stores.lag();
     return { total: topics.reduce((sum, { lag }) => sum + lag, 0), topics };
@@ -41,7 +37,7 @@ export class StateController {
 
   @Get('now')
   @Text('readNow', 'Read lag, queues, rates and alerts at once', {
-    answer: { description: 'As far as the stores answer.', content: { schema: Now } },
+    answer: answerOf('As far as the stores answer.', Now),
   })
   now(): Promise<Now> {
     return this.state.read();
@@ -50,16 +46,14 @@ export class StateController {
   @Get('doctor')
   @Text('readFindings', 'Examine Redis, Kafka and the keys', {
     description: 'As `relay doctor` does; it changes nothing. Requests at the same time share one examination.',
-    answer: { description: 'Every finding, with its fix.', content: { schema: Findings } },
+    answer: answerOf('Every finding, with its fix.', Findings),
   })
   findings(): Promise<Findings> {
     return this.examination.read();
   }
 
   @Get('openapi.json')
-  @Text('readOpenApi', 'This document', {
-    answer: { description: 'The document.', content: { schema: z.looseObject({}) } },
-  })
+  @Text('readOpenApi', 'This document', { answer: answerOf('The document.', z.looseObject({})) })
   @Header('content-type', 'application/json; charset=utf-8')
   document(): Buffer {
     return this.bytes;

@@ -2,18 +2,16 @@ import { Audit } from '@relay/audit';
 import { Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
 import { Access, type FastifyRequest } from '@relay/http';
 import { Notices } from '@relay/notices';
-import { LINK } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { disableTold, enableTold, type Webhook, WebhookId, WebhookStore } from '@relay/webhooks';
 import type { z } from 'zod';
 import { actorOf } from '../access/role.js';
-import { ListQuery, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
 import { WebhookStates } from './webhook-states.adapter.js';
 import { WebhookList, WebhookQuery, WebhookState } from './webhook-states.js';
 
 const Text = textsOf('Webhooks');
 const path = { id: { schema: WebhookId, example: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d' } };
-const one = (description: string) => ({ description, content: { schema: WebhookState } });
 
 /** Webhooks of all partners. Each change is reported on `relay.operations` first. */
 @Controller('webhooks')
@@ -31,7 +29,7 @@ export class WebhooksController {
     description:
       'Whatever their number, three reads of Redis find what troubles them; failure rates and oldest deliveries of 10,000 webhooks take some 0.5 s more. They are read for `limit` webhooks only, unless the list is sorted by them.',
     query: WebhookQuery,
-    answer: { description: 'The webhooks.', headers: LINK, content: { schema: WebhookList } },
+    answer: pagesOf('The webhooks.', WebhookList),
   })
   async list(@ListQuery(WebhookQuery) { query, linkTo }: Asked<WebhookQuery>): Promise<z.infer<typeof WebhookList>> {
     const page = await this.states.list(query);
@@ -41,7 +39,7 @@ export class WebhooksController {
   }
 
   @Get(':id')
-  @Text('readWebhook', 'Read one webhook', { path, answer: one('The webhook.'), problems: ['not-found'] })
+  @Text('readWebhook', 'Read one webhook', { path, answer: answerOf('The webhook.', WebhookState), problems: ['not-found'] })
   async read(@Param('id') given: string): Promise<WebhookState> {
     const found = await this.states.read(readId(given));
     if (found === undefined) throw notFound();
@@ -55,7 +53,7 @@ export class WebhooksController {
     description:
       'Its deliveries wait. Only an operator can enable it again, also where it was disabled for another reason before.',
     path,
-    answer: one('The disabled webhook.'),
+    answer: answerOf('The disabled webhook.', WebhookState),
     problems: ['not-found'],
   })
   async disable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<WebhookState> {
@@ -74,7 +72,7 @@ export class WebhooksController {
   @Text('enableWebhook', 'Enable a webhook', {
     description: 'An unverified webhook is a conflict: only a test that its partner asks for enables it.',
     path,
-    answer: one('The enabled webhook.'),
+    answer: answerOf('The enabled webhook.', WebhookState),
     problems: ['not-found', 'conflict'],
   })
   async enable(@Param('id') given: string, @Req() request: FastifyRequest): Promise<WebhookState> {
