@@ -96,19 +96,17 @@ const NEW_ROLES = {
 };
 
 /** Makes a partner, a source or an operator; shows its secret once. */
-export function NewClientPage() {
-  return (
-    <Screen title="New client">
-      {may('admin') ? (
-        <Form />
-      ) : (
-        <Empty title="Only an admin makes clients">
-          <Link to={['clients']}>See the clients there are</Link>
-        </Empty>
-      )}
-    </Screen>
-  );
-}
+export const NewClientPage = () => (
+  <Screen title="New client">
+    {may('admin') ? (
+      <Form />
+    ) : (
+      <Empty title="Only an admin makes clients">
+        <Link to={['clients']}>See the clients there are</Link>
+      </Empty>
+    )}
+  </Screen>
+);
 
 function Form() {
   const [kind, name, role, credential] = [

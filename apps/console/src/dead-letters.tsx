@@ -155,21 +155,19 @@ const Facet = ({ name, of, cell }: FacetProps) => (
 );
 
 /** One dead letter with its envelope; the look is audited. */
-export function DeadLetterPage({ id }: { readonly id: string }) {
-  return (
-    <Screen title="Dead letter">
-      {mayLook('operator') ? (
-        <Letter id={id} />
-      ) : (
-        <Empty title="Its envelope is for operators">
-          <p>
-            A viewer sees dead letters in the <Link to={['dead-letters']}>list</Link>.
-          </p>
-        </Empty>
-      )}
-    </Screen>
-  );
-}
+export const DeadLetterPage = ({ id }: { readonly id: string }) => (
+  <Screen title="Dead letter">
+    {mayLook('operator') ? (
+      <Letter id={id} />
+    ) : (
+      <Empty title="Its envelope is for operators">
+        <p>
+          A viewer sees dead letters in the <Link to={['dead-letters']}>list</Link>.
+        </p>
+      </Empty>
+    )}
+  </Screen>
+);
 
 function Letter({ id }: { readonly id: string }) {
   const load = useLoad(id, () => api.call('readDeadLetter', { path: { id } }));

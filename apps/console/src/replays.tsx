@@ -39,18 +39,7 @@ export function Replays() {
         <ChoiceField label="State" {...state} choices={choicesOf(['running', 'paused', 'done', 'cancelled'], 'any')} />
       </div>
       <Loaded of={load} what="replays">
-        {({ replays }) =>
-          replays.length === 0 ? (
-            <Empty title="There is no replay">
-              <p>
-                A replay delivers the envelopes of a time again. Order one on the page of a{' '}
-                <Link to={['webhooks']}>webhook</Link>, or of all that a filter leaves.
-              </p>
-            </Empty>
-          ) : (
-            <ReplayTable replays={replays} done={load.reload} />
-          )
-        }
+        {({ replays }) => <ReplayTable replays={replays} done={load.reload} />}
       </Loaded>
     </Screen>
   );
@@ -79,6 +68,14 @@ const ReplayTable = ({ replays, done }: ReplayTableProps) => (
       { name: 'How far', cell: (replay) => <Progress of={replay} /> },
       { name: 'Do', cell: (replay) => <Steps of={replay} done={done} /> },
     ]}
+    empty={
+      <Empty title="There is no replay">
+        <p>
+          A replay delivers the envelopes of a time again. Order one on the page of a{' '}
+          <Link to={['webhooks']}>webhook</Link>, or of all that a filter leaves.
+        </p>
+      </Empty>
+    }
   />
 );
 

@@ -105,42 +105,40 @@ const settledText = (mark: Answer<'readEnvelopeStory'>['mark']): string =>
 const recordText = (record: Answer<'readEnvelopeStory'>['record']): string =>
   record === null ? 'not found' : `${record.topic}, partition ${record.partition}, offset ${record.offset}`;
 
-function OneDelivery({ of }: { readonly of: Delivery }) {
-  return (
-    <section class="panel" aria-label={`Delivery to ${of.host ?? 'a webhook'}`}>
-      <h3>
-        {of.host ?? 'not known'} <Badge kind={KINDS[of.state] ?? 'info'}>{of.state}</Badge>
-      </h3>
-      <Facts
-        facts={[
-          ['Partner', of.partnerId === null ? 'not known' : <ClientLink key="partner" id={of.partnerId} />],
-          ['Webhook', of.webhookId === null ? 'not known' : <Link to={['webhooks', of.webhookId]} name={of.webhookId} />],
-          ['Waits', of.waitsFor === null ? undefined : (WAITS[of.waitsFor] ?? of.waitsFor)],
-          ['Next attempt', of.nextAttemptAt === null ? undefined : <Time at={of.nextAttemptAt} isShort />],
-          ['Why', of.reason === null ? undefined : (REASONS[of.reason] ?? of.reason)],
+const OneDelivery = ({ of }: { readonly of: Delivery }) => (
+  <section class="panel" aria-label={`Delivery to ${of.host ?? 'a webhook'}`}>
+    <h3>
+      {of.host ?? 'not known'} <Badge kind={KINDS[of.state] ?? 'info'}>{of.state}</Badge>
+    </h3>
+    <Facts
+      facts={[
+        ['Partner', of.partnerId === null ? 'not known' : <ClientLink key="partner" id={of.partnerId} />],
+        ['Webhook', of.webhookId === null ? 'not known' : <Link to={['webhooks', of.webhookId]} name={of.webhookId} />],
+        ['Waits', of.waitsFor === null ? undefined : (WAITS[of.waitsFor] ?? of.waitsFor)],
+        ['Next attempt', of.nextAttemptAt === null ? undefined : <Time at={of.nextAttemptAt} isShort />],
+        ['Why', of.reason === null ? undefined : (REASONS[of.reason] ?? of.reason)],
+      ]}
+    />
+    {of.state === 'dead-letter' && mayLook('operator') && <Link to={['dead-letters', of.id]}>Its dead letter</Link>}
+    {of.attempts.length > 0 && (
+      <Table
+        caption="Attempts"
+        rows={of.attempts}
+        keyOf={({ at, attempt }) => `${at} ${attempt}`}
+        columns={[
+          { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–' },
+          { name: 'At', cell: ({ at }) => <Time at={at} /> },
+          { name: 'Outcome', cell: ({ outcome }) => outcome ?? '–' },
+          {
+            name: 'Answer',
+            cell: ({ status, error, detail }) => [status ?? error ?? '–', detail].filter(Boolean).join(': '),
+          },
+          { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
         ]}
       />
-      {of.state === 'dead-letter' && mayLook('operator') && <Link to={['dead-letters', of.id]}>Its dead letter</Link>}
-      {of.attempts.length > 0 && (
-        <Table
-          caption="Attempts"
-          rows={of.attempts}
-          keyOf={({ at, attempt }) => `${at} ${attempt}`}
-          columns={[
-            { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–' },
-            { name: 'At', cell: ({ at }) => <Time at={at} /> },
-            { name: 'Outcome', cell: ({ outcome }) => outcome ?? '–' },
-            {
-              name: 'Answer',
-              cell: ({ status, error, detail }) => [status ?? error ?? '–', detail].filter(Boolean).join(': '),
-            },
-            { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
-          ]}
-        />
-      )}
-    </section>
-  );
-}
+    )}
+  </section>
+);
 
 /** For an envelope that was never attempted: its type and about when it came lead to it in the log. */
 function Clue({ id }: { readonly id: string }) {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import {
   Badge,
@@ -74,14 +75,8 @@ export function Deliveries() {
         {(page) => (
           <>
             {cursor === undefined && <Newer shown={page} newest={newest.value} show={loaded.reload} />}
-            {page.deliveries.length === 0 ? (
-              <None isLast={page.cursor === undefined} />
-            ) : (
-              <>
-                <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
-                <Rows rows={followed(page, newest.value)} />
-              </>
-            )}
+            <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
+            <Rows rows={followed(page, newest.value)} empty={<None isLast={page.cursor === undefined} />} />
             <div class="buttons">
               {cursor !== undefined && <Link to={['deliveries']} query={filters} isButton name="Newest" />}
               {page.cursor !== undefined && (
@@ -108,9 +103,7 @@ function Newer({ shown, newest, show }: NewerProps) {
   const count = (newest?.deliveries ?? []).filter((each) => !known.has(keyOf(each))).length;
   return (
     <div role="status" class="said">
-      {count > 0 && (
-        <Button name={`Show ${countOf(count, 'newer delivery', 'newer deliveries')}`} run={show} />
-      )}
+      {count > 0 && <Button name={`Show ${countOf(count, 'newer delivery', 'newer deliveries')}`} run={show} />}
     </div>
   );
 }
@@ -212,7 +205,7 @@ async function retryAll(body: Parameters<typeof api.call<'retrySelection'>>[1]['
   return sum;
 }
 
-const Rows = ({ rows }: { readonly rows: readonly Row[] }) => (
+const Rows = ({ rows, empty }: { readonly rows: readonly Row[]; readonly empty: ComponentChildren }) => (
   <Table
     caption="Deliveries, newest first"
     rows={rows}
@@ -233,6 +226,7 @@ const Rows = ({ rows }: { readonly rows: readonly Row[] }) => (
       { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },
       { name: 'Last answer', cell: ({ attempts }) => lastWords(attempts.at(-1)) },
     ]}
+    empty={empty}
   />
 );
 

@@ -36,15 +36,7 @@ export function Replays() {
         </Loaded>
       )}
       <Loaded of={replays} what="the replays">
-        {({ replays: all }) =>
-          all.length === 0 ? (
-            <Empty title="No replay yet">
-              <p>A replay delivers the events of a time once more, or all that were given up.</p>
-            </Empty>
-          ) : (
-            <List replays={all} changed={replays.reload} />
-          )
-        }
+        {({ replays: all }) => <List replays={all} changed={replays.reload} />}
       </Loaded>
       <Curl line={api.curl('listReplays', {})} />
     </Screen>
@@ -136,6 +128,11 @@ const List = ({ replays, changed }: ListProps) => (
       { name: 'Failed', isNumber: true, cell: ({ failed }) => countText(failed) },
       { name: 'Change', cell: (replay) => <Cancel replay={replay} changed={changed} /> },
     ]}
+    empty={
+      <Empty title="No replay yet">
+        <p>A replay delivers the events of a time once more, or all that were given up.</p>
+      </Empty>
+    }
   />
 );
 

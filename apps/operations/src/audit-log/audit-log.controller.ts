@@ -1,6 +1,6 @@
 import { Controller, Get } from '@nestjs/common';
 import { Access } from '@relay/http';
-import { ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
+import { ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import { AuditLog } from './audit-log.adapter.js';
 import { AuditAnswer, AuditQuery } from './audit-page.js';
 
@@ -17,7 +17,7 @@ export class AuditLogController {
     description:
       'A request looks at 5,000 records at most, so that an answer with few of them, or none, can have `before`: ask again with it.',
     query: AuditQuery,
-    answer: pagesOf('The records.', AuditAnswer),
+    answer: listOf('The records.', AuditAnswer),
   })
   async read(@ListQuery(AuditQuery) { query, linkTo }: Asked<AuditQuery>): Promise<AuditAnswer> {
     const answer = await this.log.read(query);

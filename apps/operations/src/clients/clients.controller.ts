@@ -3,7 +3,7 @@ import { Access, StrictBody, type Body, type FastifyRequest } from '@relay/http'
 import { ClientFacts, clientFacts, IssuedClient, NewClient, OPERATOR_ROLES } from '@relay/identity';
 import { z } from 'zod';
 import { actorOf } from '../access/role.js';
-import { answerOf, cursor, ListQuery, pageOf, pagesOf, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, cursor, ListQuery, pageOf, listOf, textsOf, type Asked } from '../http/routes.js';
 import { ClientDesk } from './client-desk.adapter.js';
 
 const kind = ClientFacts.shape.kind;
@@ -49,7 +49,7 @@ export class ClientsController {
   @Access({ kind: 'operator', role: 'viewer' })
   @Text('listClients', 'List partners, sources and operators', {
     query: ClientQuery,
-    answer: pagesOf('The clients.', ClientList),
+    answer: listOf('The clients.', ClientList),
   })
   async list(@ListQuery(ClientQuery) asked: Asked<z.infer<typeof ClientQuery>>): Promise<z.infer<typeof ClientList>> {
     const wanted = asked.query.kind;

@@ -17,7 +17,7 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { z } from 'zod';
 import { actorOf, mayReadEnvelopes } from '../access/role.js';
-import { answerOf, ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import {
   choiceOf,
   FacetQuery,
@@ -68,7 +68,7 @@ export class DeadLettersController {
 
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
-  @Text('listDeadLetters', 'List dead letters', { query: LetterQuery, answer: pagesOf('The newest ones.', LetterList) })
+  @Text('listDeadLetters', 'List dead letters', { query: LetterQuery, answer: listOf('The newest ones.', LetterList) })
   async list(
     @ListQuery(LetterQuery) { query, linkTo }: Asked<z.infer<typeof LetterQuery>>,
     @Req() request: FastifyRequest,

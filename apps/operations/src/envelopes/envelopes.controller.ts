@@ -7,7 +7,7 @@ import { AttemptSearch } from '@relay/search';
 import { ClueQuery, clueOf, EnvelopeStory, withoutAnswers } from '@relay/story';
 import { z } from 'zod';
 import { actorOf, mayReadEnvelopes } from '../access/role.js';
-import { answerOf, ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import { EnvelopeStores } from './envelope-stores.adapter.js';
 
 /** The answer of a search. */
@@ -59,7 +59,7 @@ export class EnvelopesController {
   @Text('searchAttempts', 'Search attempts', {
     description: 'All given filters apply. Pages do not shift while attempts arrive. 404 where the index is off.',
     query: AttemptSearch,
-    answer: pagesOf('Attempts, newest first.', AttemptAnswers),
+    answer: listOf('Attempts, newest first.', AttemptAnswers),
     problems: ['not-found'],
   })
   async find(

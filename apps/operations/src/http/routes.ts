@@ -10,7 +10,7 @@ export const textsOf =
     Operation({ id, tag, summary, ...rest });
 
 export const answerOf = (description: string, schema: z.ZodType) => ({ description, content: { schema } });
-export const pagesOf = (description: string, schema: z.ZodType) => ({
+export const listOf = (description: string, schema: z.ZodType) => ({
   ...answerOf(description, schema),
   headers: LINK,
 });

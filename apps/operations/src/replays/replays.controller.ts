@@ -6,7 +6,7 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { actorOf } from '../access/role.js';
-import { ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
+import { ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
 import {
   countedOf,
@@ -82,7 +82,7 @@ export class ReplaysController {
   @Get()
   @Text('listReplays', 'List the replays of all partners', {
     query: ReplayQuery,
-    answer: pagesOf('The replays, newest first.', OperatorReplays),
+    answer: listOf('The replays, newest first.', OperatorReplays),
   })
   async list(
     @ListQuery(ReplayQuery) { query, linkTo }: Asked<z.infer<typeof ReplayQuery>>,

@@ -6,7 +6,7 @@ import { ProblemError } from '@relay/problem';
 import { disableTold, enableTold, type Webhook, WebhookId, WebhookStore } from '@relay/webhooks';
 import type { z } from 'zod';
 import { actorOf } from '../access/role.js';
-import { answerOf, ListQuery, pagesOf, textsOf, type Asked } from '../http/routes.js';
+import { answerOf, ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import { WebhookStates } from './webhook-states.adapter.js';
 import { WebhookList, WebhookQuery, WebhookState } from './webhook-states.js';
 
@@ -29,7 +29,7 @@ export class WebhooksController {
     description:
       'Whatever their number, three reads of Redis find what troubles them; failure rates and oldest deliveries of 10,000 webhooks take some 0.5 s more. They are read for `limit` webhooks only, unless the list is sorted by them.',
     query: WebhookQuery,
-    answer: pagesOf('The webhooks.', WebhookList),
+    answer: listOf('The webhooks.', WebhookList),
   })
   async list(@ListQuery(WebhookQuery) { query, linkTo }: Asked<WebhookQuery>): Promise<z.infer<typeof WebhookList>> {
     const page = await this.states.list(query);
