@@ -116,20 +116,13 @@ function ClientChanges({ client, done, issued }: ChangesProps) {
         {id !== who.value?.clientId && <Button name={disabled ? 'Enable…' : 'Disable…'} run={turn} />}
       </div>
       {client.role !== null && id !== who.value?.clientId && (
-        <ChangeRole key={client.role} id={id} name={name} role={client.role} done={done} />
+        <ChangeRole key={client.role} client={client} role={client.role} done={done} />
       )}
     </section>
   );
 }
 
-interface RoleProps {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly done: () => void;
-}
-
-function ChangeRole({ id, name, role, done }: RoleProps) {
+function ChangeRole({ client: { clientId: id, name }, role, done }: Omit<ChangesProps, 'issued'> & { readonly role: Role }) {
   const wanted = useSignal<string>('');
   const others = ROLES.filter((other) => other !== role);
   const change = (event: Event): void => {

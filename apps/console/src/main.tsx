@@ -142,7 +142,7 @@ function SignIn() {
 function Opening() {
   const load = useLoad('session', recognise);
   return (
-    <Shell name="Partner Relay" sections={[]}>
+    <Shell>
       <Screen title="Console">
         <Loaded of={load} what="who is signed in">
           {() => null}
@@ -156,12 +156,12 @@ function Console() {
   if (who.value === undefined) return <Opening />;
   if (who.value === null)
     return (
-      <Shell name="Partner Relay" sections={[]}>
+      <Shell>
         <SignIn />
       </Shell>
     );
   return (
-    <Shell name="Partner Relay" sections={SECTIONS} aside={<Aside />}>
+    <Shell sections={SECTIONS} aside={<Aside />}>
       <Here />
     </Shell>
   );

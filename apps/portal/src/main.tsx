@@ -41,7 +41,7 @@ function Here() {
 function Portal() {
   if (session.value === undefined)
     return (
-      <Shell name="Partner Relay" sections={[]}>
+      <Shell>
         <Screen key={outside.value.title} title={outside.value.title}>
           <Notice kind="info">
             <p>{outside.value.words}</p>
@@ -51,7 +51,6 @@ function Portal() {
     );
   return (
     <Shell
-      name="Partner Relay"
       sections={SECTIONS}
       aside={
         <>

@@ -11,15 +11,14 @@ export interface Section {
 }
 
 interface ShellProps {
-  readonly name: string;
-  readonly sections: readonly Section[];
+  readonly sections?: readonly Section[];
   /** At the end of the head: who is here, and the way out. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 /** The frame of every page: a skip link, the sections, messages, the page itself. */
-export function Shell({ name, sections, aside, children }: ShellProps) {
+export function Shell({ sections = [], aside, children }: ShellProps) {
   const here = place.value.path[0] ?? '';
   return (
     <>
@@ -27,7 +26,7 @@ export function Shell({ name, sections, aside, children }: ShellProps) {
         Skip to the content
       </a>
       <header class="head">
-        <p class="brand">{name}</p>
+        <p class="brand">Partner Relay</p>
         <nav aria-label="Sections">
           <ul>
             {sections.map((section) => (

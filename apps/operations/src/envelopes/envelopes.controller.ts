@@ -96,7 +96,7 @@ export class EnvelopesController {
     const clue = clueOf(readQuery(ClueQuery, query));
     const { story, away } = await this.stores.stories.read(readId(given), { clue });
     if (story !== undefined) return mayReadEnvelopes(request) ? story : withoutAnswers(story);
-    throw away.length === 0 ? unknown() : nothingWithout(away);
+    throw unknown(away);
   }
 
   /** The bytes as its source sent them. Each view of them is reported on `relay.operations` first. */
@@ -115,18 +115,17 @@ export class EnvelopesController {
     const { found, isKnown, away } = await this.stores.stories.record(envelopeId, clue).catch((cause: unknown) => {
       throw awayOf('Kafka does not answer at the moment.', cause);
     });
-    if (!isKnown) throw away.length === 0 ? unknown() : nothingWithout(away);
+    if (!isKnown) throw unknown(away);
     if (found === undefined) throw new ProblemError('not-found', 'The log no longer has this envelope.');
     await this.audit.report({ event: 'envelope.read', ...actorOf(request), envelopeId });
     return found.envelope.bytes;
   }
 }
 
-const unknown = (): ProblemError =>
-  new ProblemError('not-found', 'Nothing is known of this envelope: it was never accepted, or too long ago.');
-
-const nothingWithout = (away: readonly string[]): ProblemError =>
-  awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
+const unknown = (away: readonly string[] = []): ProblemError =>
+  away.length === 0
+    ? new ProblemError('not-found', 'Nothing is known of this envelope: it was never accepted, or too long ago.')
+    : awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
 
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });
