@@ -1,16 +1,4 @@
-import {
-  Curl,
-  Empty,
-  given,
-  Link,
-  Loaded,
-  place,
-  Screen,
-  Table,
-  TextField,
-  Time,
-  useLoad,
-} from '@relay/ui';
+import { Curl, Empty, given, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
 import { useFilters } from './lists.js';
 import { type Answer, api, type QueryOf } from './session.js';
 import { ClientLink } from './words.js';

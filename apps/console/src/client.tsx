@@ -33,9 +33,7 @@ export function ClientPage({ id }: { readonly id: string }) {
                   ]}
                 />
                 <div class="buttons">
-                  {client.kind === 'partner' && (
-                    <Link to={['webhooks']} query={{ partner: id }} name="Its webhooks" />
-                  )}
+                  {client.kind === 'partner' && <Link to={['webhooks']} query={{ partner: id }} name="Its webhooks" />}
                   <Link
                     to={['audit']}
                     query={client.kind === 'operator' ? { operator: id } : { partner: id }}
@@ -122,7 +120,11 @@ function ClientChanges({ client, done, issued }: ChangesProps) {
   );
 }
 
-function ChangeRole({ client: { clientId: id, name }, role, done }: Omit<ChangesProps, 'issued'> & { readonly role: Role }) {
+function ChangeRole({
+  client: { clientId: id, name },
+  role,
+  done,
+}: Omit<ChangesProps, 'issued'> & { readonly role: Role }) {
   const wanted = useSignal<string>('');
   const others = ROLES.filter((other) => other !== role);
   const change = (event: Event): void => {

@@ -30,10 +30,7 @@ export function Clients() {
   const { kind } = useFilters('kind');
   const load = useLoad('clients', loadClients);
   return (
-    <Screen
-      title="Clients"
-      actions={may('admin') && <Link to={['clients', 'new']} isButton name="New client" />}
-    >
+    <Screen title="Clients" actions={may('admin') && <Link to={['clients', 'new']} isButton name="New client" />}>
       <div class="filters">
         <ChoiceField label="Kind" {...kind} choices={KINDS} />
       </div>
@@ -146,9 +143,7 @@ function Form() {
     <form class="panel" onSubmit={submit}>
       <ChoiceField label="Kind" value={kind} choices={NEW_KINDS} />
       <TextField label="Name" value={name} isRequired hint="People recognise it by this." />
-      {kind.value === 'operator' && (
-        <ChoiceField label="Role" value={role} choices={NEW_ROLES} />
-      )}
+      {kind.value === 'operator' && <ChoiceField label="Role" value={role} choices={NEW_ROLES} />}
       {kind.value === 'source' && (
         <>
           <ChoiceField

@@ -33,10 +33,7 @@ export function Overview() {
   const recent = useLoad('recent', () => api.call('listAllDeliveries', { query: recentQuery() }), EVERY_MS);
   const deliveries = recent.value?.deliveries ?? [];
   return (
-    <Screen
-      title="Webhooks"
-      actions={mayAdd.value && <Link to={['add']} isButton name="Add a webhook" />}
-    >
+    <Screen title="Webhooks" actions={mayAdd.value && <Link to={['add']} isButton name="Add a webhook" />}>
       <Loaded of={states} what="your webhooks">
         {({ body: { webhooks }, headers }) => {
           const next = nextCursor(headers);

@@ -59,7 +59,11 @@ export class ClientsController {
 
   @Get(':id')
   @Access({ kind: 'operator', role: 'viewer' })
-  @Text('readClient', 'Read one client', { path, answer: answerOf('The client.', ClientFacts), problems: ['not-found'] })
+  @Text('readClient', 'Read one client', {
+    path,
+    answer: answerOf('The client.', ClientFacts),
+    problems: ['not-found'],
+  })
   async read(@Param('id') id: string): Promise<ClientFacts> {
     return clientFacts(await this.desk.find(id));
   }

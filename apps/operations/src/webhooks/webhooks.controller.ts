@@ -39,7 +39,11 @@ export class WebhooksController {
   }
 
   @Get(':id')
-  @Text('readWebhook', 'Read one webhook', { path, answer: answerOf('The webhook.', WebhookState), problems: ['not-found'] })
+  @Text('readWebhook', 'Read one webhook', {
+    path,
+    answer: answerOf('The webhook.', WebhookState),
+    problems: ['not-found'],
+  })
   async read(@Param('id') given: string): Promise<WebhookState> {
     const found = await this.states.read(readId(given));
     if (found === undefined) throw notFound();
