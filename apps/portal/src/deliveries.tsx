@@ -29,7 +29,7 @@ import {
 import type { Operations } from '@relay/client';
 import { allNames, choicesOf } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
-import { STATUS, causeOf, causesIn, type Delivery } from './words.js';
+import { STATUS, causeOf, causesIn, spanSince, type Delivery } from './words.js';
 
 const EVERY_MS = 10_000;
 const PAGE = '50';
@@ -239,7 +239,7 @@ type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['
 function readFilters(query: Readonly<Record<string, string>>, nowMs: number): DeliveryQuery {
   const { status, webhookId, eventType, httpStatus, error, span } = query;
   const since = spanSince(span, nowMs);
-  return given({ status, webhookId, eventType, httpStatus, error, since });
+  return given<DeliveryQuery>({ status, webhookId, eventType, httpStatus, error, since });
 }
 
 const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting', dead: 'given up' };
@@ -273,9 +273,3 @@ function Filters() {
 }
 
 const SPANS = { '': 'always', '1h': 'one hour ago', '24h': 'a day ago', '168h': 'seven days ago' };
-
-/** When a span began, as the API writes it; undefined for none. */
-function spanSince(span: string | undefined, nowMs: number): string | undefined {
-  const hours = /^(\d{1,4})h$/.exec(span ?? '')?.[1];
-  return hours === undefined ? undefined : new Date(nowMs - Number(hours) * 3_600_000).toISOString();
-}

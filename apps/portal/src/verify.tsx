@@ -42,7 +42,7 @@ export function Verify() {
 
 const TOLERANCE_S = 300;
 
-interface Received {
+export interface Received {
   readonly id: string;
   readonly timestamp: string;
   readonly signature: string;

@@ -6,10 +6,8 @@ import { actorOf } from '../access/role.js';
 import { answerOf, cursor, ListQuery, pageOf, listOf, textsOf, type Asked } from '../http/routes.js';
 import { ClientDesk } from './client-desk.adapter.js';
 
-const kind = ClientFacts.shape.kind;
-
 const ClientQuery = z.strictObject({
-  kind: kind.optional().describe('Only clients of this kind.'),
+  kind: ClientFacts.shape.kind.optional().describe('Only clients of this kind.'),
   limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest page: 1 to 10,000.'),
   cursor,
 });
