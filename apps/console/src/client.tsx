@@ -159,12 +159,7 @@ const MAY = {
   admin: 'may change everything, clients and roles too',
 } as const;
 
-interface LinkProps {
-  readonly id: string;
-  readonly name: string;
-}
-
-function PortalLink({ id, name }: LinkProps) {
+function PortalLink({ id, name }: { readonly id: string; readonly name: string }) {
   const access = useSignal('read');
   const link = useSignal<Answer<'createPortalLink'> | undefined>(undefined);
   const make = (): void => {

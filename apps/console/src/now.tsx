@@ -150,7 +150,7 @@ function Alerts() {
       </Loaded>
       <h2>Alerts</h2>
       <Loaded of={now} what="the alerts">
-        {({ alerts }) => <AlertList alerts={alerts} />}
+        {AlertList}
       </Loaded>
     </>
   );

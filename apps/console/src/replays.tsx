@@ -49,12 +49,7 @@ type Replay = Answer<'listReplays'>['replays'][number];
 
 const KINDS: Readonly<Record<string, Kind>> = { running: 'good', paused: 'warn', done: 'info', cancelled: 'info' };
 
-interface ReplayTableProps {
-  readonly replays: readonly Replay[];
-  readonly done: () => void;
-}
-
-const ReplayTable = ({ replays, done }: ReplayTableProps) => (
+const ReplayTable = ({ replays, done }: { readonly replays: readonly Replay[]; readonly done: () => void }) => (
   <Table
     caption="Replays, newest first"
     rows={replays}

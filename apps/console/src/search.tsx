@@ -43,13 +43,13 @@ function Results({ q }: { readonly q: string }) {
   return (
     <Screen title={`Search: ${q}`}>
       <Loaded of={load} what="what is found">
-        {(found) => <Shown found={found} />}
+        {Shown}
       </Loaded>
     </Screen>
   );
 }
 
-const Shown = ({ found: { places, attempts } }: { readonly found: Found }) => (
+const Shown = ({ places, attempts }: Found) => (
   <>
     {places.length === 0 && attempts === undefined && (
       <Empty title="Nothing has this id or name">

@@ -17,8 +17,6 @@ const BOARD_POLICY =
 /** What a browser needs before anybody has signed in. */
 const PUBLIC = new Set(['/', '/files/:name', '/session']);
 
-const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
-
 /**
  * The HTTP application, not listening yet. One hook admits operators before every route, including those of the board
  * and unknown ones.
@@ -58,7 +56,7 @@ export async function createOperationsApp(
         void reply.header('content-security-policy', BOARD_POLICY);
         if (!isChange(request.method)) return;
         const { clientId: operator, scopes } = callerOf(request);
-        const path = pathOf(request.url);
+        const [path = ''] = request.url.split('?', 1);
         assertRole(scopes, 'operator');
         assertBoardChange(request.method, path, config.OPERATIONS_WRITE === true);
         await audit.report({ event: 'board.change', operator, requestId: request.id, method: request.method, path });

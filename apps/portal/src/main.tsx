@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { Button, Link, Notice, Screen, Shell, follow, guardTyped, place, type Section } from '@relay/ui';
+import { Button, Link, Notice, Screen, Shell, follow, guardTyped, place } from '@relay/ui';
 import { Add } from './add.js';
 import { Deliveries } from './deliveries.js';
 import { Delivery } from './delivery.js';
@@ -10,7 +10,7 @@ import { enter, followLinks, leave, outside, session } from './session.js';
 import { Verify } from './verify.js';
 import { Webhook } from './webhook.js';
 
-const SECTIONS: readonly Section[] = [
+const SECTIONS = [
   { name: 'Webhooks', path: [] },
   { name: 'Deliveries', path: ['deliveries'] },
   { name: 'Replays', path: ['replays'] },

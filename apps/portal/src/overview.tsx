@@ -177,11 +177,8 @@ const STEP = WIDTH / 24;
 function Sparkline({ deliveries, nowMs }: { readonly deliveries: readonly Delivery[]; readonly nowMs: number }) {
   const hours = hourly(deliveries, nowMs);
   const most = Math.max(1, ...hours.map(({ delivered, failed }) => delivered + failed));
-  const [delivered, failed] = [
-    hours.reduce((sum, hour) => sum + hour.delivered, 0),
-    hours.reduce((sum, hour) => sum + hour.failed, 0),
-  ];
-  const label = `Last 24 hours: ${countOf(delivered, 'delivery', 'deliveries')} arrived, ${failed} did not`;
+  const sumOf = (kind: 'delivered' | 'failed'): number => hours.reduce((sum, hour) => sum + hour[kind], 0);
+  const label = `Last 24 hours: ${countOf(sumOf('delivered'), 'delivery', 'deliveries')} arrived, ${sumOf('failed')} did not`;
   return (
     <svg class="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
       <line x1="0" x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} class="base" />

@@ -45,12 +45,7 @@ export function Replays() {
 
 const KINDS = { failed: 'Those given up', all: 'All' };
 
-interface OrderProps {
-  readonly webhooks: readonly Named[];
-  readonly ordered: () => void;
-}
-
-function Order({ webhooks, ordered }: OrderProps) {
+function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; readonly ordered: () => void }) {
   const fields = useMemo(
     () => ({
       webhookId: signal(place.value.query['webhookId'] ?? webhooks[0]?.id ?? ''),
@@ -110,12 +105,7 @@ const timeIn = (name: string, local: string): Record<string, string> =>
 const STATES = { 'dry-run': 'info', running: 'info', paused: 'warn', done: 'good', cancelled: 'warn' } as const;
 type Replay = Answer<'listReplays'>['replays'][number];
 
-interface ListProps {
-  readonly replays: readonly Replay[];
-  readonly changed: () => void;
-}
-
-const List = ({ replays, changed }: ListProps) => (
+const List = ({ replays, changed }: { readonly replays: readonly Replay[]; readonly changed: () => void }) => (
   <Table
     caption="Replays, newest first"
     rows={replays}

@@ -62,12 +62,7 @@ type Details = Answer<'readWebhook'>;
 const stateOf = async (id: string): Promise<WebhookState | undefined> =>
   (await api.call('listWebhookStates', { query: { webhookId: id } })).webhooks[0];
 
-interface AboutProps {
-  readonly webhook: Details;
-  readonly state: WebhookState | undefined;
-}
-
-function About({ webhook, state }: AboutProps) {
+function About({ webhook, state }: { readonly webhook: Details; readonly state: WebhookState | undefined }) {
   const { id, eventType, endPointUrl, endPointName, endPointDesc, waiting } = webhook;
   return (
     <section class="panel" aria-label="About it">

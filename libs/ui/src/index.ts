@@ -10,6 +10,6 @@ export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
 export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
 export { follow, fragmentOf, go, place, refine, replace } from './place.js';
 export { Refused, waitOf, wordsOf } from './request.js';
-export { Link, Screen, Shell, type Section } from './shell.js';
+export { Link, Screen, Shell } from './shell.js';
 export { countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';
 export { Copy, Curl, Viewer } from './viewer.js';

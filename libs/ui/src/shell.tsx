@@ -5,13 +5,8 @@ import { Notice } from './parts.js';
 import { fragmentOf, place, type Place } from './place.js';
 import { NoSuchPath } from './request.js';
 
-export interface Section {
-  readonly name: string;
-  readonly path: readonly string[];
-}
-
 interface ShellProps {
-  readonly sections?: readonly Section[];
+  readonly sections?: readonly { readonly name: string; readonly path: readonly string[] }[];
   /** At the end of the head: who is here, and the way out. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -55,13 +50,8 @@ interface BoundaryProps {
   readonly children: ComponentChildren;
 }
 
-interface Failed {
-  readonly at?: Place;
-  readonly error?: unknown;
-}
-
 /** Keeps the fault of one screen to that screen: the frame stays, and the next place is shown. */
-class Boundary extends Component<BoundaryProps, Failed> {
+class Boundary extends Component<BoundaryProps, { readonly at?: Place; readonly error?: unknown }> {
   override componentDidCatch(error: unknown): void {
     this.setState({ at: this.props.at, error });
   }
