@@ -9,7 +9,9 @@ export const textsOf =
   (id: string, summary: string, rest: Omit<OperationText, 'id' | 'tag' | 'summary'>): MethodDecorator =>
     Operation({ id, tag, summary, ...rest });
 
+/** The answer of a success. */
 export const answerOf = (description: string, schema: z.ZodType) => ({ description, content: { schema } });
+/** The same for a list in pages. */
 export const listOf = (description: string, schema: z.ZodType) => ({
   ...answerOf(description, schema),
   headers: LINK,
@@ -18,7 +20,7 @@ export const listOf = (description: string, schema: z.ZodType) => ({
 /** What a request asks of a list. */
 export interface Asked<Query> {
   readonly query: Query;
-  /** Names the next page in `Link`; undefined on the last page. @param name of the parameter that has it */
+  /** Names the next page in `Link`. @param next undefined on the last page @param name the parameter of its place */
   readonly linkTo: (next: string | number | undefined, name?: string) => void;
 }
 
