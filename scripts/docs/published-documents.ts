@@ -3,7 +3,7 @@ import { RELAY_VERSION } from '@relay/config';
 import { DocumentsController } from '../../apps/ingress/src/documents/documents.controller.js';
 import { documentsOf } from '../../apps/ingress/src/documents/documents.js';
 import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
-import { documentBytes } from '../../apps/operations/src/document/document.js';
+import { documentBytes } from '../../apps/operations/src/state/document.js';
 import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
 import { jsonText } from './json-text.js';
 

@@ -9,9 +9,9 @@ import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
 import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
 import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
-import { registerMetrics as registerOperations } from '../../apps/operations/src/metrics.js';
 import { createOperationsApp } from '../../apps/operations/src/operations-app.js';
 import { OperationsModule } from '../../apps/operations/src/operations.module.js';
+import { registerMetrics as registerOperations } from '../../apps/operations/src/start.js';
 
 // For specs only.
 

@@ -1,6 +1,6 @@
-import { Curl, Empty, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
-import { useFilter } from './filters.js';
-import { type Answer, api, given, type QueryOf } from './session.js';
+import { Curl, Empty, given, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
+import { useFilters } from './lists.js';
+import { type Answer, api, type QueryOf } from './session.js';
 import { ClientLink } from './words.js';
 
 type OneRecord = Answer<'readAudit'>['records'][number];
@@ -10,12 +10,7 @@ const SHOWN = new Set(['at', 'event', 'operator', 'partnerId', 'v']);
 
 /** Who changed what, and what the relay found, the newest first. */
 export function Audit() {
-  const [event, operator, partner, webhook] = ['event', 'operator', 'partner', 'webhook'].map(useFilter) as [
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-  ];
+  const { event, operator, partner, webhook } = useFilters('event', 'operator', 'partner', 'webhook');
   const query = place.value.query;
   const { before, ...filters } = query;
   const input = { query: given<QueryOf<'readAudit'>>({ ...query, limit: 100 }) };
@@ -35,33 +30,22 @@ export function Audit() {
       <Loaded of={load} what="the audit">
         {({ records, before: next }) => (
           <>
-            {records.length === 0 ? (
-              <Empty title="No such record among the newest 5,000" />
-            ) : (
-              <Table
-                caption="Records, newest first"
-                rows={records.map((record, index) => ({ ...record, place: `${record.at} ${index}` }))}
-                keyOf={({ place: at }) => at}
-                columns={[
-                  { name: 'At', cell: ({ at }) => <Time at={at} /> },
-                  { name: 'Event', cell: (record) => record.event },
-                  { name: 'Operator', cell: (record) => <ClientLink id={record.operator ?? ''} /> },
-                  { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
-                  { name: 'Facts', cell: (record) => <span class="long">{factsText(record)}</span> },
-                ]}
-              />
-            )}
+            <Table
+              caption="Records, newest first"
+              rows={records.map((record, index) => ({ ...record, place: `${record.at} ${index}` }))}
+              keyOf={({ place: at }) => at}
+              columns={[
+                { name: 'At', cell: ({ at }) => <Time at={at} /> },
+                { name: 'Event', cell: (record) => record.event },
+                { name: 'Operator', cell: (record) => <ClientLink id={record.operator ?? ''} /> },
+                { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
+                { name: 'Facts', cell: (record) => <span class="long">{factsText(record)}</span> },
+              ]}
+              empty={<Empty title="No such record among the newest 5,000" />}
+            />
             <div class="buttons">
-              {before !== undefined && (
-                <Link to={['audit']} query={filters} isButton>
-                  Newest
-                </Link>
-              )}
-              {next !== null && (
-                <Link to={['audit']} query={{ ...filters, before: next }} isButton>
-                  Older
-                </Link>
-              )}
+              {before !== undefined && <Link to={['audit']} query={filters} isButton name="Newest" />}
+              {next !== null && <Link to={['audit']} query={{ ...filters, before: next }} isButton name="Older" />}
             </div>
           </>
         )}

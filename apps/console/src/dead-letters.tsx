@@ -1,8 +1,15 @@
-import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import {
+  ask,
+  Button,
+  countOf,
   countText,
   Curl,
   Empty,
+  Facts,
+  Fault,
+  given,
+  go,
   Link,
   Loaded,
   Notice,
@@ -11,12 +18,14 @@ import {
   Table,
   Time,
   useLoad,
-  wordsOf,
-  countOf,
+  useTry,
+  Viewer,
 } from '@relay/ui';
-import { changeLetters, type Selection } from './letter-changes.js';
-import { type Answer, api, given, may, type QueryOf } from './session.js';
+import { type Answer, api, type Calls, may, mayLook, type QueryOf } from './session.js';
 import { ClientLink, REASONS } from './words.js';
+
+type Verb = 'replay' | 'purge';
+type Selection = Calls['replayDeadLetters']['data']['body'];
 
 const FILTERS = ['type', 'reason', 'webhook'] as const;
 const SHOWN = 100;
@@ -36,17 +45,14 @@ export function DeadLetters() {
     () => api.call('listDeadLetters', { query: given<QueryOf<'listDeadLetters'>>({ ...query, limit: SHOWN }) }),
     EVERY_MS,
   );
-  const fault = useSignal('');
+  const [fault, attempt] = useTry();
   const chosen = FILTERS.filter((name) => query[name] !== '');
   const selection: Selection = chosen.length === 0 ? { all: true } : given<Selection>(query);
   const reload = (): void => {
     facets.reload();
     list.reload();
   };
-  const change = (verb: 'replay' | 'purge'): void => {
-    fault.value = '';
-    changeLetters(verb, selection, reload).catch((error: unknown) => (fault.value = wordsOf(error)));
-  };
+  const change = (verb: Verb): void => attempt(() => changeLetters(verb, selection, reload));
   return (
     <Screen
       title="Dead letters"
@@ -54,21 +60,13 @@ export function DeadLetters() {
         may('operator') &&
         (facets.value?.matched ?? 0) > 0 && (
           <>
-            <button type="button" onClick={() => change('replay')}>
-              Replay these…
-            </button>
-            <button type="button" onClick={() => change('purge')}>
-              Purge these…
-            </button>
+            <Button name="Replay these…" run={() => change('replay')} />
+            <Button name="Purge these…" run={() => change('purge')} />
           </>
         )
       }
     >
-      {fault.value !== '' && (
-        <Notice kind="bad" title="Nothing was counted">
-          <p>{fault.value}</p>
-        </Notice>
-      )}
+      <Fault title="Nothing was counted" words={fault} />
       {chosen.length > 0 && (
         <p>
           Only {chosen.map((name) => `${name} ${query[name]}`).join(', ')}. <Link to={['dead-letters']}>Show all</Link>
@@ -78,20 +76,10 @@ export function DeadLetters() {
         {(found) =>
           found.matched === 0 ? null : (
             <div class="columns">
-              <Facet name="Reason" filter="reason" of={found.reasons} words={REASONS} />
-              <Facet name="Event type" filter="type" of={found.types} />
-              <Facet name="Webhook" filter="webhook" of={found.webhooks} />
-              <div class="panel">
-                <h2>Partner</h2>
-                <ul class="facets">
-                  {found.partners.map(({ value, count }) => (
-                    <li key={value}>
-                      <ClientLink id={value} />
-                      <span>{countText(count)}</span>
-                    </li>
-                  ))}
-                </ul>
-              </div>
+              <Facet name="Reason" of={found.reasons} cell={(value) => only('reason', value, REASONS[value])} />
+              <Facet name="Event type" of={found.types} cell={(value) => only('type', value)} />
+              <Facet name="Webhook" of={found.webhooks} cell={(value) => only('webhook', value)} />
+              <Facet name="Partner" of={found.partners} cell={(value) => <ClientLink id={value} />} />
             </div>
           )
         }
@@ -127,14 +115,7 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
       rows={of}
       keyOf={({ id }) => id}
       columns={[
-        {
-          name: 'Given up',
-          cell: ({ id, diedAt }) => (
-            <Link to={['dead-letters', id]}>
-              <Time at={diedAt} />
-            </Link>
-          ),
-        },
+        { name: 'Given up', cell: ({ id, diedAt }) => <Link to={['dead-letters', id]} name={<Time at={diedAt} />} /> },
         { name: 'Event type', cell: ({ eventType }) => eventType },
         { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
         {
@@ -149,25 +130,128 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
   </>
 );
 
+const only = (filter: (typeof FILTERS)[number], value: string, name = value) => (
+  <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }} name={name} />
+);
+
 interface FacetProps {
   readonly name: string;
-  readonly filter: (typeof FILTERS)[number];
   readonly of: readonly { readonly value: string; readonly count: number }[];
-  readonly words?: Readonly<Record<string, string>>;
+  readonly cell: (value: string) => ComponentChildren;
 }
 
-const Facet = ({ name, filter, of, words = {} }: FacetProps) => (
+const Facet = ({ name, of, cell }: FacetProps) => (
   <div class="panel">
     <h2>{name}</h2>
     <ul class="facets">
       {of.map(({ value, count }) => (
         <li key={value}>
-          <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }}>
-            {words[value] ?? value}
-          </Link>
+          {cell(value)}
           <span>{countText(count)}</span>
         </li>
       ))}
     </ul>
   </div>
 );
+
+/** One dead letter with its envelope; the look is audited. */
+export const DeadLetterPage = ({ id }: { readonly id: string }) => (
+  <Screen title="Dead letter">
+    {mayLook('operator') ? (
+      <Letter id={id} />
+    ) : (
+      <Empty title="Its envelope is for operators">
+        <p>
+          A viewer sees dead letters in the <Link to={['dead-letters']}>list</Link>.
+        </p>
+      </Empty>
+    )}
+  </Screen>
+);
+
+function Letter({ id }: { readonly id: string }) {
+  const load = useLoad(id, () => api.call('readDeadLetter', { path: { id } }));
+  const [fault, attempt] = useTry();
+  const change = (verb: Verb): void => attempt(() => changeLetters(verb, { ids: [id] }, () => go(['dead-letters'])));
+  return (
+    <Loaded of={load} what="the dead letter">
+      {(letter) => (
+        <>
+          {fault !== '' && <Notice kind="bad" title={fault} />}
+          <div class="panel">
+            <Facts
+              facts={[
+                ['Given up', <Time key="died" at={letter.diedAt} />],
+                ['Why', REASONS[letter.reason] ?? letter.reason],
+                ['Last failure', [letter.lastFailure ?? '–', letter.lastAttempt?.answer].filter(Boolean).join(': ')],
+                ['Attempts', letter.attempts],
+                ['Accepted', <Time key="accepted" at={letter.acceptedAt} />],
+                ['Event type', letter.eventType],
+                ['Partner', <ClientLink key="partner" id={letter.partnerId} />],
+                ['Webhook', <Link key="webhook" to={['webhooks', letter.webhookId]} name={letter.webhookId} />],
+                ['Envelope', <Link key="envelope" to={['envelopes', letter.envelopeId]} name={letter.envelopeId} />],
+              ]}
+            />
+            {may('operator') && (
+              <div class="buttons">
+                <Button name="Replay…" run={() => change('replay')} isMain />
+                <Button name="Purge…" run={() => change('purge')} />
+              </div>
+            )}
+            <Curl line={api.curl('readDeadLetter', { path: { id } })} />
+          </div>
+          <h2>Envelope</h2>
+          <Viewer label="Envelope" text={letter.body} />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+/** Replays or purges selected dead letters: counts them, asks once, and goes on until all are done. @throws Refused while it counts */
+async function changeLetters(verb: Verb, selection: Selection, done: () => void): Promise<void> {
+  const name = `${verb}DeadLetters` as const;
+  const counted = await api.call(name, { body: { ...selection, dryRun: true } });
+  const matched = 'matched' in counted ? counted.matched : 0;
+  // With the time of the count as its end, the change takes no dead letter that came later.
+  const same = { ...selection, ...('until' in counted ? { until: counted.until } : {}) };
+  const letters = `${'complete' in counted && !counted.complete ? 'at least ' : ''}${countOf(matched, 'dead letter')}`;
+  ask({
+    title: verb === 'replay' ? `Replay ${letters}?` : `Purge ${letters}?`,
+    words:
+      verb === 'replay'
+        ? `${letters} will be delivered once more, with all attempts of the schedule.`
+        : `${letters} will be removed for good. Nobody can replay them afterwards; the audit tells that you did it.`,
+    verb: verb === 'replay' ? 'Replay' : 'Purge',
+    isDangerous: verb === 'purge',
+    curl: api.curl(name, { body: same }),
+    run: async () => {
+      const text = await changeAll(name, same);
+      done();
+      return text;
+    },
+  });
+}
+
+/** The most answers of 5 s each that one click asks for: a page is no place for more. */
+const ROUNDS = 1_000;
+
+async function changeAll(name: `${Verb}DeadLetters`, selection: Selection): Promise<string> {
+  let [count, refused] = [0, 0];
+  let why = '';
+  let after: string | undefined;
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const answer = await api.call(name, { body: { ...selection, ...(after === undefined ? {} : { after }) } });
+    if ('matched' in answer) break;
+    if ('purged' in answer) count += answer.purged;
+    else {
+      count += answer.replayed;
+      refused += answer.refusedCount;
+      why = answer.refused[0]?.why ?? why;
+    }
+    after = answer.after;
+    if (answer.complete || after === undefined) break;
+  }
+  const rest = refused === 0 ? '' : ` ${countOf(refused, 'was', 'were')} refused: ${why}`;
+  return `${countOf(count, 'dead letter')} ${name === 'replayDeadLetters' ? 'replayed' : 'purged'}.${rest}`;
+}

@@ -1,7 +1,6 @@
-import { countText, Empty, Link, Loaded, Screen, Table, Time, useLoad, Badge } from '@relay/ui';
-import { endpointsOf } from './endpoints-of.js';
-import { api } from './session.js';
-import { ClientLink } from './words.js';
+import { Badge, countText, Empty, type Kind, Link, Loaded, Screen, Table, useLoad } from '@relay/ui';
+import { type Answer, api } from './session.js';
+import { ClientLink, Since, troubleOf } from './words.js';
 
 /** More lines than anybody reads: those in trouble are first. */
 const MOST = 500;
@@ -15,7 +14,6 @@ export function Endpoints() {
       <Loaded of={load} what="endpoints">
         {({ webhooks }) => {
           const endpoints = endpointsOf(webhooks);
-          if (endpoints.length === 0) return <Empty title="No partner has registered a webhook yet" />;
           return (
             <>
               {endpoints.length > MOST && (
@@ -30,25 +28,18 @@ export function Endpoints() {
                 columns={[
                   {
                     name: 'Endpoint',
-                    cell: ({ origin, partnerId }) => (
-                      <Link to={['webhooks']} query={{ partner: partnerId, origin }}>
-                        {origin}
-                      </Link>
+                    cell: ({ origin, partnerId: partner }) => (
+                      <Link to={['webhooks']} query={{ partner, origin }} name={origin} />
                     ),
                   },
                   { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
                   { name: 'State', cell: ({ kind, text }) => <Badge kind={kind}>{text}</Badge> },
-                  {
-                    name: 'Failing since',
-                    cell: ({ failingSince }) => (failingSince === null ? '–' : <Time at={failingSince} isShort />),
-                  },
-                  {
-                    name: 'Next attempt',
-                    cell: ({ notBefore }) => (notBefore === null ? 'now' : <Time at={notBefore} isShort />),
-                  },
+                  { name: 'Failing since', cell: ({ failingSince }) => <Since at={failingSince} isShort /> },
+                  { name: 'Next attempt', cell: ({ notBefore }) => <Since at={notBefore} none="now" isShort /> },
                   { name: 'Webhooks', cell: (row) => countText(row.webhooks), isNumber: true },
                   { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
                 ]}
+                empty={<Empty title="No partner has registered a webhook yet" />}
               />
             </>
           );
@@ -56,4 +47,45 @@ export function Endpoints() {
       </Loaded>
     </Screen>
   );
+}
+
+type Webhook = Answer<'listWebhooks'>['webhooks'][number];
+
+/** A partner’s server, and the worst that its webhooks say of it. */
+interface Endpoint {
+  readonly partnerId: string;
+  readonly origin: string;
+  readonly kind: Kind;
+  readonly text: string;
+  readonly failingSince: string | null;
+  readonly notBefore: string | null;
+  readonly webhooks: number;
+  readonly waiting: number;
+}
+
+const WORST: readonly Kind[] = ['bad', 'warn', 'info', 'good'];
+const first = (a: string | null, b: string | null): string | null => (a === null || (b !== null && b < a) ? b : a);
+
+/** The endpoints of webhooks, those in the worst trouble first, then those with most waiting deliveries. */
+function endpointsOf(webhooks: readonly Webhook[]): Endpoint[] {
+  const found = new Map<string, Endpoint>();
+  for (const webhook of webhooks) {
+    const { partnerId, origin } = webhook;
+    const own = { partnerId, origin, ...troubleOf(webhook), webhooks: 1 };
+    const { failingSince, notBefore, waiting } = webhook;
+    const before = found.get(`${partnerId} ${origin}`);
+    found.set(
+      `${partnerId} ${origin}`,
+      before === undefined
+        ? { ...own, failingSince, notBefore, waiting }
+        : {
+            ...(WORST.indexOf(own.kind) < WORST.indexOf(before.kind) ? own : before),
+            failingSince: first(before.failingSince, failingSince),
+            notBefore: first(before.notBefore, notBefore),
+            webhooks: before.webhooks + 1,
+            waiting: before.waiting + waiting,
+          },
+    );
+  }
+  return [...found.values()].toSorted((a, b) => WORST.indexOf(a.kind) - WORST.indexOf(b.kind) || b.waiting - a.waiting);
 }

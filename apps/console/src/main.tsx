@@ -1,21 +1,34 @@
 import { useSignal } from '@preact/signals';
 import { render } from 'preact';
-import { follow, go, guardTyped, Loaded, place, Screen, Empty, Link, Shell, say, useLoad, wordsOf } from '@relay/ui';
+import {
+  Button,
+  Empty,
+  Fault,
+  follow,
+  go,
+  guardTyped,
+  Link,
+  Loaded,
+  Notice,
+  place,
+  say,
+  Screen,
+  Shell,
+  TextField,
+  useLoad,
+  wordsOf,
+} from '@relay/ui';
 import { Audit } from './audit.js';
 import { ClientPage } from './client.js';
-import { Clients } from './clients.js';
-import { DeadLetterPage } from './dead-letter.js';
-import { DeadLetters } from './dead-letters.js';
+import { Clients, NewClientPage } from './clients.js';
+import { DeadLetterPage, DeadLetters } from './dead-letters.js';
 import { Endpoints } from './endpoints.js';
-import { NewClientPage } from './new-client.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
-import { begin, leave, recognise, who } from './session.js';
-import { SignIn } from './sign-in.js';
+import { begin, ended, enter, leave, recognise, who } from './session.js';
 import { Story } from './story.js';
-import { WebhookPage } from './webhook.js';
-import { Webhooks } from './webhooks.js';
+import { WebhookPage, Webhooks } from './webhooks.js';
 
 const SECTIONS = [
   { name: 'Now', path: [] },
@@ -29,29 +42,17 @@ const SECTIONS = [
 
 function Here() {
   const [section, id] = place.value.path;
-  switch (section) {
-    case undefined:
-      return <Now />;
-    case 'search':
-      return <Search key={place.value.query['q']} />;
-    case 'envelopes':
-      return <Story key={id} id={id ?? ''} />;
-    case 'endpoints':
-      return <Endpoints />;
-    case 'webhooks':
-      return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
-    case 'dead-letters':
-      return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
-    case 'replays':
-      return id === undefined ? <Replays /> : <NoSuchPage />;
-    case 'clients':
-      if (id === 'new') return <NewClientPage />;
-      return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
-    case 'audit':
-      return <Audit />;
-    default:
-      return <NoSuchPage />;
-  }
+  if (section === undefined) return <Now />;
+  if (section === 'search') return <Search key={place.value.query['q']} />;
+  if (section === 'envelopes') return <Story key={id} id={id ?? ''} />;
+  if (section === 'endpoints') return <Endpoints />;
+  if (section === 'webhooks') return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
+  if (section === 'dead-letters') return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
+  if (section === 'replays' && id === undefined) return <Replays />;
+  if (section === 'clients' && id === 'new') return <NewClientPage />;
+  if (section === 'clients') return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
+  if (section === 'audit') return <Audit />;
+  return <NoSuchPage />;
 }
 
 const NoSuchPage = () => (
@@ -80,19 +81,60 @@ function Aside() {
           value={wanted.value}
           onInput={({ currentTarget }) => (wanted.value = currentTarget.value)}
         />
-        <button type="submit">Search</button>
+        <Button name="Search" />
       </form>
       <a href="board/">Queues</a>
       <span>
         {who.value?.name} <span class="quiet">({who.value?.role})</span>
       </span>
-      <button
-        type="button"
-        onClick={() => void leave().catch((error: unknown) => say({ kind: 'bad', text: wordsOf(error) }))}
-      >
-        Leave
-      </button>
+      <Button
+        name="Leave"
+        run={() => void leave().catch((error: unknown) => say({ kind: 'bad', text: wordsOf(error) }))}
+      />
     </>
+  );
+}
+
+function SignIn() {
+  const [id, secret, fault, isBusy] = [useSignal(''), useSignal(''), useSignal(''), useSignal(false)];
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault();
+    if (isBusy.value) return;
+    isBusy.value = true;
+    fault.value = '';
+    try {
+      await enter(id.value.trim(), secret.value.trim());
+    } catch (error) {
+      fault.value = wordsOf(error);
+      isBusy.value = false;
+    }
+  };
+  return (
+    <div class="sign-in">
+      <Screen title="Sign in">
+        <form class="panel" onSubmit={(event) => void submit(event)}>
+          {ended.value !== '' && <Notice kind="info">{ended.value}</Notice>}
+          <Fault title="You are not signed in" words={fault.value} />
+          <TextField
+            label="Client id"
+            value={id}
+            isRequired
+            hint="Of an operator: it begins with operator_."
+            filledBy="username"
+          />
+          <TextField label="Client secret" type="password" value={secret} isRequired filledBy="current-password" />
+          <div class="buttons">
+            <button type="submit" class="main" aria-disabled={isBusy.value}>
+              {isBusy.value ? 'Signing in…' : 'Sign in'}
+            </button>
+          </div>
+          <p class="hint">
+            Somebody with the command line makes an operator:{' '}
+            <code>relay admin clients create operator NAME --role admin</code>
+          </p>
+        </form>
+      </Screen>
+    </div>
   );
 }
 
@@ -100,7 +142,7 @@ function Aside() {
 function Opening() {
   const load = useLoad('session', recognise);
   return (
-    <Shell name="Partner Relay" sections={[]}>
+    <Shell>
       <Screen title="Console">
         <Loaded of={load} what="who is signed in">
           {() => null}
@@ -114,12 +156,12 @@ function Console() {
   if (who.value === undefined) return <Opening />;
   if (who.value === null)
     return (
-      <Shell name="Partner Relay" sections={[]}>
+      <Shell>
         <SignIn />
       </Shell>
     );
   return (
-    <Shell name="Partner Relay" sections={SECTIONS} aside={<Aside />}>
+    <Shell sections={SECTIONS} aside={<Aside />}>
       <Here />
     </Shell>
   );

@@ -4,22 +4,22 @@ import {
   countText,
   durationText,
   Empty,
-  Link,
   Loaded,
   Notice,
+  Refused,
   Screen,
   Table,
-  Time,
   useLoad,
 } from '@relay/ui';
 import { useEffect } from 'preact/hooks';
-import { Alerts } from './alerts.js';
-import { Findings } from './findings.js';
-import { loadClients } from './names.js';
-import { type Answer, api } from './session.js';
-import { awayText, ClientLink, shareText, Trouble } from './words.js';
+import { type Answer, api, loadClients } from './session.js';
+import { Since, WebhookTable } from './words.js';
 
 const EVERY_MS = 5_000;
+/** The relay looks at the alerts twice a minute. */
+const ALERTS_MS = 30_000;
+/** An examination asks both stores many questions. */
+const EXAMINED_MS = 60_000;
 
 type Queue = Answer<'readQueues'>['queues'][number];
 
@@ -49,74 +49,47 @@ export function Now() {
       </dl>
       <h2>Webhooks in trouble</h2>
       <Loaded of={troubled} what="webhooks in trouble">
-        {(webhooks) =>
-          webhooks.length === 0 ? (
-            <Empty title="No webhook is in trouble" />
-          ) : (
-            <Table
-              caption="Webhooks in trouble"
-              rows={webhooks}
-              keyOf={({ id }) => id}
-              columns={[
-                { name: 'Endpoint', cell: ({ id, origin }) => <Link to={['webhooks', id]}>{origin}</Link> },
-                { name: 'Event type', cell: ({ eventType }) => eventType },
-                { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
-                { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
-                { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
-                { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
-                {
-                  name: 'Oldest accepted',
-                  cell: ({ oldestWaitingSince: since }) => (since === null ? '–' : <Time at={since} isShort />),
-                },
-              ]}
-            />
-          )
-        }
+        {(webhooks) => (
+          <WebhookTable
+            caption="Webhooks in trouble"
+            of={webhooks}
+            empty={<Empty title="No webhook is in trouble" />}
+          />
+        )}
       </Loaded>
       <Alerts />
       <Findings />
       <h2>Lag by topic</h2>
       <Loaded of={lag} what="lag">
-        {({ topics }) => {
-          const behind = topics.filter((topic) => topic.lag > 0);
-          if (behind.length === 0)
-            return <Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />;
-          return (
-            <Table
-              caption="Lag by topic"
-              rows={behind.toSorted((a, b) => b.lag - a.lag)}
-              keyOf={({ topic }) => topic}
-              columns={[
-                { name: 'Topic', cell: ({ topic }) => topic },
-                { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
-              ]}
-            />
-          );
-        }}
+        {({ topics }) => (
+          <Table
+            caption="Lag by topic"
+            rows={topics.filter((topic) => topic.lag > 0).toSorted((a, b) => b.lag - a.lag)}
+            keyOf={({ topic }) => topic}
+            columns={[
+              { name: 'Topic', cell: ({ topic }) => topic },
+              { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
+            ]}
+            empty={<Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />}
+          />
+        )}
       </Loaded>
       <h2>Queues</h2>
       <Loaded of={queues} what="queues">
-        {(all) => {
-          const held = all.queues.filter(({ jobs: count }) => count > 0);
-          if (held.length === 0) return <Empty title="No queue holds a job" />;
-          return (
-            <Table
-              caption="Jobs by queue and state"
-              rows={held}
-              keyOf={({ queue, state }) => `${queue} ${state}`}
-              columns={[
-                { name: 'Queue', cell: ({ queue }) => queue },
-                { name: 'State', cell: ({ state }) => <Badge kind="info">{state}</Badge> },
-                { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
-                {
-                  name: 'Oldest',
-                  cell: ({ oldestS }) => (oldestS === undefined ? '–' : durationText(oldestS * 1_000)),
-                  isNumber: true,
-                },
-              ]}
-            />
-          );
-        }}
+        {(all) => (
+          <Table
+            caption="Jobs by queue and state"
+            rows={all.queues.filter(({ jobs: count }) => count > 0)}
+            keyOf={({ queue, state }) => `${queue} ${state}`}
+            columns={[
+              { name: 'Queue', cell: ({ queue }) => queue },
+              { name: 'State', cell: ({ state }) => <Badge kind="info">{state}</Badge> },
+              { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
+              { name: 'Oldest', cell: (row) => ageText(row.oldestS), isNumber: true },
+            ]}
+            empty={<Empty title="No queue holds a job" />}
+          />
+        )}
       </Loaded>
       <p>
         <a href="board/">Every job by itself, in Bull Board</a>
@@ -124,6 +97,8 @@ export function Now() {
     </Screen>
   );
 }
+
+const ageText = (ageS: number | undefined): string => (ageS === undefined ? '–' : durationText(ageS * 1_000));
 
 async function loadTroubled(): Promise<Answer<'listWebhooks'>['webhooks']> {
   const asked = (['breaker', 'failing'] as const).map((trouble) =>
@@ -141,9 +116,98 @@ interface FigureProps {
 }
 
 const Figure = ({ name, value, note }: FigureProps) => (
-  <div>
+  <div class="panel">
     <dt>{name}</dt>
     <dd>{typeof value === 'number' ? countText(value) : (value ?? '?')}</dd>
     <dd class="quiet">{note}</dd>
   </div>
 );
+
+/** Which half is away by the errors of two loads; undefined when both answer. */
+function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
+  const [redis, kafka] = [ofRedis, ofKafka].map((error) => error instanceof Refused && error.status === 503);
+  if (redis && kafka) return 'Redis and Kafka do not answer. What is shown is from before; nothing can be changed.';
+  if (redis)
+    return 'Redis does not answer: webhooks, queues, dead letters and replays cannot be shown. Lag and the audit can.';
+  if (kafka)
+    return 'Kafka does not answer: lag, the audit and stories from the log cannot be shown, and nothing can be changed. The rest can.';
+  return undefined;
+}
+
+/** What is accepted and delivered now, and which of the chart's alerts fire. */
+function Alerts() {
+  const now = useLoad('now', () => api.call('readNow', {}), ALERTS_MS);
+  return (
+    <>
+      <h2>Rates of the last minute</h2>
+      <Loaded of={now} what="the rates">
+        {({ rates }) => (
+          <p>
+            {perSecond(rates.accepted)} accepted, {perSecond(rates.delivered)} delivered, {perSecond(rates.failed)}{' '}
+            attempts failed.
+          </p>
+        )}
+      </Loaded>
+      <h2>Alerts</h2>
+      <Loaded of={now} what="the alerts">
+        {AlertList}
+      </Loaded>
+    </>
+  );
+}
+
+function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
+  const unknown = alerts.filter(({ state }) => state === 'unknown');
+  return (
+    <>
+      <Table
+        caption="Alerts that fire or are about to"
+        rows={alerts.filter(({ state }) => state === 'firing' || state === 'pending')}
+        keyOf={({ name }) => name}
+        columns={[
+          { name: 'Alert', cell: ({ name }) => name },
+          {
+            name: 'State',
+            cell: ({ state, severity }) => <Badge kind={severity === 'critical' ? 'bad' : 'warn'}>{state}</Badge>,
+          },
+          { name: 'Since', cell: ({ since }) => <Since at={since} /> },
+          { name: 'What it means', cell: ({ means }) => means },
+        ]}
+        empty={<Empty title="No alert fires, as far as is known here" />}
+      />
+      {unknown.length > 0 && (
+        <p class="quiet">
+          {countOf(unknown.length, 'rule')} only Prometheus can evaluate: {unknown.map(({ name }) => name).join(', ')}.
+        </p>
+      )}
+    </>
+  );
+}
+
+const perSecond = (rate: number | null): string => (rate === null ? '?' : `${rate.toFixed(1)}/s`);
+
+/** What the doctor found wrong, and how to mend it. */
+function Findings() {
+  const found = useLoad('findings', () => api.call('readFindings', {}), EXAMINED_MS);
+  return (
+    <>
+      <h2>Doctor</h2>
+      <Loaded of={found} what="the findings of the doctor">
+        {({ findings }) => (
+          <Table
+            caption="Findings of the doctor"
+            rows={findings.filter(({ state }) => state !== 'ok')}
+            keyOf={({ check, text }) => `${check} ${text}`}
+            columns={[
+              { name: 'Check', cell: ({ check }) => check },
+              { name: 'State', cell: ({ state }) => <Badge kind={state === 'fault' ? 'bad' : 'warn'}>{state}</Badge> },
+              { name: 'What was found', cell: ({ text }) => text },
+              { name: 'What mends it', cell: ({ fix }) => fix ?? '–' },
+            ]}
+            empty={<Empty title="The doctor found no fault" />}
+          />
+        )}
+      </Loaded>
+    </>
+  );
+}

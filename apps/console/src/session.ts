@@ -2,11 +2,9 @@ import { signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
 import { Api, forgetAsked, forgetLoaded, waitOf, type AnswerOf } from '@relay/ui';
 
-/** The operations that the console calls. */
 export interface Calls extends Operations, PublicOperations {
   readonly leaveConsole: { readonly data: { readonly url: '/session' }; readonly responses: { readonly 204: void } };
 }
-/** The answer of an operation. */
 export type Answer<Name extends keyof Calls> = AnswerOf<Calls, Name>;
 export type Role = 'viewer' | 'operator' | 'admin';
 
@@ -31,15 +29,20 @@ export const api = new Api<Calls>({
     return { 'relay-console': mark, ...(who.value ? { 'relay-console-operator': who.value.clientId } : {}) };
   },
   curlCredential: '-u "$OPERATOR_CLIENT_ID:$OPERATOR_CLIENT_SECRET"',
-  ended: () => {
-    if (who.value)
-      ended.value =
-        'Your session has ended, or somebody else signed in in this browser. Sign in to go on where you were.';
-    who.value = null;
-    forgetLoaded();
-    forgetAsked();
-  },
+  ended: () =>
+    end(
+      who.value
+        ? 'Your session has ended, or somebody else signed in in this browser. Sign in to go on where you were.'
+        : ended.value,
+    ),
 });
+
+function end(why: string): void {
+  ended.value = why;
+  who.value = null;
+  forgetLoaded();
+  forgetAsked();
+}
 
 /** Watches whether somebody does something. */
 export function begin(): void {
@@ -65,27 +68,26 @@ export async function enter(clientId: string, clientSecret: string): Promise<voi
 /** @throws Refused while the session may go on */
 export async function leave(): Promise<void> {
   await api.call('leaveConsole', {});
-  ended.value = 'You have left.';
-  who.value = null;
-  forgetLoaded();
-  forgetAsked();
+  end('You have left.');
 }
 
-/** Whether who is signed in may make changes that need this role: nothing else is offered. */
-export const may = (needed: Role): boolean =>
-  who.value?.canWrite === true && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
-
-/** The same for looks, which `OPERATIONS_WRITE` leaves open. */
+/** Whether who is signed in has this role, for looks. */
 export const mayLook = (needed: Role): boolean =>
   who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
 
-/** The query of an operation. */
+/** The same for changes, which `OPERATIONS_WRITE` can close: nothing else is offered. */
+export const may = (needed: Role): boolean => who.value?.canWrite === true && mayLook(needed);
+
 export type QueryOf<Name extends keyof Calls> = NonNullable<
   Calls[Name]['data'] extends { query?: infer Query } ? Query : never
 >;
 
-/** The members that have a value, as the query of an operation. */
-export const given = <Query>(
-  members: Readonly<Partial<Record<keyof Query & string, string | number | undefined>>>,
-): Query =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== '')) as Query;
+/** Names of clients by their ids, so that lists show names. */
+export const names = signal<ReadonlyMap<string, string>>(new Map());
+
+/** All clients; their names are known from then on. @throws Refused */
+export async function loadClients(): Promise<Answer<'listClients'>> {
+  const found = await api.call('listClients', { query: { limit: 10_000 } });
+  names.value = new Map(found.clients.map(({ clientId, name }) => [clientId, name]));
+  return found;
+}

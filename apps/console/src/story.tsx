@@ -1,25 +1,30 @@
+import { useSignal } from '@preact/signals';
 import {
   Badge,
+  Button,
+  ChoiceField,
   countOf,
   Curl,
-  durationText,
   Empty,
   Facts,
+  given,
   type Kind,
   Link,
   Loaded,
   Notice,
   place,
+  refine,
   Refused,
   Screen,
   Table,
+  TextField,
   Time,
   useLoad,
+  useTry,
+  Viewer,
 } from '@relay/ui';
-import { type Answer, api, given, mayLook, type QueryOf } from './session.js';
-import { Clue } from './story-clue.js';
-import { Payload } from './story-payload.js';
-import { ClientLink, REASONS } from './words.js';
+import { type Answer, api, type Calls, mayLook, type QueryOf } from './session.js';
+import { ClientLink, EVENT_TYPES, REASONS, tookText } from './words.js';
 
 type Delivery = Answer<'readEnvelopeStory'>['deliveries'][number];
 
@@ -33,6 +38,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'dead-letter': 'bad',
   purged: 'bad',
 };
+const KNOWN_TYPES = Object.fromEntries(EVENT_TYPES.map((type) => [type, type]));
 const WAITS: Readonly<Record<string, string>> = {
   schedule: 'for its next attempt',
   'retry-after': 'until the time its endpoint asked for (Retry-After)',
@@ -99,54 +105,85 @@ const settledText = (mark: Answer<'readEnvelopeStory'>['mark']): string =>
 const recordText = (record: Answer<'readEnvelopeStory'>['record']): string =>
   record === null ? 'not found' : `${record.topic}, partition ${record.partition}, offset ${record.offset}`;
 
-function OneDelivery({ of }: { readonly of: Delivery }) {
-  return (
-    <section class="panel" aria-label={`Delivery to ${of.host ?? 'a webhook'}`}>
-      <h3>
-        {of.host ?? 'not known'} <Badge kind={KINDS[of.state] ?? 'info'}>{of.state}</Badge>
-      </h3>
-      <Facts
-        facts={[
-          ['Partner', of.partnerId === null ? 'not known' : <ClientLink key="partner" id={of.partnerId} />],
-          [
-            'Webhook',
-            of.webhookId === null ? (
-              'not known'
-            ) : (
-              <Link key="webhook" to={['webhooks', of.webhookId]}>
-                {of.webhookId}
-              </Link>
-            ),
-          ],
-          ...(of.waitsFor === null ? [] : [['Waits', WAITS[of.waitsFor] ?? of.waitsFor] as const]),
-          ...(of.nextAttemptAt === null
-            ? []
-            : [['Next attempt', <Time key="next" at={of.nextAttemptAt} isShort />] as const]),
-          ...(of.reason === null ? [] : [['Why', REASONS[of.reason] ?? of.reason] as const]),
+const OneDelivery = ({ of }: { readonly of: Delivery }) => (
+  <section class="panel" aria-label={`Delivery to ${of.host ?? 'a webhook'}`}>
+    <h3>
+      {of.host ?? 'not known'} <Badge kind={KINDS[of.state] ?? 'info'}>{of.state}</Badge>
+    </h3>
+    <Facts
+      facts={[
+        ['Partner', of.partnerId === null ? 'not known' : <ClientLink key="partner" id={of.partnerId} />],
+        ['Webhook', of.webhookId === null ? 'not known' : <Link to={['webhooks', of.webhookId]} name={of.webhookId} />],
+        ['Waits', of.waitsFor === null ? undefined : (WAITS[of.waitsFor] ?? of.waitsFor)],
+        ['Next attempt', of.nextAttemptAt === null ? undefined : <Time at={of.nextAttemptAt} isShort />],
+        ['Why', of.reason === null ? undefined : (REASONS[of.reason] ?? of.reason)],
+      ]}
+    />
+    {of.state === 'dead-letter' && mayLook('operator') && <Link to={['dead-letters', of.id]}>Its dead letter</Link>}
+    {of.attempts.length > 0 && (
+      <Table
+        caption="Attempts"
+        rows={of.attempts}
+        keyOf={({ at, attempt }) => `${at} ${attempt}`}
+        columns={[
+          { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–' },
+          { name: 'At', cell: ({ at }) => <Time at={at} /> },
+          { name: 'Outcome', cell: ({ outcome }) => outcome ?? '–' },
+          {
+            name: 'Answer',
+            cell: ({ status, error, detail }) => [status ?? error ?? '–', detail].filter(Boolean).join(': '),
+          },
+          { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
         ]}
       />
-      {of.state === 'dead-letter' && mayLook('operator') && <Link to={['dead-letters', of.id]}>Its dead letter</Link>}
-      {of.attempts.length > 0 && (
-        <Table
-          caption="Attempts"
-          rows={of.attempts}
-          keyOf={({ at, attempt }) => `${at} ${attempt}`}
-          columns={[
-            { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–' },
-            { name: 'At', cell: ({ at }) => <Time at={at} /> },
-            { name: 'Outcome', cell: ({ outcome }) => outcome ?? '–' },
-            {
-              name: 'Answer',
-              cell: ({ status, error, detail }) => [status ?? error ?? '–', detail].filter(Boolean).join(': '),
-            },
-            {
-              name: 'Took',
-              cell: ({ durationMs }) => (durationMs === null ? '–' : durationText(durationMs)),
-              isNumber: true,
-            },
-          ]}
-        />
+    )}
+  </section>
+);
+
+/** For an envelope that was never attempted: its type and about when it came lead to it in the log. */
+function Clue({ id }: { readonly id: string }) {
+  const [type, around] = [useSignal(place.value.query['type'] ?? 'task.created'), useSignal('')];
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (around.value !== '') refine({ type: type.value, around: new Date(around.value).toISOString() });
+  };
+  return (
+    <>
+      <Empty title={`No attempt of ${id} is known`}>
+        <p>If it was accepted and never attempted, it is found in the log by its type and about when it came.</p>
+      </Empty>
+      <form class="panel" onSubmit={submit}>
+        <div class="filters">
+          <ChoiceField label="Event type" value={type} choices={KNOWN_TYPES} />
+          <TextField label="Came about" type="datetime-local" value={around} isRequired hint="Your time." />
+        </div>
+        <div class="buttons">
+          <Button name="Look in the log" />
+        </div>
+      </form>
+    </>
+  );
+}
+
+/** The envelope as its source sent it, when an operator asks for it: the look is audited. */
+function Payload({ input }: { readonly input: Pick<Calls['readEnvelope']['data'], 'path' | 'query'> }) {
+  const text = useSignal<string | undefined>(undefined);
+  const [fault, attempt] = useTry();
+  const read = (): void =>
+    attempt(async () => {
+      text.value = (await api.request('readEnvelope', input)).text;
+    });
+  return (
+    <div class="panel">
+      {fault !== '' && <Notice kind="bad" title={fault} />}
+      {text.value === undefined ? (
+        <div class="buttons">
+          <Button name="Read the envelope" run={read} />
+          <span class="quiet">The audit tells that you did.</span>
+        </div>
+      ) : (
+        <Viewer label="Envelope" text={text.value} />
       )}
-    </section>
+    </div>
   );
 }

@@ -1,33 +1,41 @@
 import {
+  Button,
   ChoiceField,
   countOf,
   countText,
+  Curl,
   Empty,
+  Facts,
+  given,
   Link,
   Loaded,
+  Notice,
   place,
   Screen,
-  Table,
   TextField,
-  Time,
   useLoad,
 } from '@relay/ui';
-import { useFilter } from './filters.js';
-import { OrderReplay } from './order-replay.js';
-import { api, given, may, type QueryOf } from './session.js';
-import { choicesOf, ClientLink, EVENT_TYPES, shareText, Trouble } from './words.js';
+import { useFilters } from './lists.js';
+import { OrderReplay } from './replays.js';
+import { type Answer, api, may, type QueryOf } from './session.js';
+import { choicesOf, ClientLink, EVENT_TYPES, shareText, Since, Trouble, WebhookTable } from './words.js';
+
+const TROUBLES = {
+  '': 'any or none',
+  breaker: 'paused by the breaker',
+  failing: 'every attempt fails',
+  waiting: 'deliveries wait',
+};
+const ORDERS = {
+  '': 'by event type',
+  waiting: 'most waiting first',
+  oldestWaiting: 'longest wait first',
+  failureRate: 'most failures first',
+};
 
 /** Webhooks of all partners, by what troubles them. */
 export function Webhooks() {
-  const [status, trouble, eventType, partner, sort] = ['status', 'trouble', 'eventType', 'partner', 'sort'].map(
-    useFilter,
-  ) as [
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-    ReturnType<typeof useFilter>,
-  ];
+  const filters = useFilters('status', 'trouble', 'eventType', 'partner', 'sort');
   const { origin, ...query } = place.value.query;
   const load = useLoad(
     JSON.stringify(query),
@@ -37,29 +45,11 @@ export function Webhooks() {
   return (
     <Screen title="Webhooks">
       <div class="filters">
-        <ChoiceField label="Status" {...status} choices={choicesOf(['active', 'parked', 'disabled'], 'any')} />
-        <ChoiceField
-          label="Trouble"
-          {...trouble}
-          choices={[
-            ['', 'any or none'],
-            ['breaker', 'paused by the breaker'],
-            ['failing', 'every attempt fails'],
-            ['waiting', 'deliveries wait'],
-          ]}
-        />
-        <ChoiceField label="Event type" {...eventType} choices={choicesOf(EVENT_TYPES, 'any')} />
-        <TextField label="Partner" {...partner} hint="Its client id." />
-        <ChoiceField
-          label="Order"
-          {...sort}
-          choices={[
-            ['', 'by event type'],
-            ['waiting', 'most waiting first'],
-            ['oldestWaiting', 'longest wait first'],
-            ['failureRate', 'most failures first'],
-          ]}
-        />
+        <ChoiceField label="Status" {...filters.status} choices={choicesOf(['active', 'parked', 'disabled'], 'any')} />
+        <ChoiceField label="Trouble" {...filters.trouble} choices={TROUBLES} />
+        <ChoiceField label="Event type" {...filters.eventType} choices={choicesOf(EVENT_TYPES, 'any')} />
+        <TextField label="Partner" {...filters.partner} hint="Its client id." />
+        <ChoiceField label="Order" {...filters.sort} choices={ORDERS} />
       </div>
       <Loaded of={load} what="webhooks">
         {({ total, webhooks: all }) => {
@@ -76,23 +66,7 @@ export function Webhooks() {
                 {countOf(webhooks.length, 'webhook')}
                 {origin === undefined ? ` of ${countText(total)}` : ` at ${origin}`}
               </p>
-              <Table
-                caption="Webhooks"
-                rows={webhooks}
-                keyOf={({ id }) => id}
-                columns={[
-                  { name: 'Endpoint', cell: ({ id, origin: at }) => <Link to={['webhooks', id]}>{at}</Link> },
-                  { name: 'Event type', cell: (webhook) => webhook.eventType },
-                  { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
-                  { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
-                  { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
-                  { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
-                  {
-                    name: 'Oldest accepted',
-                    cell: ({ oldestWaitingSince: since }) => (since === null ? '–' : <Time at={since} isShort />),
-                  },
-                ]}
-              />
+              <WebhookTable caption="Webhooks" of={webhooks} />
               {may('operator') && <OrderReplay webhooks={webhooks.filter((each) => each.status !== 'disabled')} />}
             </>
           );
@@ -100,4 +74,79 @@ export function Webhooks() {
       </Loaded>
     </Screen>
   );
+}
+
+/** One webhook: what troubles it, and what an operator can do about it. */
+export function WebhookPage({ id }: { readonly id: string }) {
+  const load = useLoad(id, () => api.call('readWebhook', { path: { id } }), 5_000);
+  return (
+    <Screen
+      title="Webhook"
+      actions={load.value !== undefined && may('operator') && <Switch webhook={load.value} done={load.reload} />}
+    >
+      <Loaded of={load} what="the webhook">
+        {(webhook) => (
+          <>
+            <div class="panel">
+              <Facts facts={factsOf(webhook)} />
+              <div class="buttons">
+                <Link to={['search']} query={{ webhook: id }} name="Its attempts" />
+                <Link to={['dead-letters']} query={{ webhook: id }} name="Its dead letters" />
+                <Link to={['audit']} query={{ webhook: id }} name="Who changed it" />
+              </div>
+              <Curl line={api.curl('readWebhook', { path: { id } })} />
+            </div>
+            {webhook.status === 'parked' && (
+              <Notice kind="warn" title="It is parked">
+                <p>
+                  Its deliveries wait in the log until its endpoint answers, at most 7 days. Nothing is lost by then.
+                </p>
+              </Notice>
+            )}
+            {may('operator') && webhook.status !== 'disabled' && <OrderReplay webhooks={[webhook]} />}
+          </>
+        )}
+      </Loaded>
+    </Screen>
+  );
+}
+
+const factsOf = (webhook: Answer<'readWebhook'>) =>
+  [
+    ['Endpoint', webhook.origin],
+    ['Event type', webhook.eventType],
+    ['Partner', <ClientLink key="partner" id={webhook.partnerId} />],
+    ['State', <Trouble key="state" of={webhook} />],
+    ['Share of failed attempts', shareText(webhook.failureRate)],
+    ['Waiting in the queue', countText(webhook.waiting)],
+    ['Oldest waits since', <Since key="oldest" at={webhook.oldestWaitingSince} none="none waits" />],
+    ['Failing since', <Since key="failing" at={webhook.failingSince} none="it does not" />],
+    ['Breaker', webhook.breaker],
+    ['Next attempt', <Since key="next" at={webhook.notBefore} none="as soon as there is one" />],
+    ['Id', <code key="id">{webhook.id}</code>],
+  ] as const;
+
+function Switch({ webhook, done }: { readonly webhook: Answer<'readWebhook'>; readonly done: () => void }) {
+  const input = { path: { id: webhook.id } };
+  const isOff = webhook.status === 'disabled';
+  const click = (): void =>
+    api.ask(isOff ? 'enableWebhook' : 'disableWebhook', input, {
+      title: isOff ? 'Enable this webhook?' : 'Disable this webhook?',
+      words: isOff ? (
+        <p>
+          {countOf(webhook.waiting, 'waiting delivery', 'waiting deliveries')} will be tried, and new ones will be
+          delivered to {webhook.origin}.
+        </p>
+      ) : (
+        <p>
+          Nothing will be sent to {webhook.origin}. {countOf(webhook.waiting, 'delivery waits', 'deliveries wait')}, and
+          new ones will wait as well. Only an operator can enable it again.
+        </p>
+      ),
+      verb: isOff ? 'Enable' : 'Disable',
+      isDangerous: !isOff,
+      done,
+      said: isOff ? 'The webhook is enabled.' : 'The webhook is disabled.',
+    });
+  return <Button name={isOff ? 'Enable…' : 'Disable…'} run={click} />;
 }

@@ -1,6 +1,6 @@
-import { Badge, type Kind, Link, Refused } from '@relay/ui';
-import { names } from './names.js';
-import type { Answer, Calls } from './session.js';
+import type { ComponentChildren } from 'preact';
+import { Badge, type Choices, countText, durationText, type Kind, Link, Table, Time } from '@relay/ui';
+import { names, type Answer, type Calls } from './session.js';
 
 type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 
@@ -43,10 +43,10 @@ const KNOWN: Readonly<Record<EventType, true>> = {
 export const EVENT_TYPES = Object.keys(KNOWN) as readonly EventType[];
 
 /** Choices of a filter, all of them first. */
-export const choicesOf = (values: readonly string[], all: string): (readonly [string, string])[] => [
-  ['', all],
-  ...values.map((value) => [value, value] as const),
-];
+export const choicesOf = (values: readonly string[], all: string): Choices => ({
+  '': all,
+  ...Object.fromEntries(values.map((value) => [value, value])),
+});
 
 /** Status of a webhook, and what troubles it. */
 export function troubleOf(webhook: Webhook): { readonly kind: Kind; readonly text: string } {
@@ -66,26 +66,7 @@ export function Trouble({ of }: { readonly of: Webhook }) {
   return <Badge kind={kind}>{text}</Badge>;
 }
 
-const LEFT_OUT = {
-  unknown: 'registered no more',
-  disabled: 'disabled',
-  running: 'with another replay under way',
-} as const;
-
-/** The answer to an order for several webhooks. */
-export type OrderedReplays = Extract<Answer<'orderReplay'>, { leftOut: unknown }>;
-
-/** Why webhooks got no replay, such as `2 disabled, 1 with another replay under way`. */
-export function leftOutText(leftOut: OrderedReplays['leftOut']): string {
-  const reasons = Object.entries(LEFT_OUT).map(([why, words]) => ({
-    count: leftOut.filter((each) => each.why === why).length,
-    words,
-  }));
-  return reasons
-    .filter(({ count }) => count > 0)
-    .map(({ count, words }) => `${count} ${words}`)
-    .join(', ');
-}
+export const tookText = (ms: number | null | undefined): string => (ms == null ? '–' : durationText(ms));
 
 /** A share of 0 to 1 in percent, such as `12 %`; below one `<1 %`. */
 export const shareText = (share: number | null): string =>
@@ -99,13 +80,36 @@ export function ClientLink({ id }: { readonly id: string }) {
   return <Link to={['clients', id]}>{names.value.get(id) ?? id}</Link>;
 }
 
-/** Which half is away by the errors of two loads; undefined when both answer. */
-export function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
-  const [redis, kafka] = [ofRedis, ofKafka].map((error) => error instanceof Refused && error.status === 503);
-  if (redis && kafka) return 'Redis and Kafka do not answer. What is shown is from before; nothing can be changed.';
-  if (redis)
-    return 'Redis does not answer: webhooks, queues, dead letters and replays cannot be shown. Lag and the audit can.';
-  if (kafka)
-    return 'Kafka does not answer: lag, the audit and stories from the log cannot be shown, and nothing can be changed. The rest can.';
-  return undefined;
+interface WebhookTableProps {
+  readonly caption: string;
+  readonly of: readonly Webhook[];
+  readonly empty?: ComponentChildren;
+}
+
+export const WebhookTable = ({ caption, of, empty }: WebhookTableProps) => (
+  <Table
+    caption={caption}
+    rows={of}
+    keyOf={({ id }) => id}
+    columns={[
+      { name: 'Endpoint', cell: ({ id, origin }) => <Link to={['webhooks', id]}>{origin}</Link> },
+      { name: 'Event type', cell: ({ eventType }) => eventType },
+      { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
+      { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
+      { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
+      { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
+      { name: 'Oldest accepted', cell: ({ oldestWaitingSince: since }) => <Since at={since} isShort /> },
+    ]}
+    empty={empty}
+  />
+);
+
+/** A time, if there is one. */
+export const Since = ({ at, none = '–', isShort = false }: SinceProps) =>
+  at === null ? <>{none}</> : <Time at={at} isShort={isShort} />;
+
+interface SinceProps {
+  readonly at: string | null;
+  readonly none?: string;
+  readonly isShort?: boolean;
 }

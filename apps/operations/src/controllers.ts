@@ -2,15 +2,10 @@ import type { Type } from '@nestjs/common';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { ClientsController } from './clients/clients.controller.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
-import { DocumentController } from './document/document.controller.js';
-import { DoctorController } from './doctor/doctor.controller.js';
-import { AttemptsController } from './envelopes/attempts.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { NoticesController } from './notices/notices.controller.js';
 import { PageController } from './page/page.controller.js';
 import { PortalLinksController } from './portal/portal-links.controller.js';
-import { NowController } from './now/now.controller.js';
-import { ReplayOrdersController } from './replays/replay-orders.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { SessionController } from './session/session.controller.js';
 import { StateController } from './state/state.controller.js';
@@ -18,18 +13,13 @@ import { WebhooksController } from './webhooks/webhooks.controller.js';
 
 /** Every route of the operations app but those of the board. */
 export const CONTROLLERS: readonly Type[] = [
-  AttemptsController,
   AuditLogController,
   ClientsController,
   DeadLettersController,
-  DoctorController,
-  DocumentController,
   EnvelopesController,
   NoticesController,
   PageController,
   PortalLinksController,
-  NowController,
-  ReplayOrdersController,
   ReplaysController,
   SessionController,
   StateController,

@@ -11,8 +11,7 @@ import { Replays } from '@relay/replays';
 import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
 import { RedisWebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { basicOf, CANARY, letterOf, RunningOperations } from './spec-operations.js';
-import { ID, routesOf } from './spec-routes.js';
+import { basicOf, CANARY, ID, letterOf, routesOf, RunningOperations } from './spec-operations.js';
 
 describe('the operations app', () => {
   let server: RedisServer;

@@ -4,13 +4,11 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { callerOf, createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
-import { OperatorGuard } from './access/operator-guard.js';
-import { assertOwnOrigin, assertOwnPage, madeAt, shownIn } from './access/own-origin.js';
+import { assertOwnOrigin, OperatorGuard } from './access/operator-guard.js';
 import { assertRole, assertWritable } from './access/role.js';
 import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
-import { isChange, limitAnswers } from './http/answer-limit.js';
-import { UnconfirmedInterceptor } from './http/unconfirmed.interceptor.js';
+import { isChange, limitAnswers, UnconfirmedInterceptor } from './http/answer-limit.js';
 
 /** Policy for the board’s page: its own scripts and styles, nothing from elsewhere, no frames. */
 const BOARD_POLICY =
@@ -18,8 +16,6 @@ const BOARD_POLICY =
 
 /** What a browser needs before anybody has signed in. */
 const PUBLIC = new Set(['/', '/files/:name', '/session']);
-
-const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
 /**
  * The HTTP application, not listening yet. One hook admits operators before every route, including those of the board
@@ -43,18 +39,12 @@ export async function createOperationsApp(
       throw new Error(`${String(method)} ${url} does not say which role may call it: @Access`);
   });
   fastify.addHook('onRequest', async (request: FastifyRequest) => {
-    const { method, headers, ip: address } = request;
-    const { authorization, cookie } = headers;
     const { access } = request.routeOptions.config;
-    const console = headers['relay-console']?.toString();
-    const made = madeAt(request);
-    assertOwnOrigin(made);
+    assertOwnOrigin(request);
     if (access?.kind === 'public') return;
-    const { caller, by } = await gate.admit({ authorization, address, cookie, console, shown: shownIn(request) });
-    request.caller = caller;
-    if (by === 'session') assertOwnPage(made);
+    const caller = await gate.admit(request);
     if (access?.kind === 'operator') assertRole(caller.scopes, access.role);
-    if (isChange(method)) assertWritable(config.OPERATIONS_WRITE);
+    if (isChange(request.method)) assertWritable(config.OPERATIONS_WRITE);
   });
   await fastify.register(
     async (scope) => {
@@ -66,7 +56,7 @@ export async function createOperationsApp(
         void reply.header('content-security-policy', BOARD_POLICY);
         if (!isChange(request.method)) return;
         const { clientId: operator, scopes } = callerOf(request);
-        const path = pathOf(request.url);
+        const [path = ''] = request.url.split('?', 1);
         assertRole(scopes, 'operator');
         assertBoardChange(request.method, path, config.OPERATIONS_WRITE === true);
         await audit.report({ event: 'board.change', operator, requestId: request.id, method: request.method, path });

@@ -1,11 +1,21 @@
+import { randomBytes } from 'node:crypto';
+import {
+  Inject,
+  Module,
+  type Abstract,
+  type DynamicModule,
+  type FactoryProvider,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { AccessTokens, FailureLimiter, PortalLinks, tokenProviders } from '@relay/access';
 import { Audit } from '@relay/audit';
+import { RELAY_VERSION } from '@relay/config';
 import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
-import { Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { AccessTokens, FailureLimiter, tokenProviders } from '@relay/access';
-import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { registryTopic } from '@relay/events';
+import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import { NoticeLines, Notices } from '@relay/notices';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, Shards } from '@relay/redis';
 import { KafkaRegistryLog, RegistryView, type RegistryLog } from '@relay/registry';
@@ -13,17 +23,22 @@ import { openReplayService, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
-import { RedisWebhookView } from '@relay/webhooks';
+import { RedisWebhookStore, RedisWebhookView, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { ConsoleSessions } from './access/console-sessions.adapter.js';
 import { OperatorGuard } from './access/operator-guard.js';
-import { apiProviders } from './api.providers.js';
+import { AuditLog } from './audit-log/audit-log.adapter.js';
 import { Board } from './board/board.adapter.js';
+import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS } from './controllers.js';
-import { envelopeProviders } from './envelopes/envelopes.providers.js';
-import { StoreState } from './state/store-state.adapter.js';
+import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
+import { documentBytes } from './state/document.js';
+import { Examination } from './state/examination.adapter.js';
+import { NowState, StoreState } from './state/now-state.adapter.js';
+import { DOCUMENT } from './state/state.controller.js';
+import { WebhookStates } from './webhooks/webhook-states.adapter.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
 
@@ -40,118 +55,33 @@ export class OperationsModule implements OnApplicationShutdown {
 
   /** @param publisher @param registryLog used by specs instead of those on Kafka */
   static register(config: OperationsConfig, publisher?: Publisher, registryLog?: RegistryLog): DynamicModule {
+    const log = new PinoLog('operations', config.LOG_LEVEL);
+    const facts = { publicUrl: config.PUBLIC_URL, version: RELAY_VERSION };
     const providers = [
       { provide: OPERATIONS_CONFIG, useValue: config },
-      { provide: Log, useFactory: () => new PinoLog('operations', config.LOG_LEVEL) },
-      { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
-      { provide: Registry, useFactory: () => new Registry() },
-      { provide: Health, useFactory: () => new Health() },
-      { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
-      {
-        provide: Redis,
-        // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was
-        // answered.
-        useFactory: (log: ThrottledLog) =>
-          connectRedis({ ...config, clientName: clientNameOf('operations') }, 'command', (error) =>
-            away(log, error, {}),
-          ),
-        inject: [ThrottledLog],
-      },
-      {
-        provide: Shards,
-        useFactory: (log: ThrottledLog, client: Redis) =>
-          connectShards(config, 'command', (error, shard) => away(log, error, { shard }), client),
-        inject: [ThrottledLog, Redis],
-      },
-      {
-        provide: Kafka,
-        useFactory: (log: ThrottledLog) =>
-          connectKafka(config, (_level, text, fields) =>
-            log.warn('kafka.fault', text, { detail: JSON.stringify(fields) }),
-          ),
-        inject: [ThrottledLog],
-      },
-      { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
-      {
-        provide: Publisher,
-        useFactory: (kafka: Kafka, log: Log) => publisher ?? new KafkaPublisher(kafka, log),
-        inject: [Kafka, Log],
-      },
-      {
-        provide: Audit,
-        useFactory: (told: Publisher) => new Audit(told, config.KAFKA_TOPIC_PREFIX, Date.now),
-        inject: [Publisher],
-      },
-      {
-        provide: RegistryView,
-        useFactory: (client: Redis, admin: KeptAdmin, told: Publisher, log: Log) => {
-          const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
-          const onKafka = new KafkaRegistryLog(admin, told, topic, config.KAFKA_CONSUMER_GROUP, log);
-          return new RegistryView(client, registryLog ?? onKafka, log);
-        },
-        inject: [Redis, KeptAdmin, Publisher, Log],
-      },
-      {
-        provide: ClientDirectory,
-        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
-          const view = registry.of<ClientCommand>('client');
-          // While Kafka is away operators are admitted by what Redis holds, unless that is another deployment's.
-          const current = (): Promise<void> =>
-            view.current().catch((error: unknown) => {
-              if (registry.claim.fault !== undefined) throw error;
-            });
-          return new ClientDirectory(new RedisClientStore(client, { ...view, current }), keyring);
-        },
-        inject: [Redis, RegistryView, Keyring],
-      },
+      { provide: DOCUMENT, useValue: documentBytes(CONTROLLERS, facts) },
+      { provide: Log, useValue: log },
+      { provide: ThrottledLog, useValue: new ThrottledLog(log) },
+      { provide: Registry, useValue: new Registry() },
+      { provide: Health, useValue: new Health() },
+      made(Keyring, [], () => Keyring.parse(config.ENCRYPTION_KEYS)),
+      ...storeProviders(config),
+      made(Publisher, [Kafka, Log], (kafka, told) => publisher ?? new KafkaPublisher(kafka, told)),
+      made(RegistryView, [Redis, KeptAdmin, Publisher, Log], (redis, admin, told, warned) => {
+        const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+        const onKafka = new KafkaRegistryLog(admin, told, topic, config.KAFKA_CONSUMER_GROUP, warned);
+        return new RegistryView(redis, registryLog ?? onKafka, warned);
+      }),
       ...tokenProviders(config),
-      ...envelopeProviders(config),
-      {
-        provide: OperatorGuard,
-        useFactory: (tokens: AccessTokens, directory: ClientDirectory, client: Redis, sessions: ConsoleSessions) =>
-          new OperatorGuard(tokens, directory, new FailureLimiter(client, FAILURES), sessions),
-        inject: [AccessTokens, ClientDirectory, Redis, ConsoleSessions],
-      },
-      {
-        provide: RedisWebhookView,
-        useFactory: (client: Redis, registry: RegistryView, keyring: Keyring) => {
-          const view = new RedisWebhookView(client, registry.of('webhook'), keyring);
-          // While Redis is away the next request reads everything.
-          client.on('ready', () => void view.reload().catch(() => undefined));
-          return view;
-        },
-        inject: [Redis, RegistryView, Keyring],
-      },
-      { provide: RetryQueue, useFactory: (shards: Shards) => new BullmqRetryQueue(shards), inject: [Shards] },
-      {
-        provide: DeadLetterReader,
-        useFactory: (shards: Shards) => new DeadLetterReader(shards),
-        inject: [Shards],
-      },
-      {
-        provide: DeadLetterService,
-        useFactory: (box: DeadLetterReader, queue: RetryQueue, webhooks: RedisWebhookView, told: Publisher) =>
-          new DeadLetterService(box, queue, webhooks, new DeadLetterEndings(told, config.KAFKA_TOPIC_PREFIX), Date.now),
-        inject: [DeadLetterReader, RetryQueue, RedisWebhookView, Publisher],
-      },
-      {
-        provide: ReplayService,
-        useFactory: (shards: Shards, admin: KeptAdmin, audit: Audit) =>
-          openReplayService(shards, admin, audit, config.KAFKA_TOPIC_PREFIX),
-        inject: [Shards, KeptAdmin, Audit],
-      },
-      {
-        provide: StoreState,
-        useFactory: (shards: Shards, kafka: Kafka) => new StoreState(shards, kafka, config),
-        inject: [Shards, Kafka],
-      },
-      {
-        provide: Board,
-        useFactory: (shards: Shards) => new Board(shards, config.OPERATIONS_WRITE === true),
-        inject: [Shards],
-      },
+      ...domainProviders(config),
+      AuditLog,
+      Board,
+      Examination,
+      NowState,
+      StoreState,
+      WebhookStates,
     ];
-    return { module: OperationsModule, providers: [...providers, ...apiProviders(config)] };
+    return { module: OperationsModule, providers };
   }
 
   /** HTTP is closed by now. */
@@ -159,6 +89,92 @@ export class OperationsModule implements OnApplicationShutdown {
     await Promise.all([this.board.close(), this.box.close(), this.queue.close(), this.publisher.close()]);
     for (const connection of this.shards.connections) connection.disconnect();
   }
+}
+
+/** The connections. */
+const storeProviders = (config: OperationsConfig): FactoryProvider[] => [
+  // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was answered.
+  made(Redis, [ThrottledLog], (log) =>
+    connectRedis({ ...config, clientName: clientNameOf('operations') }, 'command', (error) => away(log, error, {})),
+  ),
+  made(Shards, [ThrottledLog, Redis], (log, redis) =>
+    connectShards(config, 'command', (error, shard) => away(log, error, { shard }), redis),
+  ),
+  made(Kafka, [ThrottledLog], (log) =>
+    connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, { detail: JSON.stringify(fields) })),
+  ),
+  made(KeptAdmin, [Kafka], (kafka) => new KeptAdmin(kafka)),
+];
+
+/** What the routes and their guard need beyond the connections. */
+const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
+  made(Audit, [Publisher], (publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now)),
+  made(ClientDirectory, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {
+    const view = registry.of<ClientCommand>('client');
+    // While Kafka is away operators are admitted by what Redis holds, unless that is another deployment's.
+    const current = (): Promise<void> =>
+      view.current().catch((error: unknown) => {
+        if (registry.claim.fault !== undefined) throw error;
+      });
+    return new ClientDirectory(new RedisClientStore(redis, { ...view, current }), keyring);
+  }),
+  made(ClientDesk, [Redis, RegistryView, Keyring, Audit], (redis, registry, keyring, audit) => {
+    const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
+    return new ClientDesk(store, keyring, redis, audit);
+  }),
+  made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
+  made(
+    OperatorGuard,
+    [AccessTokens, ClientDirectory, Redis, ConsoleSessions],
+    (tokens, directory, redis, sessions) =>
+      new OperatorGuard(tokens, directory, new FailureLimiter(redis, FAILURES), sessions),
+  ),
+  made(PortalLinks, [Redis], (redis) => new PortalLinks(redis, randomBytes, config.PORTAL_LINK_TTL)),
+  made(RedisWebhookView, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {
+    const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
+    // While Redis is away the next request reads everything.
+    redis.on('ready', () => void view.reload().catch(() => undefined));
+    return view;
+  }),
+  made(
+    WebhookStore,
+    [Redis, RegistryView, Keyring],
+    (redis, registry, keyring) => new RedisWebhookStore(redis, registry.of('webhook'), keyring),
+  ),
+  made(
+    Notices,
+    [Redis, Publisher, Log],
+    (redis, publisher, log) =>
+      new Notices(new NoticeLines(redis), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
+  ),
+  made(RetryQueue, [Shards], (shards) => new BullmqRetryQueue(shards)),
+  made(DeadLetterReader, [Shards], (shards) => new DeadLetterReader(shards)),
+  made(
+    DeadLetterService,
+    [DeadLetterReader, RetryQueue, RedisWebhookView, Publisher],
+    (box, queue, webhooks, told) =>
+      new DeadLetterService(box, queue, webhooks, new DeadLetterEndings(told, config.KAFKA_TOPIC_PREFIX), Date.now),
+  ),
+  made(ReplayService, [Shards, KeptAdmin, Audit], (shards, admin, audit) =>
+    openReplayService(shards, admin, audit, config.KAFKA_TOPIC_PREFIX),
+  ),
+  made(
+    EnvelopeStores,
+    [Kafka, KeptAdmin, Redis, Shards, RedisWebhookView, Log, ThrottledLog],
+    (kafka, admin, redis, shards, webhooks, log, throttled) =>
+      openEnvelopeStores(config, [kafka, admin, redis, shards], webhooks, [log, throttled]),
+  ),
+];
+
+type Made<Needs extends readonly Abstract<unknown>[]> = { [Index in keyof Needs]: Needs[Index]['prototype'] };
+
+/** A provider that is made of others, each named by its class. */
+function made<What, const Needs extends readonly Abstract<unknown>[]>(
+  provide: Abstract<What>,
+  inject: Needs,
+  make: (...needs: Made<Needs>) => NoInfer<What>,
+): FactoryProvider {
+  return { provide, inject: [...inject], useFactory: make as FactoryProvider['useFactory'] };
 }
 
 function away(log: ThrottledLog, error: Error, where: LogFields): void {

@@ -18,7 +18,7 @@ import {
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
-import { routesOf } from './spec-routes.js';
+import { routesOf } from './spec-operations.js';
 
 const ANSWER_MS = 10_000;
 const UUID = '11111111-1111-4111-8111-111111111111';

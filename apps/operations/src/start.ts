@@ -1,23 +1,23 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { Publisher } from '@relay/publishing';
 import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
-import { watchClock } from '@relay/metrics';
+import { registerKeyAges, watchClock } from '@relay/metrics';
 import { redisFault, redisReady, StoreClock } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import type { OperationsConfig } from '@relay/settings';
-import { Health, Log, reasonOf, serveHealth } from '@relay/telemetry';
+import { Health, Log, reasonOf, registerProcessMetrics, serveHealth, ThrottledLog } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Board } from './board/board.adapter.js';
-import { EnvelopeStores } from './envelopes/envelope-stores.js';
-import { registerMetrics } from './metrics.js';
+import { EnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { createOperationsApp } from './operations-app.js';
-import { NowState } from './now/now-state.adapter.js';
 import { OperationsModule } from './operations.module.js';
+import { NowState } from './state/now-state.adapter.js';
 
 const STOP_MS = 25_000;
 
@@ -89,4 +89,12 @@ async function stopOperations(app: NestFastifyApplication, health: Server, log: 
     log.error('operations.stop_failed', 'A step of the shutdown failed', { reason: reasonOf(error) });
   }
   health.close();
+}
+
+/** Registers the build, readiness and key ages of the operations app; the workers export the state of the stores. */
+export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {
+  const registry = app.get<Registry>(Registry);
+  registerProcessMetrics(registry, 'operations', app.get(Health));
+  const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };
+  registerKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
 }

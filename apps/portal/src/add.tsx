@@ -1,10 +1,11 @@
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import {
+  Button,
   Empty,
+  Fault,
   Link,
   Loaded,
-  Notice,
   Screen,
   SeveralField,
   TextField,
@@ -14,12 +15,10 @@ import {
   useLoad,
   wordsOf,
 } from '@relay/ui';
-import { CredentialForm } from './credential-form.js';
-import { credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
+import { CredentialForm, credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
 import { forgetNames } from './names.js';
-import { useSeen } from './seen.js';
 import { api, mayAdd, type Answer } from './session.js';
-import { saidOf, TriedAnswer, type Tried } from './test-answer.js';
+import { saidOf, TriedAnswer, useSeen, type Tried } from './test-answer.js';
 
 type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 
@@ -27,7 +26,7 @@ type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 interface Made {
   readonly eventType: string;
   readonly id?: string;
-  readonly fault?: string;
+  readonly fault: string;
 }
 
 const fieldsOf = () => ({
@@ -134,7 +133,7 @@ function Form() {
             <SeveralField
               label="Events"
               value={fields.types}
-              choices={eventTypes.map(({ name }) => [name, name] as const)}
+              choices={Object.fromEntries(eventTypes.map(({ name }) => [name, name]))}
               error={isShown && fields.types.value.length === 0 ? 'Choose one at least.' : undefined}
             />
           )}
@@ -142,12 +141,8 @@ function Form() {
         <CredentialForm fields={fields.credential} />
         <TextField label="Name" value={fields.name} hint="For you; it may stay empty." />
         <div class="buttons">
-          <button type="button" onClick={test}>
-            Test
-          </button>
-          <button type="submit" class="main">
-            Save
-          </button>
+          <Button name="Test" run={test} />
+          <Button name="Save" isMain />
           <Link to={[]}>Back to the webhooks</Link>
         </div>
       </form>
@@ -160,7 +155,7 @@ async function registered(body: Parameters<typeof api.curl<'registerWebhook'>>[1
   const { eventType } = body;
   try {
     const { id } = await api.call('registerWebhook', { body });
-    return { eventType, id };
+    return { eventType, id, fault: '' };
   } catch (error) {
     return { eventType, fault: wordsOf(error) };
   }
@@ -172,9 +167,7 @@ function MadeList({ made }: { readonly made: readonly Made[] }) {
     <section class="panel" aria-label="What was saved" ref={section}>
       {made.map(({ eventType, id, fault }) =>
         id === undefined ? (
-          <Notice key={eventType} kind="bad" title={`${eventType} was not saved`}>
-            <p>{fault}</p>
-          </Notice>
+          <Fault key={eventType} title={`${eventType} was not saved`} words={fault} />
         ) : (
           <p key={eventType}>
             <Link to={['webhooks', id]}>{eventType}</Link> is saved. Its signing secret is on its page.

@@ -1,26 +1,35 @@
-import { useMemo, useState } from 'preact/hooks';
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import {
   Badge,
+  Button,
+  ChoiceField,
   Curl,
   Empty,
+  Fault,
   Link,
   Loaded,
-  Notice,
   Screen,
   Table,
+  TextField,
   Time,
   ask,
   countOf,
   countText,
+  given,
   nextCursor,
   place,
+  refine,
   relayNow,
   useLoad,
-  wordsOf,
+  useTry,
+  type InputOf,
 } from '@relay/ui';
-import { Filters, readFilters, type DeliveryQuery } from './filters.js';
+import type { Operations } from '@relay/client';
+import { allNames, choicesOf } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
-import { STATUS, causeOf, causesIn, type Delivery } from './words.js';
+import { STATUS, causeOf, causesIn, spanSince, type Delivery } from './words.js';
 
 const EVERY_MS = 10_000;
 const PAGE = '50';
@@ -66,24 +75,12 @@ export function Deliveries() {
         {(page) => (
           <>
             {cursor === undefined && <Newer shown={page} newest={newest.value} show={loaded.reload} />}
-            {page.deliveries.length === 0 ? (
-              <None isLast={page.cursor === undefined} />
-            ) : (
-              <>
-                <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
-                <Rows rows={followed(page, newest.value)} />
-              </>
-            )}
+            <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
+            <Rows rows={followed(page, newest.value)} empty={<None isLast={page.cursor === undefined} />} />
             <div class="buttons">
-              {cursor !== undefined && (
-                <Link to={['deliveries']} query={filters} isButton>
-                  Newest
-                </Link>
-              )}
+              {cursor !== undefined && <Link to={['deliveries']} query={filters} isButton name="Newest" />}
               {page.cursor !== undefined && (
-                <Link to={['deliveries']} query={{ ...filters, cursor: page.cursor }} isButton>
-                  Older
-                </Link>
+                <Link to={['deliveries']} query={{ ...filters, cursor: page.cursor }} isButton name="Older" />
               )}
             </div>
           </>
@@ -106,11 +103,7 @@ function Newer({ shown, newest, show }: NewerProps) {
   const count = (newest?.deliveries ?? []).filter((each) => !known.has(keyOf(each))).length;
   return (
     <div role="status" class="said">
-      {count > 0 && (
-        <button type="button" onClick={show}>
-          Show {countOf(count, 'newer delivery', 'newer deliveries')}
-        </button>
-      )}
+      {count > 0 && <Button name={`Show ${countOf(count, 'newer delivery', 'newer deliveries')}`} run={show} />}
     </div>
   );
 }
@@ -120,9 +113,7 @@ const None = ({ isLast }: { readonly isLast: boolean }) =>
   isLast ? (
     <Empty title="No delivery is like this">
       <p>Successful ones are kept for a day. Change the filters, or look at all.</p>
-      <Link to={['deliveries']} isButton>
-        Show all
-      </Link>
+      <Link to={['deliveries']} isButton name="Show all" />
     </Empty>
   ) : (
     <Empty title="No delivery is like this so far">
@@ -146,9 +137,11 @@ function Causes({ rows, query, retried }: CausesProps) {
       <ul class="causes">
         {causes.map(({ cause, count }) => (
           <li key={cause.words}>
-            <Link to={['deliveries']} query={{ ...place.value.query, ...cause.query, cursor: undefined }}>
-              {cause.words}
-            </Link>{' '}
+            <Link
+              to={['deliveries']}
+              query={{ ...place.value.query, ...cause.query, cursor: undefined }}
+              name={cause.words}
+            />{' '}
             <span class="quiet">{countOf(count, 'delivery', 'deliveries')} shown</span>
           </li>
         ))}
@@ -163,26 +156,24 @@ function Causes({ rows, query, retried }: CausesProps) {
   );
 }
 
-interface RetryAllProps {
-  readonly query: DeliveryQuery;
+interface RetryAllProps extends Omit<CausesProps, 'rows'> {
   readonly status: 'dead' | 'waiting';
-  readonly retried: () => void;
 }
 
 function RetryAll({ query, status, retried }: RetryAllProps) {
-  const [fault, setFault] = useState<unknown>();
+  const [fault, attempt] = useTry();
   if (query.status !== undefined && query.status !== status) return null;
   const { webhookId, status: _, ...rest } = query;
   const body = { ...rest, status, ...(webhookId === undefined ? {} : { webhookIds: [webhookId] }) };
   const name = status === 'dead' ? 'given up' : 'waiting';
-  const open = async (): Promise<void> => {
+  const count = async (): Promise<void> => {
     const { matched, cursor, until } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
     // With the time of the count as its end, the retry takes no delivery that came later.
     const counted = { ...body, until };
-    const count = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
+    const many = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
     ask({
       title: `Retry all that are ${name}?`,
-      words: `${count} of those that the filters select will be attempted as soon as their endpoint has room.`,
+      words: `${many} of those that the filters select will be attempted as soon as their endpoint has room.`,
       verb: 'Retry them',
       curl: api.curl('retrySelection', { body: counted }),
       run: async () => {
@@ -194,20 +185,8 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
   };
   return (
     <>
-      <button
-        type="button"
-        onClick={() => {
-          setFault(undefined);
-          open().catch(setFault);
-        }}
-      >
-        Retry all {name}
-      </button>
-      {fault !== undefined && (
-        <Notice kind="bad" title="They could not be counted">
-          <p>{wordsOf(fault)}</p>
-        </Notice>
-      )}
+      <Button name={`Retry all ${name}`} run={() => attempt(count)} />
+      <Fault title="They could not be counted" words={fault} />
     </>
   );
 }
@@ -226,7 +205,7 @@ async function retryAll(body: Parameters<typeof api.call<'retrySelection'>>[1]['
   return sum;
 }
 
-const Rows = ({ rows }: { readonly rows: readonly Row[] }) => (
+const Rows = ({ rows, empty }: { readonly rows: readonly Row[]; readonly empty: ComponentChildren }) => (
   <Table
     caption="Deliveries, newest first"
     rows={rows}
@@ -247,8 +226,50 @@ const Rows = ({ rows }: { readonly rows: readonly Row[] }) => (
       { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },
       { name: 'Last answer', cell: ({ attempts }) => lastWords(attempts.at(-1)) },
     ]}
+    empty={empty}
   />
 );
 
 const lastWords = (last: Delivery['attempts'][number] | undefined): string =>
   last === undefined ? 'not tried yet' : causeOf(last).words;
+
+type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['query']>, 'limit' | 'cursor'>;
+
+/** The filters of an address as the API has them. Times are named as spans, so that a link to them stays true. */
+function readFilters(query: Readonly<Record<string, string>>, nowMs: number): DeliveryQuery {
+  const { status, webhookId, eventType, httpStatus, error, span } = query;
+  const since = spanSince(span, nowMs);
+  return given<DeliveryQuery>({ status, webhookId, eventType, httpStatus, error, since });
+}
+
+const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting', dead: 'given up' };
+
+/** The filters of the list, in the address as soon as they are chosen. */
+function Filters() {
+  const { query } = place.value;
+  const key = JSON.stringify(query);
+  const fields = useMemo(
+    () => ({
+      status: signal(query['status'] ?? ''),
+      webhookId: signal(query['webhookId'] ?? ''),
+      span: signal(query['span'] ?? ''),
+      httpStatus: signal(query['httpStatus'] ?? ''),
+      error: signal(query['error'] ?? ''),
+    }),
+    [key],
+  );
+  const webhooks = { '': 'all', ...choicesOf(useLoad('names', allNames).value ?? []) };
+  const settled = (): void =>
+    refine(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value])));
+  return (
+    <form class="panel filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      <ChoiceField label="State" value={fields.status} choices={STATES} settled={settled} />
+      <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks} settled={settled} />
+      <ChoiceField label="Since" value={fields.span} choices={SPANS} settled={settled} />
+      <TextField label="Last answer" value={fields.httpStatus} settled={settled} hint="Such as 503 or 5xx." />
+      <TextField label="Failure" value={fields.error} settled={settled} hint="Such as timeout." />
+    </form>
+  );
+}
+
+const SPANS = { '': 'always', '1h': 'one hour ago', '24h': 'a day ago', '168h': 'seven days ago' };

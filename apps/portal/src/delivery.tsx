@@ -1,5 +1,6 @@
 import {
   Badge,
+  Button,
   Curl,
   Facts,
   Link,
@@ -8,7 +9,6 @@ import {
   Screen,
   Time,
   Viewer,
-  ask,
   countOf,
   durationText,
   useLoad,
@@ -75,18 +75,14 @@ function One({ story, delivery, changed }: OneProps) {
   const isGivenUp = state === 'dead-letter';
   const retry = (id: string): void => {
     const input = { path: { envelopeId: story.id }, body: { webhookId: id } };
-    ask({
+    api.ask('retryDeliveries', input, {
       title: 'Retry this delivery?',
       words: isGivenUp
         ? 'Its schedule starts again, with an attempt as soon as your endpoint has room.'
         : 'It is attempted as soon as your endpoint has room, and keeps its place in the schedule.',
       verb: 'Retry it',
-      curl: api.curl('retryDeliveries', input),
-      run: async () => {
-        const { retried } = await api.call('retryDeliveries', input);
-        changed();
-        return `${countOf(retried, 'delivery', 'deliveries')} will be attempted.`;
-      },
+      done: changed,
+      said: ({ retried }) => `${countOf(retried, 'delivery', 'deliveries')} will be attempted.`,
     });
   };
   return (
@@ -101,20 +97,16 @@ function One({ story, delivery, changed }: OneProps) {
           <Badge kind={STATES[state].kind}>{STATES[state].word}</Badge>
         </h2>
         {mayWrite.value && webhookId !== null && (isGivenUp || state === 'waiting') && (
-          <button type="button" class="main" onClick={() => retry(webhookId)}>
-            Retry
-          </button>
+          <Button name="Retry" run={() => retry(webhookId)} isMain />
         )}
       </div>
       <Facts
         facts={[
           ['Accepted', <Time at={acceptedAt} />],
-          ...(last === undefined
-            ? []
-            : ([[state === 'delivered' ? 'Delivered' : 'Last attempt', <Time at={last.at} />]] as const)),
-          ...(nextAttemptAt === null ? [] : ([['Next attempt', <Time at={nextAttemptAt} />]] as const)),
-          ...(waitsFor === null ? [] : ([['Waits', WAITS[waitsFor]]] as const)),
-          ...(isGivenUp ? ([['Given up, because', givenUp(reason)]] as const) : []),
+          [state === 'delivered' ? 'Delivered' : 'Last attempt', last && <Time at={last.at} />],
+          ['Next attempt', nextAttemptAt === null ? undefined : <Time at={nextAttemptAt} />],
+          ['Waits', waitsFor === null ? undefined : WAITS[waitsFor]],
+          ['Given up, because', isGivenUp ? givenUp(reason) : undefined],
         ]}
       />
       {attempts.length > 0 && <Attempts attempts={attempts} />}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { Curl, Facts, Link, Loaded, Screen, Viewer, ask, useLoad } from '@relay/ui';
+import { Button, Curl, Facts, Link, Loaded, Screen, Viewer, useLoad } from '@relay/ui';
 import { allNames, type Named } from './names.js';
 import { api, mayAdd, mayWrite, type Answer } from './session.js';
 import { saidOf, TestAnswer } from './test-answer.js';
@@ -34,18 +34,16 @@ interface EventProps {
 
 function Event({ event: { name, description, sentBy, payloadSchema, sample }, webhooks }: EventProps) {
   const [result, setResult] = useState<Answer<'testWebhook'>>();
-  const send = (id: string, address: string): void =>
-    ask({
+  const send = (id: string, address: string): void => {
+    const input = { path: { id } };
+    api.ask('testWebhook', input, {
       title: 'Send this to your endpoint?',
       words: `${address} gets a sample of ${name} now, marked with the header relay-test: true.`,
       verb: 'Send it',
-      curl: api.curl('testWebhook', { path: { id } }),
-      run: async () => {
-        const answer = await api.call('testWebhook', { path: { id } });
-        setResult(answer);
-        return saidOf(answer);
-      },
+      done: setResult,
+      said: saidOf,
     });
+  };
   return (
     <details class="panel">
       <summary>
@@ -62,14 +60,10 @@ function Event({ event: { name, description, sentBy, payloadSchema, sample }, we
       <div class="buttons">
         {mayWrite.value &&
           webhooks.map(({ id, endPointUrl }) => (
-            <button key={id} type="button" onClick={() => send(id, endPointUrl)}>
-              Send me this at {endPointUrl}
-            </button>
+            <Button key={id} name={`Send me this at ${endPointUrl}`} run={() => send(id, endPointUrl)} />
           ))}
         {mayAdd.value && webhooks.length === 0 && (
-          <Link to={['add']} query={{ type: name }} isButton>
-            Add a webhook for it
-          </Link>
+          <Link to={['add']} query={{ type: name }} isButton name="Add a webhook for it" />
         )}
       </div>
     </details>

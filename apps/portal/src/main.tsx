@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { Link, Notice, Screen, Shell, follow, guardTyped, place, type Section } from '@relay/ui';
+import { Button, Link, Notice, Screen, Shell, follow, guardTyped, place } from '@relay/ui';
 import { Add } from './add.js';
 import { Deliveries } from './deliveries.js';
 import { Delivery } from './delivery.js';
@@ -10,7 +10,7 @@ import { enter, followLinks, leave, outside, session } from './session.js';
 import { Verify } from './verify.js';
 import { Webhook } from './webhook.js';
 
-const SECTIONS: readonly Section[] = [
+const SECTIONS = [
   { name: 'Webhooks', path: [] },
   { name: 'Deliveries', path: ['deliveries'] },
   { name: 'Replays', path: ['replays'] },
@@ -41,7 +41,7 @@ function Here() {
 function Portal() {
   if (session.value === undefined)
     return (
-      <Shell name="Partner Relay" sections={[]}>
+      <Shell>
         <Screen key={outside.value.title} title={outside.value.title}>
           <Notice kind="info">
             <p>{outside.value.words}</p>
@@ -51,14 +51,11 @@ function Portal() {
     );
   return (
     <Shell
-      name="Partner Relay"
       sections={SECTIONS}
       aside={
         <>
           {session.value.access === 'read' && <span class="quiet">read only</span>}
-          <button type="button" onClick={() => void leave()}>
-            Leave
-          </button>
+          <Button name="Leave" run={() => void leave()} />
         </>
       }
     >

@@ -1,4 +1,4 @@
-import { nextCursor } from '@relay/ui';
+import { nextCursor, type Choices } from '@relay/ui';
 import { api } from './session.js';
 import type { WebhookState } from './words.js';
 
@@ -24,9 +24,13 @@ export function forgetNames(): void {
   kept = undefined;
 }
 
-/** A webhook in a list of choices. */
-export const choiceOf = ({ id, eventType, endPointName }: Named) =>
-  [id, endPointName === null ? eventType : `${endPointName} (${eventType})`] as const;
+export const choicesOf = (names: readonly Named[]): Choices =>
+  Object.fromEntries(
+    names.map(({ id, eventType, endPointName }) => [
+      id,
+      endPointName === null ? eventType : `${endPointName} (${eventType})`,
+    ]),
+  );
 
 async function load(): Promise<Named[]> {
   const names: Named[] = [];

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import {
+  Badge,
   Curl,
   Empty,
   Link,
@@ -19,9 +20,7 @@ import {
 } from '@relay/ui';
 import { allNames } from './names.js';
 import { api, mayAdd } from './session.js';
-import { Sparkline } from './sparkline.js';
-import { State } from './state.js';
-import type { Delivery, WebhookState } from './words.js';
+import { healthOf, hourly, type Delivery, type WebhookState } from './words.js';
 
 const EVERY_MS = 15_000;
 const DAY_MS = 86_400_000;
@@ -34,16 +33,7 @@ export function Overview() {
   const recent = useLoad('recent', () => api.call('listAllDeliveries', { query: recentQuery() }), EVERY_MS);
   const deliveries = recent.value?.deliveries ?? [];
   return (
-    <Screen
-      title="Webhooks"
-      actions={
-        mayAdd.value && (
-          <Link to={['add']} isButton>
-            Add a webhook
-          </Link>
-        )
-      }
-    >
+    <Screen title="Webhooks" actions={mayAdd.value && <Link to={['add']} isButton name="Add a webhook" />}>
       <Loaded of={states} what="your webhooks">
         {({ body: { webhooks }, headers }) => {
           const next = nextCursor(headers);
@@ -53,16 +43,8 @@ export function Overview() {
               {(next !== undefined || cursor !== undefined) && <Find text={find} />}
               <List webhooks={webhooks} deliveries={deliveries} />
               <div class="buttons">
-                {cursor !== undefined && (
-                  <Link to={[]} isButton>
-                    First webhooks
-                  </Link>
-                )}
-                {next !== undefined && (
-                  <Link to={[]} query={{ cursor: next }} isButton>
-                    More webhooks
-                  </Link>
-                )}
+                {cursor !== undefined && <Link to={[]} isButton name="First webhooks" />}
+                {next !== undefined && <Link to={[]} query={{ cursor: next }} isButton name="More webhooks" />}
               </div>
             </>
           );
@@ -122,11 +104,7 @@ function Find({ text }: { readonly text: string }) {
 const None = () => (
   <Empty title="You have no webhook yet">
     <p>A webhook is an address of yours that gets every event of a type.</p>
-    {mayAdd.value && (
-      <Link to={['add']} isButton>
-        Add the first one
-      </Link>
-    )}
+    {mayAdd.value && <Link to={['add']} isButton name="Add the first one" />}
   </Empty>
 );
 
@@ -174,9 +152,7 @@ function List({ webhooks, deliveries }: ListProps) {
             dead === 0 ? (
               '0'
             ) : (
-              <Link to={['deliveries']} query={{ status: 'dead', webhookId: id }}>
-                {countText(dead)}
-              </Link>
+              <Link to={['deliveries']} query={{ status: 'dead', webhookId: id }} name={countText(dead)} />
             ),
         },
       ]}
@@ -184,7 +160,6 @@ function List({ webhooks, deliveries }: ListProps) {
   );
 }
 
-/** When the next waiting delivery is tried. */
 function NextAttempt({ deliveries }: { readonly deliveries: readonly Delivery[] }) {
   const [next] = deliveries.flatMap(({ nextAttemptAt }) => nextAttemptAt ?? []).toSorted();
   if (next === undefined) return null;
@@ -192,5 +167,42 @@ function NextAttempt({ deliveries }: { readonly deliveries: readonly Delivery[] 
     <p class="quiet small">
       next <Time at={next} isShort />
     </p>
+  );
+}
+
+const [WIDTH, HEIGHT] = [120, 24];
+const STEP = WIDTH / 24;
+
+/** The last 24 hours as bars: what was delivered, and above it what was not. */
+function Sparkline({ deliveries, nowMs }: { readonly deliveries: readonly Delivery[]; readonly nowMs: number }) {
+  const hours = hourly(deliveries, nowMs);
+  const most = Math.max(1, ...hours.map(({ delivered, failed }) => delivered + failed));
+  const sumOf = (kind: 'delivered' | 'failed'): number => hours.reduce((sum, hour) => sum + hour[kind], 0);
+  const label = `Last 24 hours: ${countOf(sumOf('delivered'), 'delivery', 'deliveries')} arrived, ${sumOf('failed')} did not`;
+  return (
+    <svg class="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
+      <line x1="0" x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} class="base" />
+      {hours.map((hour, index) => {
+        const [low, high] = [(hour.delivered / most) * HEIGHT, (hour.failed / most) * HEIGHT];
+        const x = index * STEP;
+        return (
+          <g key={x}>
+            <rect x={x} y={HEIGHT - low} width={STEP - 1} height={low} class="arrived" />
+            <rect x={x} y={HEIGHT - low - high} width={STEP - 1} height={high} class="lost" />
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** How a webhook is: the same words in the list and on its own page. */
+export function State({ webhook, nowMs }: { readonly webhook: WebhookState; readonly nowMs: number }) {
+  const { kind, word, words } = healthOf(webhook, nowMs);
+  return (
+    <>
+      <Badge kind={kind}>{word}</Badge>
+      <p class="small">{words}</p>
+    </>
   );
 }

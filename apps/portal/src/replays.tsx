@@ -1,25 +1,25 @@
 import { signal } from '@preact/signals';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import {
   Badge,
+  Button,
   ChoiceField,
   Curl,
   Empty,
+  Fault,
   Loaded,
-  Notice,
   Screen,
   Table,
   TextField,
   Time,
-  ask,
   countOf,
   countText,
   durationText,
   place,
   useLoad,
-  wordsOf,
+  useTry,
 } from '@relay/ui';
-import { allNames, choiceOf, type Named } from './names.js';
+import { allNames, choicesOf, type Named } from './names.js';
 import { api, mayWrite, type Answer } from './session.js';
 
 const EVERY_MS = 3_000;
@@ -36,32 +36,16 @@ export function Replays() {
         </Loaded>
       )}
       <Loaded of={replays} what="the replays">
-        {({ replays: all }) =>
-          all.length === 0 ? (
-            <Empty title="No replay yet">
-              <p>A replay delivers the events of a time once more, or all that were given up.</p>
-            </Empty>
-          ) : (
-            <List replays={all} changed={replays.reload} />
-          )
-        }
+        {({ replays: all }) => <List replays={all} changed={replays.reload} />}
       </Loaded>
       <Curl line={api.curl('listReplays', {})} />
     </Screen>
   );
 }
 
-const KINDS = [
-  ['failed', 'Those given up'],
-  ['all', 'All'],
-] as const;
+const KINDS = { failed: 'Those given up', all: 'All' };
 
-interface OrderProps {
-  readonly webhooks: readonly Named[];
-  readonly ordered: () => void;
-}
-
-function Order({ webhooks, ordered }: OrderProps) {
+function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; readonly ordered: () => void }) {
   const fields = useMemo(
     () => ({
       webhookId: signal(place.value.query['webhookId'] ?? webhooks[0]?.id ?? ''),
@@ -71,7 +55,7 @@ function Order({ webhooks, ordered }: OrderProps) {
     }),
     [],
   );
-  const [fault, setFault] = useState<unknown>();
+  const [fault, attempt] = useTry();
   const inputOf = (dryRun: boolean) => ({
     path: { id: fields.webhookId.value },
     body: {
@@ -81,47 +65,35 @@ function Order({ webhooks, ordered }: OrderProps) {
       ...(dryRun ? { dryRun } : {}),
     },
   });
-  const open = async (event: Event): Promise<void> => {
+  const count = async (): Promise<void> => {
+    const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
+    // With the time of the count as its end, the replay takes no envelope that was accepted later.
+    const { path, body } = inputOf(false);
+    const counted = { path, body: { until: createdAt, ...body } };
+    api.ask('replayWebhook', counted, {
+      title: 'Replay them?',
+      words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
+      verb: 'Replay',
+      done: ordered,
+      said: 'The replay has begun.',
+    });
+  };
+  const open = (event: Event): void => {
     event.preventDefault();
-    setFault(undefined);
-    try {
-      const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
-      // With the time of the count as its end, the replay takes no envelope that was accepted later.
-      const { path, body } = inputOf(false);
-      const counted = { path, body: { until: createdAt, ...body } };
-      ask({
-        title: 'Replay them?',
-        words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
-        verb: 'Replay',
-        curl: api.curl('replayWebhook', counted),
-        run: async () => {
-          await api.call('replayWebhook', counted);
-          ordered();
-          return 'The replay has begun.';
-        },
-      });
-    } catch (error) {
-      setFault(error);
-    }
+    attempt(count);
   };
   return (
-    <form class="panel" onSubmit={(event) => void open(event)} aria-label="New replay">
+    <form class="panel" onSubmit={open} aria-label="New replay">
       <h2>Replay deliveries</h2>
-      {fault !== undefined && (
-        <Notice kind="bad" title="They could not be counted">
-          <p>{wordsOf(fault)}</p>
-        </Notice>
-      )}
+      <Fault title="They could not be counted" words={fault} />
       <div class="filters">
-        <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks.map(choiceOf)} />
+        <ChoiceField label="Webhook" value={fields.webhookId} choices={choicesOf(webhooks)} />
         <ChoiceField label="Which" value={fields.status} choices={KINDS} />
         <TextField label="Accepted from" type="datetime-local" value={fields.since} hint="In your time zone." />
         <TextField label="Accepted until" type="datetime-local" value={fields.until} hint="Now, if empty." />
       </div>
       <div class="buttons">
-        <button type="submit" class="main">
-          Count them first
-        </button>
+        <Button name="Count them first" isMain />
       </div>
     </form>
   );
@@ -133,12 +105,7 @@ const timeIn = (name: string, local: string): Record<string, string> =>
 const STATES = { 'dry-run': 'info', running: 'info', paused: 'warn', done: 'good', cancelled: 'warn' } as const;
 type Replay = Answer<'listReplays'>['replays'][number];
 
-interface ListProps {
-  readonly replays: readonly Replay[];
-  readonly changed: () => void;
-}
-
-const List = ({ replays, changed }: ListProps) => (
+const List = ({ replays, changed }: { readonly replays: readonly Replay[]; readonly changed: () => void }) => (
   <Table
     caption="Replays, newest first"
     rows={replays}
@@ -151,6 +118,11 @@ const List = ({ replays, changed }: ListProps) => (
       { name: 'Failed', isNumber: true, cell: ({ failed }) => countText(failed) },
       { name: 'Change', cell: (replay) => <Cancel replay={replay} changed={changed} /> },
     ]}
+    empty={
+      <Empty title="No replay yet">
+        <p>A replay delivers the events of a time once more, or all that were given up.</p>
+      </Empty>
+    }
   />
 );
 
@@ -169,23 +141,15 @@ function Progress({ replay: { matched, done, failed, secondsLeft, state } }: { r
 
 function Cancel({ replay: { id, state }, changed }: { readonly replay: Replay; readonly changed: () => void }) {
   if (id === null || !mayWrite.value || (state !== 'running' && state !== 'paused')) return <>–</>;
-  const path = { id };
+  const input = { path: { id } };
   const open = (): void =>
-    ask({
+    api.ask('cancelReplay', input, {
       title: 'Cancel the replay?',
       words: 'What was not sent yet is not sent. What was sent stays.',
       verb: 'Cancel the replay',
       isDangerous: true,
-      curl: api.curl('cancelReplay', { path }),
-      run: async () => {
-        await api.call('cancelReplay', { path });
-        changed();
-        return 'The replay is cancelled.';
-      },
+      done: changed,
+      said: 'The replay is cancelled.',
     });
-  return (
-    <button type="button" onClick={open}>
-      Cancel
-    </button>
-  );
+  return <Button name="Cancel" run={open} />;
 }

@@ -1,21 +1,18 @@
 import { signal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
-import { Notice, TextField, ask } from '@relay/ui';
-import { CredentialForm } from './credential-form.js';
-import { credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
+import { Button, Notice, TextField, ask } from '@relay/ui';
+import { CredentialForm, credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
 import { api, type Answer } from './session.js';
-
-interface SettingsProps {
-  readonly webhook: Answer<'readWebhook'>;
-  /** Of the webhook as it is shown: another change in between is refused. */
-  readonly version: string;
-  readonly changed: () => void;
-}
 
 /** What the form is filled with, and the version that it changes. */
 interface Filled {
   readonly webhook: Answer<'readWebhook'>;
+  /** Of the webhook as it is shown: another change in between is refused. */
   readonly version: string;
+}
+
+interface SettingsProps extends Filled {
+  readonly changed: () => void;
 }
 
 const FIELDS = [
@@ -82,9 +79,7 @@ export function Settings({ webhook, version, changed }: SettingsProps) {
               {label} is now: {webhook[member] ?? 'empty'}
             </p>
           ))}
-          <button type="button" onClick={() => setFilled({ webhook, version })}>
-            Discard what I typed
-          </button>
+          <Button name="Discard what I typed" run={() => setFilled({ webhook, version })} />
         </Notice>
       )}
       <TextField label="Address" type="url" value={fields.url} isRequired error={fault} />
@@ -102,9 +97,7 @@ export function Settings({ webhook, version, changed }: SettingsProps) {
       </label>
       {fields.replaces.value && <CredentialForm fields={fields.credential} />}
       <div class="buttons">
-        <button type="submit" class="main">
-          Save
-        </button>
+        <Button name="Save" isMain />
       </div>
     </form>
   );

@@ -1,6 +1,14 @@
+import type { RefObject } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import { Copy, Link, Notice, Viewer, durationText, type Saying } from '@relay/ui';
-import { useSeen } from './seen.js';
 import type { Answer } from './session.js';
+
+/** Brings an answer into the window when it comes: the button that asked for it may be far from it. */
+export function useSeen(answer: unknown): RefObject<HTMLElement | null> {
+  const element = useRef<HTMLElement>(null);
+  useEffect(() => element.current?.scrollIntoView({ block: 'nearest' }), [answer]);
+  return element;
+}
 
 /** What is said of a test delivery in a sentence. */
 export const saidOf = ({ delivered }: Answer<'testWebhook'>): Saying =>
@@ -12,16 +20,12 @@ export const saidOf = ({ delivered }: Answer<'testWebhook'>): Saying =>
 export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> }) {
   const { delivered, status, detail, answer, durationMs } = result;
   const took = `after ${durationText(durationMs)}`;
-  if (delivered)
-    return (
-      <Notice kind="good" title={`Your endpoint answered ${status ?? '2xx'} ${took}`}>
-        <p>Test deliveries arrive.</p>
-        {answer !== undefined && answer !== '' && <Viewer label="Answer of your endpoint" text={answer} />}
-      </Notice>
-    );
+  const isSilent = status === undefined && !delivered;
+  const words = isSilent ? detail : 'A delivery counts as arrived when it is answered 2xx.';
+  const title = isSilent ? `No answer ${took}` : `Your endpoint answered ${status ?? '2xx'} ${took}`;
   return (
-    <Notice kind="bad" title={status === undefined ? `No answer ${took}` : `Your endpoint answered ${status} ${took}`}>
-      <p>{status === undefined ? detail : 'A delivery counts as arrived when it is answered 2xx.'}</p>
+    <Notice kind={delivered ? 'good' : 'bad'} title={title}>
+      <p>{delivered ? 'Test deliveries arrive.' : words}</p>
       {answer !== undefined && answer !== '' && <Viewer label="Answer of your endpoint" text={answer} />}
     </Notice>
   );

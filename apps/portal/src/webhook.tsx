@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
-import { Copy, Curl, Facts, Link, Loaded, Screen, Time, ask, countText, go, relayNow, useLoad } from '@relay/ui';
+import { Button, Copy, Curl, Facts, Link, Loaded, Screen, Time, countText, go, relayNow, useLoad } from '@relay/ui';
 import { KINDS } from './credential.js';
 import { forgetNames } from './names.js';
+import { State } from './overview.js';
 import { Settings } from './settings.js';
-import { State } from './state.js';
 import { api, mayWrite, type Answer } from './session.js';
 import { saidOf, TestAnswer } from './test-answer.js';
 import type { WebhookState } from './words.js';
@@ -12,8 +12,8 @@ const EVERY_MS = 10_000;
 
 /** One webhook: how it is, its settings, its secret, and all that can be done with it. */
 export function Webhook({ id }: { readonly id: string }) {
-  const path = { id };
-  const loaded = useLoad(id, () => api.request('readWebhook', { path }), EVERY_MS);
+  const input = { path: { id } };
+  const loaded = useLoad(id, () => api.request('readWebhook', input), EVERY_MS);
   const state = useLoad(`state ${id}`, () => stateOf(id), EVERY_MS);
   const [tested, setTested] = useState<Answer<'testWebhook'>>();
   const changed = (): void => {
@@ -22,29 +22,18 @@ export function Webhook({ id }: { readonly id: string }) {
     state.reload();
   };
   const test = (): void =>
-    ask({
+    api.ask('testWebhook', input, {
       title: 'Send a test delivery?',
       words: 'Your endpoint gets one sample now, marked with the header relay-test: true.',
       verb: 'Send it',
-      curl: api.curl('testWebhook', { path }),
-      run: async () => {
-        const result = await api.call('testWebhook', { path });
-        setTested(result);
+      done: (answer) => {
+        setTested(answer);
         changed();
-        return saidOf(result);
       },
+      said: saidOf,
     });
   return (
-    <Screen
-      title="Webhook"
-      actions={
-        mayWrite.value && (
-          <button type="button" class="main" onClick={test}>
-            Send a test delivery
-          </button>
-        )
-      }
-    >
+    <Screen title="Webhook" actions={mayWrite.value && <Button name="Send a test delivery" run={test} isMain />}>
       {tested !== undefined && <TestAnswer result={tested} />}
       <Loaded of={loaded} what="the webhook">
         {({ body, headers }) => (
@@ -62,24 +51,18 @@ export function Webhook({ id }: { readonly id: string }) {
           </>
         )}
       </Loaded>
-      <Curl line={api.curl('readWebhook', { path })} />
+      <Curl line={api.curl('readWebhook', input)} />
     </Screen>
   );
 }
 
 type Details = Answer<'readWebhook'>;
-const CREDENTIALS: ReadonlyMap<string | null, string> = new Map(KINDS);
 
 /** As the list of webhooks has it, so that both say the same. */
 const stateOf = async (id: string): Promise<WebhookState | undefined> =>
   (await api.call('listWebhookStates', { query: { webhookId: id } })).webhooks[0];
 
-interface AboutProps {
-  readonly webhook: Details;
-  readonly state: WebhookState | undefined;
-}
-
-function About({ webhook, state }: AboutProps) {
+function About({ webhook, state }: { readonly webhook: Details; readonly state: WebhookState | undefined }) {
   const { id, eventType, endPointUrl, endPointName, endPointDesc, waiting } = webhook;
   return (
     <section class="panel" aria-label="About it">
@@ -92,25 +75,17 @@ function About({ webhook, state }: AboutProps) {
           ['State', state === undefined ? '–' : <State webhook={state} nowMs={relayNow()} />],
           [
             'Waiting',
-            <Link to={['deliveries']} query={{ status: 'waiting', webhookId: id }}>
-              {countText(waiting)}
-            </Link>,
+            <Link to={['deliveries']} query={{ status: 'waiting', webhookId: id }} name={countText(waiting)} />,
           ],
-          ['Credential', CREDENTIALS.get(webhook.credentialType) ?? 'none'],
+          ['Credential', KINDS[webhook.credentialType ?? ''] ?? 'none'],
           ['Added', <Time at={webhook.createdAt} />],
           ['Changed', <Time at={webhook.updatedAt} />],
           ['Id', <code>{id}</code>],
         ]}
       />
       <div class="buttons">
-        <Link to={['deliveries']} query={{ webhookId: id }} isButton>
-          Its deliveries
-        </Link>
-        {mayWrite.value && (
-          <Link to={['replays']} query={{ webhookId: id }} isButton>
-            Replay
-          </Link>
-        )}
+        <Link to={['deliveries']} query={{ webhookId: id }} isButton name="Its deliveries" />
+        {mayWrite.value && <Link to={['replays']} query={{ webhookId: id }} isButton name="Replay" />}
       </div>
     </section>
   );
@@ -119,28 +94,23 @@ function About({ webhook, state }: AboutProps) {
 /** The signing secret, shown when it is asked for and forgotten with the page. */
 function Secret({ id }: { readonly id: string }) {
   const [secret, setSecret] = useState<string>();
-  const path = { id };
+  const input = { path: { id } };
+  const done = (answer: { readonly secret: string }): void => setSecret(answer.secret);
   const show = (): void =>
-    ask({
+    api.ask('readWebhookSecret', input, {
       title: 'Show the signing secret?',
       words: 'Whoever has it can sign deliveries that your endpoint takes for ours. Keep it out of code and logs.',
       verb: 'Show it',
-      curl: api.curl('readWebhookSecret', { path }),
-      run: async () => {
-        setSecret((await api.call('readWebhookSecret', { path })).secret);
-        return 'The secret is shown below.';
-      },
+      done,
+      said: 'The secret is shown below.',
     });
   const rotate = (): void =>
-    ask({
+    api.ask('rotateWebhookSecret', input, {
       title: 'Make a new signing secret?',
       words: 'For 24 hours each delivery is signed with both: give your endpoint the new one in this time.',
       verb: 'Make a new one',
-      curl: api.curl('rotateWebhookSecret', { path }),
-      run: async () => {
-        setSecret((await api.call('rotateWebhookSecret', { path })).secret);
-        return 'The new secret is shown below. The old one signs along for 24 hours.';
-      },
+      done,
+      said: 'The new secret is shown below. The old one signs along for 24 hours.',
     });
   return (
     <section class="panel">
@@ -153,12 +123,8 @@ function Secret({ id }: { readonly id: string }) {
         </p>
       )}
       <div class="buttons">
-        <button type="button" onClick={show}>
-          Show it
-        </button>
-        <button type="button" onClick={rotate}>
-          Make a new one
-        </button>
+        <Button name="Show it" run={show} />
+        <Button name="Make a new one" run={rotate} />
         <Link to={['verify']}>Verify a delivery</Link>
       </div>
     </section>
@@ -172,55 +138,36 @@ interface TurningProps {
 
 /** On, off and away. */
 function Turning({ webhook: { id, status, waiting, endPointUrl }, changed }: TurningProps) {
-  const path = { id };
-  const enable = (): void =>
-    ask({
-      title: 'Enable the webhook?',
-      words: 'What waited for it is sent now.',
-      verb: 'Enable it',
-      curl: api.curl('enableWebhook', { path }),
-      run: async () => {
-        await api.call('enableWebhook', { path });
-        changed();
-        return 'The webhook is enabled.';
-      },
-    });
-  const disable = (): void =>
-    ask({
-      title: 'Disable the webhook?',
-      words: 'Nothing is sent to it until you enable it. Deliveries wait for up to seven days.',
-      verb: 'Disable it',
-      curl: api.curl('disableWebhook', { path }),
-      run: async () => {
-        await api.call('disableWebhook', { path });
-        changed();
-        return 'The webhook is disabled.';
-      },
+  const input = { path: { id } };
+  const isOff = status === 'disabled';
+  const turn = (): void =>
+    api.ask(isOff ? 'enableWebhook' : 'disableWebhook', input, {
+      title: isOff ? 'Enable the webhook?' : 'Disable the webhook?',
+      words: isOff
+        ? 'What waited for it is sent now.'
+        : 'Nothing is sent to it until you enable it. Deliveries wait for up to seven days.',
+      verb: isOff ? 'Enable it' : 'Disable it',
+      done: changed,
+      said: isOff ? 'The webhook is enabled.' : 'The webhook is disabled.',
     });
   const remove = (): void =>
-    ask({
+    api.ask('removeWebhook', input, {
       title: 'Delete the webhook?',
       words: `${endPointUrl} gets nothing more. ${countText(waiting)} waiting deliveries are dropped.`,
       verb: 'Delete it',
       isDangerous: true,
-      curl: api.curl('removeWebhook', { path }),
-      run: async () => {
-        await api.call('removeWebhook', { path });
+      done: () => {
         forgetNames();
         go([]);
-        return 'The webhook is deleted.';
       },
+      said: 'The webhook is deleted.',
     });
   return (
     <section class="panel">
-      <h2>{status === 'disabled' ? 'Enable or delete' : 'Disable or delete'}</h2>
+      <h2>{isOff ? 'Enable or delete' : 'Disable or delete'}</h2>
       <div class="buttons">
-        <button type="button" onClick={status === 'disabled' ? enable : disable}>
-          {status === 'disabled' ? 'Enable' : 'Disable'}
-        </button>
-        <button type="button" onClick={remove}>
-          Delete
-        </button>
+        <Button name={isOff ? 'Enable' : 'Disable'} run={turn} />
+        <Button name="Delete" run={remove} />
       </div>
     </section>
   );

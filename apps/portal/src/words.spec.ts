@@ -1,6 +1,5 @@
 import { faultOfUrl } from './credential.js';
-import { spanSince } from './spans.js';
-import { causeOf, causesIn, healthOf, hourly, type Delivery, type WebhookState } from './words.js';
+import { causeOf, causesIn, healthOf, hourly, type Delivery, type WebhookState, spanSince } from './words.js';
 
 const NOW = Date.parse('2030-01-01T12:00:00Z');
 const at = (minutesAgo: number): string => new Date(NOW - minutesAgo * 60_000).toISOString();

@@ -121,3 +121,9 @@ export function hourly(deliveries: readonly Delivery[], nowMs: number): { delive
   }
   return hours;
 }
+
+/** When a span began, as the API writes it; undefined for none. */
+export function spanSince(span: string | undefined, nowMs: number): string | undefined {
+  const hours = /^(\d{1,4})h$/.exec(span ?? '')?.[1];
+  return hours === undefined ? undefined : new Date(nowMs - Number(hours) * 3_600_000).toISOString();
+}

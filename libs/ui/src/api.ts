@@ -1,6 +1,6 @@
-import { learnClock } from './clock.js';
-import { Refused, type ProblemText } from './refused.js';
-import { curlOf, requestOf, type Route } from './request.js';
+import { ask, type Question, type Saying } from './ask.js';
+import { curlOf, Refused, requestOf, type ProblemText, type Route } from './request.js';
+import { learnClock } from './times.js';
 
 /** Longest wait for an answer: a test delivery waits for the partner's server. */
 const TIMEOUT_MS = 45_000;
@@ -8,7 +8,7 @@ const TIMEOUT_MS = 45_000;
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
 
 /** The shape of the generated tables of types, `Operations` of a client. */
-export interface Typed {
+interface Typed {
   readonly data: object;
   readonly responses: object;
 }
@@ -23,7 +23,7 @@ export type AnswerOf<All, Name extends keyof All> = All[Name] extends { response
   ? Answers[keyof Answers]
   : never;
 
-export interface ApiSettings<All> {
+interface ApiSettings<All> {
   /** Where the API is; the pages are served from the same origin. */
   readonly base: URL;
   readonly routes: { readonly [Name in keyof All]: Route };
@@ -35,8 +35,15 @@ export interface ApiSettings<All> {
   readonly ended: () => void;
 }
 
-export interface Answered<Body> {
-  readonly status: number;
+/** A change by one call. */
+interface Change<Body> extends Omit<Question, 'curl' | 'run'> {
+  /** Called with the answer. */
+  readonly done: (answer: Body) => void;
+  /** What to say afterwards. */
+  readonly said: string | ((answer: Body) => string | Saying);
+}
+
+interface Answered<Body> {
   readonly headers: Headers;
   readonly body: Body;
   /** The body as it came. */
@@ -61,11 +68,21 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     learnClock(response.headers);
     const text = await response.text();
     const read = parsed(text);
-    if (response.ok)
-      return { status: response.status, headers: response.headers, body: read as AnswerOf<All, Name>, text };
+    if (response.ok) return { headers: response.headers, body: read as AnswerOf<All, Name>, text };
     if (response.status === 401) ended();
     const after = Number(response.headers.get('retry-after') ?? Number.NaN);
     throw new Refused(response.status, problemIn(read), Number.isFinite(after) ? after : undefined);
+  }
+
+  /** Asks before a change by this call. */
+  ask<Name extends keyof All>(name: Name, input: InputOf<All, Name>, change: Change<AnswerOf<All, Name>>): void {
+    const { done, said, ...question } = change;
+    const run = async (): Promise<string | Saying> => {
+      const answer = await this.call(name, input);
+      done(answer);
+      return typeof said === 'string' ? said : said(answer);
+    };
+    ask({ ...question, curl: this.curl(name, input), run });
   }
 
   /** The call as a line of curl. */
@@ -74,6 +91,12 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     return curlOf(requestOf(base, routes[name], input), curlCredential);
   }
 }
+
+/** The members that have a value, as the query of an operation. */
+export const given = <Query>(
+  members: Readonly<Partial<Record<keyof Query & string, string | number | undefined>>>,
+): Query =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== '')) as Query;
 
 /** Where the next page of a list begins, by its `Link` header (RFC 8288); undefined for the last page. */
 export function nextCursor(headers: Headers): string | undefined {

@@ -1,10 +1,9 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { Notice, type Kind } from './notice.js';
-import { wordsOf } from './refused.js';
-import { forgetSent } from './typed.js';
-import { place } from './router.js';
+import { Fault, type Kind } from './parts.js';
+import { place } from './place.js';
+import { wordsOf } from './request.js';
 import { Curl } from './viewer.js';
 
 /** A change that the reader is asked about once. */
@@ -84,7 +83,7 @@ function Dialog({ question }: { readonly question: Question }) {
   const [isRunning, setRunning] = useState(false);
   /** Set at once, unlike the state: the second click of a double click comes before the next render. */
   const isBegun = useRef(false);
-  const [error, setError] = useState<unknown>();
+  const [error, setError] = useState('');
   // The browser keeps the focus inside, and gives it back to where it was.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = (): void => {
@@ -101,7 +100,7 @@ function Dialog({ question }: { readonly question: Question }) {
     if (isBegun.current) return;
     isBegun.current = true;
     setRunning(true);
-    setError(undefined);
+    setError('');
     try {
       const from = location.hash;
       const saying = await run();
@@ -110,7 +109,7 @@ function Dialog({ question }: { readonly question: Question }) {
       say(saying);
       forgetSent();
     } catch (fault) {
-      setError(fault);
+      setError(wordsOf(fault));
       setRunning(false);
       isBegun.current = false;
     }
@@ -132,11 +131,7 @@ function Dialog({ question }: { readonly question: Question }) {
     >
       <h2 id="asked">{title}</h2>
       <div>{words}</div>
-      {error !== undefined && (
-        <Notice kind="bad" title="It was not done">
-          <p>{wordsOf(error)}</p>
-        </Notice>
-      )}
+      <Fault title="It was not done" words={error} />
       <Curl line={curl} />
       <div class="buttons">
         {/* The first to have the focus: a key that is held down confirms nothing. */}
@@ -154,4 +149,31 @@ function Dialog({ question }: { readonly question: Question }) {
       </div>
     </dialog>
   );
+}
+
+/** Set on a form that holds what nobody has saved: `typed`, and `sent` once the reader has sent it off. */
+const MARK = 'data-unsaved';
+
+/** From now on the browser asks before it loads or leaves the page while a form holds what was typed and not saved. */
+export function guardTyped(): void {
+  const mark = (value: string) => (event: Event) => {
+    // What filters a list stands in the address, and a search is typed again at once.
+    const form = (event.target as Element).closest('form:not(.filters, [role="search"])');
+    if (value === 'typed' || form?.hasAttribute(MARK) === true) form?.setAttribute(MARK, value);
+  };
+  addEventListener('input', mark('typed'));
+  addEventListener('submit', mark('sent'));
+  addEventListener('beforeunload', (event) => {
+    if (document.querySelector(`[${MARK}]`) !== null) event.preventDefault();
+  });
+}
+
+/** To be called before the page is loaded again on purpose: what was typed belongs to a session that is over. */
+export function forgetTyped(): void {
+  for (const form of document.querySelectorAll(`[${MARK}]`)) form.removeAttribute(MARK);
+}
+
+/** To be called when something was done: a form that was sent off is saved now. */
+function forgetSent(): void {
+  for (const form of document.querySelectorAll(`[${MARK}="sent"]`)) form.removeAttribute(MARK);
 }

@@ -1,4 +1,4 @@
-import type { InputHTMLAttributes } from 'preact';
+import type { ComponentChildren, InputHTMLAttributes } from 'preact';
 import { useId } from 'preact/hooks';
 import type { Signal } from '@preact/signals';
 
@@ -47,21 +47,22 @@ export function TextField(props: TextProps) {
     },
   };
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Field id={id} label={label} hint={hint} error={error}>
       {lines === undefined ? (
         <input {...({ ...shared, type } as InputHTMLAttributes)} />
       ) : (
         <textarea {...shared} rows={lines} />
       )}
-      <Below id={id} hint={hint} error={error} />
-    </div>
+    </Field>
   );
 }
 
+/** The name of each choice by its value, in their order. */
+export type Choices = Readonly<Record<string, string>>;
+
 interface ChoiceProps extends Common {
   readonly value: Signal<string>;
-  readonly choices: readonly (readonly [value: string, name: string])[];
+  readonly choices: Choices;
   readonly settled?: () => void;
 }
 
@@ -69,10 +70,9 @@ interface ChoiceProps extends Common {
 export function ChoiceField({ label, hint, error, value, choices, settled }: ChoiceProps) {
   const id = useId();
   // An address or a list that changed may name another one: the field says what is chosen.
-  const isKnown = choices.some(([choice]) => choice === value.value);
+  const isKnown = Object.hasOwn(choices, value.value);
   return (
-    <div class="field">
-      <label for={id}>{label}</label>
+    <Field id={id} label={label} hint={hint} error={error}>
       <select
         id={id}
         value={value.value}
@@ -83,20 +83,19 @@ export function ChoiceField({ label, hint, error, value, choices, settled }: Cho
         }}
       >
         {!isKnown && <option value={value.value}>{value.value}</option>}
-        {choices.map(([choice, name]) => (
+        {Object.entries(choices).map(([choice, name]) => (
           <option key={choice} value={choice}>
             {name}
           </option>
         ))}
       </select>
-      <Below id={id} hint={hint} error={error} />
-    </div>
+    </Field>
   );
 }
 
 interface SeveralProps extends Common {
   readonly value: Signal<readonly string[]>;
-  readonly choices: readonly (readonly [value: string, name: string])[];
+  readonly choices: Choices;
 }
 
 /** Any number of several. */
@@ -110,7 +109,7 @@ export function SeveralField({ label, hint, error, value, choices }: SeveralProp
     <fieldset class="field" aria-describedby={describedBy(id, hint, error)}>
       <legend>{label}</legend>
       <div class="several">
-        {choices.map(([choice, name]) => (
+        {Object.entries(choices).map(([choice, name]) => (
           <label key={choice} class="check">
             <input
               type="checkbox"
@@ -135,6 +134,19 @@ interface BelowProps {
   readonly hint: string | undefined;
   readonly error: string | undefined;
 }
+
+interface FieldProps extends BelowProps {
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+const Field = ({ label, children, ...below }: FieldProps) => (
+  <div class="field">
+    <label for={below.id}>{label}</label>
+    {children}
+    <Below {...below} />
+  </div>
+);
 
 const Below = ({ id, hint, error }: BelowProps) => (
   <>

@@ -3,19 +3,13 @@
 // Guarantees that no text becomes markup, that every call can be printed as a line of curl without its credential, and that
 // all of it works by keyboard and has names for screen readers.
 // Leaves to the pages what is shown, and to `pages` how files reach a browser. Runs in browsers only.
-export { Api, nextCursor, type AnswerOf, type Answered, type InputOf } from './api.js';
-export { ask, forgetAsked, say, type Question, type Saying } from './ask.js';
-export { relayNow } from './clock.js';
-export { ChoiceField, SeveralField, TextField } from './fields.js';
-export { forgetLoaded, useLoad, type Load } from './load.js';
-export { Loaded } from './loaded.js';
-export { Badge, Empty, Notice, type Kind } from './notice.js';
-export { fragmentOf, type Place } from './place.js';
-export { Refused, waitOf, wordsOf } from './refused.js';
-export { follow, go, place, refine, replace } from './router.js';
-export { Link, Screen, Shell, type Section } from './shell.js';
-export { Facts, Table, type Column } from './table.js';
-export { Time } from './time.js';
-export { bytesText, countOf, countText, distanceText, durationText, timeText } from './times.js';
-export { forgetTyped, guardTyped } from './typed.js';
+export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
+export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
+export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
+export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
+export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
+export { follow, fragmentOf, go, place, refine, replace } from './place.js';
+export { Refused, waitOf, wordsOf } from './request.js';
+export { Link, Screen, Shell } from './shell.js';
+export { countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';
 export { Copy, Curl, Viewer } from './viewer.js';

@@ -1,25 +1,19 @@
-import type { ComponentChildren } from 'preact';
+import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Asked, cameTo, Said } from './ask.js';
-import { Boundary } from './boundary.js';
-import { fragmentOf } from './place.js';
-import { place } from './router.js';
-
-export interface Section {
-  readonly name: string;
-  readonly path: readonly string[];
-}
+import { Notice } from './parts.js';
+import { fragmentOf, place, type Place } from './place.js';
+import { NoSuchPath } from './request.js';
 
 interface ShellProps {
-  readonly name: string;
-  readonly sections: readonly Section[];
+  readonly sections?: readonly { readonly name: string; readonly path: readonly string[] }[];
   /** At the end of the head: who is here, and the way out. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 /** The frame of every page: a skip link, the sections, messages, the page itself. */
-export function Shell({ name, sections, aside, children }: ShellProps) {
+export function Shell({ sections = [], aside, children }: ShellProps) {
   const here = place.value.path[0] ?? '';
   return (
     <>
@@ -27,7 +21,7 @@ export function Shell({ name, sections, aside, children }: ShellProps) {
         Skip to the content
       </a>
       <header class="head">
-        <p class="brand">{name}</p>
+        <p class="brand">Partner Relay</p>
         <nav aria-label="Sections">
           <ul>
             {sections.map((section) => (
@@ -48,6 +42,30 @@ export function Shell({ name, sections, aside, children }: ShellProps) {
       <Asked />
     </>
   );
+}
+
+interface BoundaryProps {
+  /** The place that is shown: the next one is tried again. */
+  readonly at: Place;
+  readonly children: ComponentChildren;
+}
+
+/** Keeps the fault of one screen to that screen: the frame stays, and the next place is shown. */
+class Boundary extends Component<BoundaryProps, { readonly at?: Place; readonly error?: unknown }> {
+  override componentDidCatch(error: unknown): void {
+    this.setState({ at: this.props.at, error });
+  }
+
+  render() {
+    const { at, error } = this.state;
+    if (at !== this.props.at) return this.props.children;
+    if (error instanceof NoSuchPath) return <h1>There is no such page</h1>;
+    return (
+      <Notice kind="bad" title="This page met a fault">
+        <p>Load it again, or go on to another.</p>
+      </Notice>
+    );
+  }
 }
 
 interface ScreenProps {
@@ -90,11 +108,13 @@ interface LinkProps {
   readonly to: readonly string[];
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly isButton?: boolean;
-  readonly children: ComponentChildren;
+  /** What is seen of it, unless it has children. */
+  readonly name?: ComponentChildren;
+  readonly children?: ComponentChildren;
 }
 
 /** A link to a place of this page. */
-export const Link = ({ to, query, isButton = false, children }: LinkProps) => (
+export const Link = ({ to, query, isButton = false, name, children = name }: LinkProps) => (
   <a href={fragmentOf(to, query)} class={isButton ? 'button' : ''}>
     {children}
   </a>

@@ -1,5 +1,4 @@
 import { useState } from 'preact/hooks';
-import { readable, visible } from './json-text.js';
 import { bytesText } from './times.js';
 
 /** Characters that are shown at once: more would hold the page up. */
@@ -70,3 +69,50 @@ export const Curl = ({ line }: { readonly line: string }) => (
     <Copy text={line} what="command" />
   </details>
 );
+
+/** JSON indented for reading; any other text as it is. Numbers and the order of members stay as they were sent. */
+export function readable(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch {
+    return text;
+  }
+  return indented(text);
+}
+
+/** Spaces around the tokens only: `JSON.stringify` would change numbers such as 1.10. */
+function indented(text: string): string {
+  const out: string[] = [];
+  let depth = 0;
+  const line = (): string => `\n${'  '.repeat(depth)}`;
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g)) {
+    const before = out.at(-1);
+    if (token === '}' || token === ']') {
+      depth -= 1;
+      out.push(before === '{' || before === '[' ? token : `${line()}${token}`);
+      continue;
+    }
+    if (before === '{' || before === '[') out.push(line());
+    if (token === ',') out.push(`,${line()}`);
+    else if (token === ':') out.push(': ');
+    else out.push(token);
+    if (token === '{' || token === '[') depth += 1;
+  }
+  return out.join('');
+}
+
+/** Control characters, of which a tab and a line break are none here. */
+const CONTROLS = new RegExp(String.raw`[\u0000-\u0008\u000b-\u001f\u007f]`, 'g');
+
+/** What is not seen, or changes the direction of what follows. */
+const HIDDEN = new RegExp(String.raw`[\u0080-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]`, 'g');
+
+/** Control characters by their pictures and what hides or turns other text by its number, so that all of a text is seen. */
+export const visible = (text: string): string =>
+  text
+    .replaceAll(CONTROLS, (character) =>
+      String.fromCodePoint(character === '\u007f' ? 0x24_21 : 0x24_00 + codeOf(character)),
+    )
+    .replaceAll(HIDDEN, (character) => `⟨U+${codeOf(character).toString(16).toUpperCase().padStart(4, '0')}⟩`);
+
+const codeOf = (character: string): number => character.codePointAt(0) ?? 0;

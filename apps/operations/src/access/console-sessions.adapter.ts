@@ -3,7 +3,6 @@ import { BoundedMemory } from '@relay/identity';
 import { defineScript, isRedisAway, globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { openConsoleLua, useConsoleLua } from './console-session.script.js';
-import { formatSession, type SessionId } from './session-cookie.js';
 
 const openScript = defineScript('console-open', openConsoleLua);
 const useScript = defineScript('console-use', useConsoleLua);
@@ -76,3 +75,40 @@ export class ConsoleSessions {
 const keyOf = (clientId: string): string => globalKey('console', clientId);
 /** An id has 256 random bits: its hash needs no key. */
 const hashOf = (id: SessionId): string => createHash('sha256').update(formatSession(id)).digest('base64url');
+
+/** Id of a session of the console, as its cookie carries it. */
+export interface SessionId {
+  /** The operator. */
+  readonly clientId: string;
+  /** 32 random bytes as base64url. */
+  readonly secret: string;
+}
+
+const NAME = 'relay_console';
+/** Over HTTPS. Browsers let no other host, and no page without TLS, set a cookie of this name (RFC 6265bis section 4.1.3.2). */
+const SECURE_NAME = `__Host-${NAME}`;
+const ID = /^(operator_[\w-]{1,64})\.([\w-]{43})$/;
+const RULES = 'Path=/; HttpOnly; SameSite=Strict';
+
+const formatSession = ({ clientId, secret }: SessionId): string => `${clientId}.${secret}`;
+
+/** The session that a `Cookie` header names (RFC 6265 section 5.4), by the name that cannot be forged first; undefined when it names none that could be one. */
+export function readSession(header: string | undefined): SessionId | undefined {
+  const pairs = (header ?? '').split(';').map((pair) => pair.trim().split('=', 2));
+  for (const wanted of [SECURE_NAME, NAME])
+    for (const [name, value = ''] of pairs) {
+      const [, clientId, secret] = (name === wanted ? ID.exec(value) : null) ?? [];
+      if (clientId !== undefined && secret !== undefined) return { clientId, secret };
+    }
+  return undefined;
+}
+
+/** `Set-Cookie` for a session: no script reads it, no other site sends it. The browser forgets it when it ends. */
+export const sessionCookie = (id: SessionId, isSecure: boolean): string =>
+  isSecure ? `${SECURE_NAME}=${formatSession(id)}; ${RULES}; Secure` : `${NAME}=${formatSession(id)}; ${RULES}`;
+
+/** `Set-Cookie` by which the browser forgets any session. */
+export const noSession: readonly string[] = [
+  `${SECURE_NAME}=; Max-Age=0; ${RULES}; Secure`,
+  `${NAME}=; Max-Age=0; ${RULES}`,
+];

@@ -1,31 +1,15 @@
 import { formDecode, readBasic, readBearer, type AccessTokens, type Caller, type FailureLimiter } from '@relay/access';
+import type { FastifyRequest } from '@relay/http';
 import type { ClientDirectory, ProvenClient } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import type { ConsoleSessions } from './console-sessions.adapter.js';
+import { isChange } from '../http/answer-limit.js';
+import { readSession, type ConsoleSessions, type SessionId } from './console-sessions.adapter.js';
 import { assertRole } from './role.js';
-import { readSession, type SessionId } from './session-cookie.js';
 
 /** Both schemes (RFC 9110 section 11.6.1); a browser asks for name and password because of the first. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
 /** For the console, which asks itself. */
 const QUIET_CHALLENGE = 'Bearer realm="relay"';
-
-/** The parts of a request that identify an operator. */
-export interface OperatorRequest {
-  readonly authorization: string | undefined;
-  readonly address: string;
-  readonly cookie: string | undefined;
-  /** `relay-console`: the console sends it, `acting` while somebody acts; it never speaks for Basic credentials that the browser remembers. */
-  readonly console: string | undefined;
-  /** `relay-console-operator`: who the page says is signed in. Another tab of the browser may have signed in somebody else. */
-  readonly shown: string | undefined;
-}
-
-/** An operator, and how it was proved. */
-export interface Admitted {
-  readonly caller: Caller;
-  readonly by: 'session' | 'credential';
-}
 
 /**
  * Admits operators by the session of a browser, by client id and secret (Basic) or by an access token of theirs (Bearer). The
@@ -40,16 +24,27 @@ export class OperatorGuard {
     private readonly sessions: ConsoleSessions,
   ) {}
 
-  /** @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable` */
-  async admit({ authorization, address, cookie, console, shown }: OperatorRequest): Promise<Admitted> {
+  /**
+   * Makes the operator the caller of the request. A request of the console never counts by Basic credentials, which the browser
+   * remembers.
+   * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
+   */
+  async admit(request: FastifyRequest): Promise<Caller> {
+    const { authorization, cookie } = request.headers;
+    const console = request.headers['relay-console']?.toString();
     const session = readSession(cookie);
-    if (session !== undefined) assertShown(session, shown);
+    if (session !== undefined) assertShown(session, request);
     const inSession = session === undefined ? undefined : await this.#bySession(session, console === 'acting');
-    if (inSession !== undefined) return { caller: callerOf(inSession), by: 'session' };
+    if (inSession !== undefined) {
+      request.caller = callerOf(inSession);
+      assertOwnPage(request);
+      return request.caller;
+    }
     if (console !== undefined) throw refused('You are not signed in, or no longer.', QUIET_CHALLENGE);
     const token = readBearer(authorization);
-    const client = token === undefined ? await this.#byBasic(authorization, address) : await this.#byToken(token);
-    return { caller: callerOf(client), by: 'credential' };
+    const client = token === undefined ? await this.#byBasic(authorization, request.ip) : await this.#byToken(token);
+    request.caller = callerOf(client);
+    return request.caller;
   }
 
   /**
@@ -99,10 +94,12 @@ export class OperatorGuard {
 }
 
 /**
- * A page acts as the operator whom it names; the page of the board names none.
+ * A page acts as the operator whom it shows as signed in; the page of the board names none. Another tab of the browser may have
+ * signed in somebody else.
  * @throws ProblemError `unauthorized` when the session of the browser is another operator's
  */
-export function assertShown({ clientId }: SessionId, shown: string | undefined): void {
+export function assertShown({ clientId }: SessionId, { headers }: FastifyRequest): void {
+  const shown = headers['relay-console-operator']?.toString();
   if (shown !== undefined && shown !== clientId)
     throw refused('Another operator has signed in in this browser since.', QUIET_CHALLENGE);
 }
@@ -115,3 +112,34 @@ function callerOf({ clientId, scopes, provenGeneration: generation }: ProvenClie
 
 const refused = (detail: string, challenge = CHALLENGE): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
+
+const isOwn = ({ headers: { origin, host } }: FastifyRequest): boolean =>
+  origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
+const foreign = (): ProblemError =>
+  new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
+
+/** What the browser says of the page, its scheme included, which a proxy that ends TLS hides from the comparison of hosts. */
+const isElsewhere = ({ headers }: FastifyRequest): boolean =>
+  ['cross-site', 'same-site'].includes(headers['sec-fetch-site']?.toString() ?? '');
+
+/**
+ * A browser repeats Basic credentials on its own, also for a form on a page of another site; it names the origin of
+ * that page with every request that changes something (RFC 6454 section 7). Programs send no Origin.
+ * @throws ProblemError when the request comes from another origin
+ */
+export function assertOwnOrigin(request: FastifyRequest): void {
+  if (request.headers.origin === undefined || !isChange(request.method)) return;
+  if (isElsewhere(request) || !isOwn(request)) throw foreign();
+}
+
+/**
+ * A session is a browser's: a change by it names its origin, and has a header that no form can send, or, of the board, a method
+ * that no form has. Even a page of the same site, which gets the cookie, must not ask for anything.
+ * @throws ProblemError when a page of another origin may have made the request
+ */
+export function assertOwnPage(request: FastifyRequest): void {
+  if (isElsewhere(request)) throw foreign();
+  if (!isChange(request.method)) return;
+  const isMarked = 'relay-console' in request.headers;
+  if (!isOwn(request) || !(isMarked || request.method === 'PUT')) throw foreign();
+}

@@ -1,4 +1,4 @@
-import { callerOf, type FastifyRequest } from '@relay/http';
+import { callerIdOf, callerOf, type FastifyRequest } from '@relay/http';
 import { hasRole, scopeOfRole, type OperatorRole } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 
@@ -20,3 +20,14 @@ export function assertWritable(canWrite: boolean | undefined): void {
 
 /** Whether who asks may read envelopes, and so what endpoints answered: an answer may repeat what was sent. */
 export const mayReadEnvelopes = (request: FastifyRequest): boolean => hasRole(callerOf(request).scopes, 'operator');
+
+/** Who asks, as `relay.operations` names them. */
+export interface Actor {
+  readonly operator: string;
+  readonly requestId: string;
+}
+
+export const actorOf = (request: FastifyRequest): Actor => ({
+  operator: callerIdOf(request),
+  requestId: request.id,
+});

@@ -1,22 +1,35 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { OperationsRecord, operationsTopic } from '@relay/events';
-import { answeredWithin, type KeptAdmin, type LogFetcher, rangesWithin } from '@relay/kafka';
+import { answeredWithin, KeptAdmin, LogFetcher, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
-import type { AuditAnswer, AuditQuery } from './audit-answers.js';
-import { type AuditRange, type FoundRecord, isAsked, pageOf, rangesBefore } from './audit-page.js';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
+import { Kafka } from 'kafkajs';
+import {
+  type AuditAnswer,
+  type AuditQuery,
+  type AuditRange,
+  type FoundRecord,
+  isAsked,
+  pageOf,
+  rangesBefore,
+} from './audit-page.js';
 
 const FETCH_BYTES = 1024 * 1024;
 const ANSWER_MS = 7_000;
 
 /** Reads `relay.operations` from its end. */
+@Injectable()
 export class AuditLog {
   readonly #topic: string;
+  readonly #fetcher: LogFetcher;
 
   constructor(
-    private readonly fetcher: Pick<LogFetcher, 'fetch'>,
+    kafka: Kafka,
     private readonly admin: KeptAdmin,
-    topicPrefix: string,
+    @Inject(OPERATIONS_CONFIG) { KAFKA_TOPIC_PREFIX }: OperationsConfig,
   ) {
-    this.#topic = operationsTopic(topicPrefix);
+    this.#topic = operationsTopic(KAFKA_TOPIC_PREFIX);
+    this.#fetcher = new LogFetcher(kafka);
   }
 
   /** @throws ProblemError `unavailable` when Kafka does not answer */
@@ -42,7 +55,7 @@ export class AuditLog {
 
   async #readRange({ partition, from, end }: AuditRange, asked: AuditQuery, found: FoundRecord[]): Promise<void> {
     for (let next = from; next < end;) {
-      const [part] = await this.fetcher.fetch(this.#topic, new Map([[partition, next]]), {
+      const [part] = await this.#fetcher.fetch(this.#topic, new Map([[partition, next]]), {
         maxBytes: FETCH_BYTES,
         waitMs: 0,
       });

@@ -1,9 +1,10 @@
-import { Controller, Get, Query, Req, Res } from '@nestjs/common';
-import { Access, readQuery, linkToNext, type FastifyReply, type FastifyRequest } from '@relay/http';
-import { Operation } from '@relay/openapi';
+import { Controller, Get } from '@nestjs/common';
+import { Access } from '@relay/http';
+import { ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import { AuditLog } from './audit-log.adapter.js';
-import { type AuditAnswer, AuditQuery } from './audit-answers.js';
-import { readAudit } from './audit-log.openapi.js';
+import { AuditAnswer, AuditQuery } from './audit-page.js';
+
+const Text = textsOf('Audit');
 
 /** What operators and partners changed, and what the relay did by itself. */
 @Controller('audit')
@@ -12,14 +13,15 @@ export class AuditLogController {
   constructor(private readonly log: AuditLog) {}
 
   @Get()
-  @Operation(readAudit)
-  async read(
-    @Query() query: unknown,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<AuditAnswer> {
-    const answer = await this.log.read(readQuery(AuditQuery, query));
-    linkToNext(request, reply, answer.before ?? undefined, { name: 'before' });
+  @Text('readAudit', 'The newest records of relay.operations', {
+    description:
+      'A request looks at 5,000 records at most, so that an answer with few of them, or none, can have `before`: ask again with it.',
+    query: AuditQuery,
+    answer: listOf('The records.', AuditAnswer),
+  })
+  async read(@ListQuery(AuditQuery) { query, linkTo }: Asked<AuditQuery>): Promise<AuditAnswer> {
+    const answer = await this.log.read(query);
+    linkTo(answer.before ?? undefined, 'before');
     return answer;
   }
 }

@@ -1,7 +1,19 @@
 import { parseDeliveryId } from '@relay/delivery';
 import { DELIVERIES_QUEUE } from '@relay/jobs';
 import { ProblemError } from '@relay/problem';
-import { GROUP } from './board-names.js';
+
+/** Ends the name of a group of queues. No name of a queue has one. */
+export const GROUP_END = '.';
+
+/** A group of the board, before the name of a queue. */
+const GROUP = String.raw`shard-\d{1,5}\.`;
+
+/**
+ * The beginning of the names that the board gives the queues of a shard, whose own names are those of all shards. The board shows what it ends
+ * as a group. Empty where there is one shard.
+ * @param number of the shard, from 0 on
+ */
+export const groupOf = (number: number, shards: number): string => (shards === 1 ? '' : `shard-${number}${GROUP_END}`);
 
 /**
  * The changes that the board may make if it may make any. Removing, emptying, adding and editing jobs are not among

@@ -1,26 +1,32 @@
 import { createBullBoard } from '@bull-board/api';
+import { BullMQAdapter } from '@bull-board/api/bullMQAdapter';
 import { FastifyAdapter } from '@bull-board/fastify';
-import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE } from '@relay/jobs';
-import type { Shards } from '@relay/redis';
-import { Queue } from 'bullmq';
-import { groupOf, GROUP_END } from './board-names.js';
-import { DueTimeQueue } from './due-time-queue.adapter.js';
-import { shownData } from './shown-data.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { AttemptFacts } from '@relay/events';
+import { bullOptions, DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, dueTime } from '@relay/jobs';
+import { Shards, type Shard } from '@relay/redis';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
+import { Queue, type Job } from 'bullmq';
+import { groupOf, GROUP_END } from './board-change.js';
 
 export const BOARD_PATH = '/board';
 
 /** Bull Board over both queues of every shard, as a Fastify plugin to be registered under `BOARD_PATH`. */
+@Injectable()
 export class Board {
   readonly #queues: readonly Queue[];
   readonly #server = new FastifyAdapter().setBasePath(BOARD_PATH);
 
-  constructor({ all }: Shards, canWrite: boolean) {
+  constructor(
+    { all }: Shards,
+    @Inject(OPERATIONS_CONFIG) { OPERATIONS_WRITE: canWrite }: Pick<OperationsConfig, 'OPERATIONS_WRITE'>,
+  ) {
     const shown = all.flatMap((shard, number) =>
       [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => {
         const queue = new Queue(name, bullOptions(shard));
         queue.on('error', () => undefined);
         // The API replays and purges dead letters; BullMQ’s own retry would have no effect on them.
-        const readOnlyMode = !canWrite || name === DEAD_LETTERS_QUEUE;
+        const readOnlyMode = canWrite !== true || name === DEAD_LETTERS_QUEUE;
         const group = { prefix: groupOf(number, all.length), delimiter: GROUP_END };
         const adapter = new DueTimeQueue(shard, queue, { readOnlyMode, allowRetries: false, ...group });
         adapter.setFormatter('data', shownData);
@@ -52,4 +58,74 @@ export class Board {
   async close(): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue.close()));
   }
+}
+
+/**
+ * A queue that shows when delayed jobs are due. The board adds the original delay to the time of creation, which is
+ * wrong for jobs that were put back.
+ */
+class DueTimeQueue extends BullMQAdapter {
+  constructor(
+    private readonly shard: Shard,
+    ...given: ConstructorParameters<typeof BullMQAdapter>
+  ) {
+    super(...given);
+  }
+
+  override async getJobs(...asked: Parameters<BullMQAdapter['getJobs']>): Promise<Job[]> {
+    const jobs = await super.getJobs(...asked);
+    await Promise.all(jobs.map((job) => this.#setDueTime(job)));
+    return jobs;
+  }
+
+  override async getJob(id: string): Promise<Job | undefined> {
+    const job = await super.getJob(id);
+    await this.#setDueTime(job);
+    return job;
+  }
+
+  /** Changes the displayed job only: BullMQ does not read these fields when it promotes a job. */
+  async #setDueTime(job: Job | undefined): Promise<void> {
+    if (job?.id === undefined) return;
+    const dueAt = await dueTime(this.shard, job.queueName, job.id);
+    if (dueAt === undefined) return;
+    job.delay = dueAt - job.timestamp;
+    job.opts.delay = job.delay;
+  }
+}
+
+/** What the board shows of the data of a job. A member that is not here may hold what an envelope holds, and is left out. */
+const SHOWN = new Set([
+  'v',
+  'webhookId',
+  'partnerId',
+  'envelopeId',
+  'eventType',
+  'hash',
+  'series',
+  'attempts',
+  'acceptedAt',
+  'waitedSince',
+  'traceparent',
+  'lastFailure',
+  'reason',
+  'diedAt',
+]);
+
+const Attempts = AttemptFacts.omit({ answer: true, answerHeaders: true }).array();
+
+/**
+ * The data of a job that the board shows: ids, counts, reasons. The envelope, and answers that may repeat it, are not needed there;
+ * `GET /dead-letters/{id}` shows both to those who may read them.
+ */
+function shownData(data: unknown): unknown {
+  if (typeof data !== 'object' || data === null) return undefined;
+  const { body, tries, ...facts } = data as Record<string, unknown>;
+  return {
+    ...Object.fromEntries(Object.entries(facts).filter(([name]) => SHOWN.has(name))),
+    ...(tries === undefined ? {} : { tries: Attempts.safeParse(tries).data }),
+    ...(body === undefined
+      ? {}
+      : { body: `${Buffer.byteLength(typeof body === 'string' ? body : '')} bytes, not shown here` }),
+  };
 }

@@ -37,7 +37,7 @@ describe.each([
     body: '{}',
   }));
   const dueAt = Date.now() + 3_600_000;
-  const board = new Board(shards, true);
+  const board = new Board(shards, { OPERATIONS_WRITE: true });
   const app = fastify();
   beforeAll(async () => {
     await redis.flushall();

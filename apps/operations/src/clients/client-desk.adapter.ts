@@ -15,13 +15,7 @@ import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { keyKeys, sealingFault } from '@relay/registry';
 import type { Redis } from 'ioredis';
-import type { Rotation } from './client-request.js';
-
-/** Who asks, as `relay.operations` names them. */
-export interface AskedBy {
-  readonly operator: string;
-  readonly requestId: string;
-}
+import type { Actor } from '../access/role.js';
 
 /** Creates and changes clients for an operator. Each change is reported on `relay.operations` first. */
 export class ClientDesk {
@@ -44,7 +38,7 @@ export class ClientDesk {
   }
 
   /** @throws ProblemError `invalid-body` for a partner that does not exist, and a credential that is malformed or another's */
-  async create(wanted: NewClient, by: AskedBy): Promise<IssuedClient> {
+  async create(wanted: NewClient, by: Actor): Promise<IssuedClient> {
     await this.assertKeys();
     try {
       return await this.#clients(by).create(wanted);
@@ -57,46 +51,38 @@ export class ClientDesk {
   }
 
   /** @throws ProblemError `not-found`, `conflict` for a client that is no operator, or the last enabled admin */
-  async changeRole(clientId: string, role: OperatorRole, by: AskedBy): Promise<ClientRecord> {
-    await this.find(clientId);
-    try {
-      await this.#clients(by).changeRole(clientId, role);
-    } catch (error) {
-      throw conflictOf(error);
-    }
-    return this.find(clientId);
+  changeRole(clientId: string, role: OperatorRole, by: Actor): Promise<ClientRecord> {
+    return this.#changed(clientId, () => refusedAsConflict(this.#clients(by).changeRole(clientId, role)));
   }
 
   /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential, or one that was just rotated */
-  async rotate(clientId: string, rotation: Rotation, by: AskedBy): Promise<IssuedSecret> {
+  async rotate(clientId: string, rotation: Parameters<Clients['rotateSecret']>[1], by: Actor): Promise<IssuedSecret> {
     const { credential } = await this.find(clientId);
     if (credential !== undefined)
       throw new ProblemError('conflict', 'The client has a fixed credential: create another, and disable this one.');
     await this.assertKeys();
-    try {
-      return await this.#clients(by).rotateSecret(clientId, rotation);
-    } catch (error) {
-      throw conflictOf(error);
-    }
+    return refusedAsConflict(this.#clients(by).rotateSecret(clientId, rotation));
   }
 
   /** @throws ProblemError `not-found`, `conflict` for the operator's own client */
-  async disable(clientId: string, by: AskedBy): Promise<ClientRecord> {
+  async disable(clientId: string, by: Actor): Promise<ClientRecord> {
     if (clientId === by.operator)
       throw new ProblemError('conflict', 'This is your own client: another admin has to disable it.');
-    await this.find(clientId);
-    await this.#clients(by).disable(clientId);
-    return this.find(clientId);
+    return this.#changed(clientId, () => this.#clients(by).disable(clientId));
   }
 
   /** @throws ProblemError `not-found` */
-  async enable(clientId: string, by: AskedBy): Promise<ClientRecord> {
+  enable(clientId: string, by: Actor): Promise<ClientRecord> {
+    return this.#changed(clientId, () => this.#clients(by).enable(clientId));
+  }
+
+  async #changed(clientId: string, change: () => Promise<unknown>): Promise<ClientRecord> {
     await this.find(clientId);
-    await this.#clients(by).enable(clientId);
+    await change();
     return this.find(clientId);
   }
 
-  #clients(by: AskedBy): Clients {
+  #clients(by: Actor): Clients {
     const tell = clientAudit((facts) => this.audit.report({ ...facts, ...by }));
     return new Clients(this.store, this.keyring, randomBytes, Date.now, tell);
   }
@@ -108,5 +94,7 @@ export class ClientDesk {
   }
 }
 
-const conflictOf = (error: unknown): unknown =>
-  error instanceof ClientRefused ? new ProblemError('conflict', `${error.message}.`) : error;
+const refusedAsConflict = <T>(work: Promise<T>): Promise<T> =>
+  work.catch((error: unknown) => {
+    throw error instanceof ClientRefused ? new ProblemError('conflict', `${error.message}.`) : error;
+  });

@@ -1,28 +1,41 @@
-import { Controller, Get, HttpCode, Param, Patch, Post, Query, Req, Res } from '@nestjs/common';
-import {
-  Access,
-  callerIdOf,
-  type Body,
-  type FastifyReply,
-  type FastifyRequest,
-  readQuery,
-  StrictBody,
-} from '@relay/http';
-import { clientFacts, type ClientFacts, type IssuedClient, NewClient } from '@relay/identity';
-import { Operation } from '@relay/openapi';
-import type { z } from 'zod';
-import { pageOf } from '../http/cursor.js';
-import { type AskedBy, ClientDesk } from './client-desk.adapter.js';
-import { ClientChange, type ClientList, ClientQuery, Rotation } from './client-request.js';
-import {
-  changeClient,
-  createClient,
-  disableClient,
-  enableClient,
-  listClients,
-  readClient,
-  rotateClient,
-} from './clients.openapi.js';
+import { Controller, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
+import { Access, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { ClientFacts, clientFacts, IssuedClient, NewClient, OPERATOR_ROLES } from '@relay/identity';
+import { z } from 'zod';
+import { actorOf } from '../access/role.js';
+import { answerOf, cursor, ListQuery, pageOf, listOf, textsOf, type Asked } from '../http/routes.js';
+import { ClientDesk } from './client-desk.adapter.js';
+
+const ClientQuery = z.strictObject({
+  kind: ClientFacts.shape.kind.optional().describe('Only clients of this kind.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest page: 1 to 10,000.'),
+  cursor,
+});
+
+const ClientChange = z
+  .strictObject({ role: z.enum(OPERATOR_ROLES).describe('The new role of an operator; other clients have none.') })
+  .meta({ id: 'ClientChange', description: 'What is to be changed of a client.' });
+type ClientChange = z.infer<typeof ClientChange>;
+
+const ClientList = z
+  .object({ total: z.int().describe('Without `limit`.'), clients: z.array(ClientFacts) })
+  .meta({ id: 'Clients', description: 'Clients, oldest first.' });
+
+const Rotation = z
+  .strictObject({
+    endsTokens: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Whether all earlier secrets and tokens end at once; else the present secret works until the next rotation.',
+      ),
+    force: z.boolean().default(false).describe('Rotates although the last rotation was less than 60 s ago.'),
+  })
+  .meta({ id: 'Rotation', description: 'How a secret is rotated.' });
+type Rotation = z.infer<typeof Rotation>;
+
+const Text = textsOf('Clients');
+const path = { id: { schema: z.string().max(100).describe('Client id.'), example: 'partner_0Zt1' } };
 
 /** Partners, sources and operators. */
 @Controller('clients')
@@ -32,64 +45,92 @@ export class ClientsController {
 
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
-  @Operation(listClients)
-  async list(
-    @Query() query: unknown,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<z.infer<typeof ClientList>> {
-    const asked = readQuery(ClientQuery, query);
-    const found = (await this.desk.list()).filter(({ kind }) => asked.kind === undefined || kind === asked.kind);
-    return { total: found.length, clients: pageOf(found, asked, request, reply).map(clientFacts) };
+  @Text('listClients', 'List partners, sources and operators', {
+    query: ClientQuery,
+    answer: listOf('The clients.', ClientList),
+  })
+  async list(@ListQuery(ClientQuery) asked: Asked<z.infer<typeof ClientQuery>>): Promise<z.infer<typeof ClientList>> {
+    const wanted = asked.query.kind;
+    const found = (await this.desk.list()).filter(({ kind }) => wanted === undefined || kind === wanted);
+    return { total: found.length, clients: pageOf(found, asked).map(clientFacts) };
   }
 
   @Get(':id')
   @Access({ kind: 'operator', role: 'viewer' })
-  @Operation(readClient)
+  @Text('readClient', 'Read one client', {
+    path,
+    answer: answerOf('The client.', ClientFacts),
+    problems: ['not-found'],
+  })
   async read(@Param('id') id: string): Promise<ClientFacts> {
     return clientFacts(await this.desk.find(id));
   }
 
   @Post()
-  @Operation(createClient)
+  @Text('createClient', 'Create a client', {
+    body: { isRequired: true, schema: NewClient, example: { kind: 'partner', name: 'acme' } },
+    answer: answerOf('It is created. Its credential is shown this once.', IssuedClient),
+  })
   create(@StrictBody(NewClient) body: Body<NewClient>, @Req() request: FastifyRequest): Promise<IssuedClient> {
-    return this.desk.create(body(), byOf(request));
+    return this.desk.create(body(), actorOf(request));
   }
 
   @Patch(':id')
-  @Operation(changeClient)
+  @Text('changeClient', 'Change the role of an operator', {
+    description:
+      'Within two seconds, also for its open sessions and its tokens: a token keeps those of its scopes that the new role has; a higher role needs a new token. A client that is no operator is a conflict, and so is the last enabled admin, who would leave none.',
+    path: { id: { ...path.id, example: 'operator_0Zt1' } },
+    body: { isRequired: true, schema: ClientChange, example: { role: 'operator' } },
+    answer: answerOf('The changed client.', ClientFacts),
+    problems: ['not-found', 'conflict'],
+  })
   async change(
     @Param('id') id: string,
     @StrictBody(ClientChange) body: Body<ClientChange>,
     @Req() request: FastifyRequest,
   ): Promise<ClientFacts> {
-    return clientFacts(await this.desk.changeRole(id, body().role, byOf(request)));
+    return clientFacts(await this.desk.changeRole(id, body().role, actorOf(request)));
   }
 
   @Post(':id/rotate')
   @HttpCode(200)
-  @Operation(rotateClient)
+  @Text('rotateClient', 'Issue a new secret for a client', {
+    description:
+      'A client that was rotated less than 60 s ago is a conflict unless `force` is true: a repeated call would end a secret in use.',
+    path,
+    body: { isRequired: false, schema: Rotation, example: { endsTokens: false, force: false } },
+    answer: answerOf('The new secret, shown this once.', IssuedClient),
+    problems: ['not-found', 'conflict'],
+  })
   rotate(
     @Param('id') id: string,
     @StrictBody(Rotation, 'optional') body: Body<Rotation>,
     @Req() request: FastifyRequest,
   ): Promise<IssuedClient> {
-    return this.desk.rotate(id, body(), byOf(request));
+    return this.desk.rotate(id, body(), actorOf(request));
   }
 
   @Post(':id/disable')
   @HttpCode(200)
-  @Operation(disableClient)
+  @Text('disableClient', 'Disable a client and end its tokens', {
+    description: 'Within seconds. The webhooks of a partner still get deliveries. Operators cannot disable themselves.',
+    path,
+    answer: answerOf('The disabled client.', ClientFacts),
+    problems: ['not-found', 'conflict'],
+  })
   async disable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {
-    return clientFacts(await this.desk.disable(id, byOf(request)));
+    return clientFacts(await this.desk.disable(id, actorOf(request)));
   }
 
   @Post(':id/enable')
   @HttpCode(200)
-  @Operation(enableClient)
+  @Text('enableClient', 'Enable a disabled client', {
+    description: 'With its former credentials, within seconds. Its former tokens stay ended.',
+    path,
+    answer: answerOf('The enabled client.', ClientFacts),
+    problems: ['not-found'],
+  })
   async enable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {
-    return clientFacts(await this.desk.enable(id, byOf(request)));
+    return clientFacts(await this.desk.enable(id, actorOf(request)));
   }
 }
-
-const byOf = (request: FastifyRequest): AskedBy => ({ operator: callerIdOf(request), requestId: request.id });

@@ -1,16 +1,7 @@
 import { Audit } from '@relay/audit';
 import { withoutAnswer } from '@relay/events';
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import {
-  Access,
-  callerIdOf,
-  StrictBody,
-  type Body,
-  type FastifyRequest,
-  readQuery,
-  linkToNext,
-  type FastifyReply,
-} from '@relay/http';
+import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req } from '@nestjs/common';
+import { Access, StrictBody, type Body, type FastifyRequest, readQuery } from '@relay/http';
 import {
   type DeadLetterFacets,
   type DeadLetterFacts,
@@ -21,26 +12,48 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
-import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
-import type { z } from 'zod';
+import { z } from 'zod';
+import { actorOf, mayReadEnvelopes } from '../access/role.js';
+import { answerOf, ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import {
-  countDeadLetters,
-  listDeadLetters,
-  purgeDeadLetter,
-  purgeDeadLetters,
-  readDeadLetter,
-  replayDeadLetter,
-  replayDeadLetters,
-} from './dead-letters.openapi.js';
-import type { InspectedLetter, LetterCount, LetterList } from './letter-answers.js';
-import { mayReadEnvelopes } from '../access/role.js';
-import { choiceOf, FacetQuery, filterOf, LetterQuery, LetterSelection, OneLetter } from './letter-request.js';
+  choiceOf,
+  FacetQuery,
+  filterOf,
+  InspectedLetter,
+  type LetterCount,
+  LetterFacets,
+  LetterList,
+  LetterQuery,
+  LetterSelection,
+  OneLetter,
+  PurgeOutcome,
+  ReplayOutcome,
+} from './letters.js';
 
 /** How long one request lists, counts or changes dead letters before it answers with the part that is done. */
 const WORK_MS = 5_000;
+
+const Text = textsOf('Dead letters');
+const path = {
+  id: {
+    schema: z.string().describe('Identifier of the delivery.'),
+    example: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d_6f1e2d3c-4b5a-4968-8776-655443322110_0123456789abcdef_0_1',
+  },
+};
+const replayed = answerOf('Replayed, or counted only.', ReplayOutcome);
+const purged = answerOf('Purged, or counted only.', PurgeOutcome);
+const many = {
+  description: 'Selected by ids, by `all`, or by filters, in one of these ways.',
+  body: { isRequired: true, schema: LetterSelection, example: { reason: 'attempts_exhausted', dryRun: true } },
+};
+const one = {
+  path,
+  body: { isRequired: false, schema: OneLetter, example: { dryRun: true } },
+  problems: ['not-found'],
+} as const;
 
 /** Deliveries that were given up. Each view of a body and each change is reported on `relay.operations` first. */
 @Controller('dead-letters')
@@ -55,78 +68,99 @@ export class DeadLettersController {
 
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
-  @Operation(listDeadLetters)
+  @Text('listDeadLetters', 'List dead letters', { query: LetterQuery, answer: listOf('The newest ones.', LetterList) })
   async list(
-    @Query() query: unknown,
+    @ListQuery(LetterQuery) { query, linkTo }: Asked<z.infer<typeof LetterQuery>>,
     @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<z.infer<typeof LetterList>> {
-    const asked = readQuery(LetterQuery, query);
     const until = Date.now() + WORK_MS;
-    const { letters, stored, complete, next } = await this.desk.list(filterOf(asked), asked.limit, until, asked.cursor);
-    linkToNext(request, reply, next);
+    const { letters, stored, complete, next } = await this.desk.list(filterOf(query), query.limit, until, query.cursor);
+    linkTo(next);
     return { stored, complete, deadLetters: mayReadEnvelopes(request) ? [...letters] : letters.map(withoutAnswerOf) };
   }
 
   @Get('facets')
   @Access({ kind: 'operator', role: 'viewer' })
-  @Operation(countDeadLetters)
+  @Text('countDeadLetters', 'Count dead letters by type, reason, webhook and partner', {
+    query: FacetQuery,
+    answer: answerOf('The counts.', LetterFacets),
+  })
   facets(@Query() query: unknown): Promise<DeadLetterFacets & { readonly complete: boolean }> {
     return this.desk.facets(filterOf(readQuery(FacetQuery, query)), Date.now() + WORK_MS);
   }
 
   @Get(':id')
-  @Operation(readDeadLetter)
+  @Text('readDeadLetter', 'Read a dead letter with its envelope', {
+    description: '`relay.operations` has a record of it.',
+    path,
+    answer: answerOf('The dead letter.', InspectedLetter),
+    problems: ['not-found'],
+  })
   async inspect(@Param('id') id: string, @Req() request: FastifyRequest): Promise<z.infer<typeof InspectedLetter>> {
     const found = await this.desk.find(id);
     if (found === undefined) throw notFound();
-    await this.audit.report({ event: 'dead-letter.read', operator: callerIdOf(request), requestId: request.id, id });
+    await this.audit.report({ event: 'dead-letter.read', ...actorOf(request), id });
     return { ...deadLetterFacts(found), body: await this.desk.bodyOf(found) };
   }
 
   @Post('replay')
   @HttpCode(200)
-  @Operation(replayDeadLetters)
+  @Text('replayDeadLetters', 'Replay dead letters', { ...many, answer: replayed })
   async replay(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
   ): Promise<ReplayReport | LetterCount> {
-    return this.#change('replay', body(), request, (choice, until) => this.#replay(choice, until));
+    return this.#replay(body(), request);
   }
 
   @Post('purge')
   @HttpCode(200)
-  @Operation(purgeDeadLetters)
+  @Text('purgeDeadLetters', 'Purge dead letters', { ...many, answer: purged })
   async purge(
     @StrictBody(LetterSelection) body: Body<LetterSelection>,
     @Req() request: FastifyRequest,
   ): Promise<PurgeReport | LetterCount> {
-    return this.#change('purge', body(), request, (choice, until) => this.desk.purge(choice, until));
+    return this.#purge(body(), request);
   }
 
   @Post(':id/replay')
   @HttpCode(200)
-  @Operation(replayDeadLetter)
+  @Text('replayDeadLetter', 'Replay one dead letter', { ...one, answer: replayed })
   async replayOne(
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
     @Req() request: FastifyRequest,
   ): Promise<ReplayReport | LetterCount> {
-    const { dryRun } = body();
-    await this.#assertThere(id);
-    return this.#change('replay', { ids: [id], dryRun }, request, (choice, until) => this.#replay(choice, until));
+    return this.#replay(await this.#onlyThe(id, body), request);
   }
 
   @Delete(':id')
-  @Operation(purgeDeadLetter)
+  @Text('purgeDeadLetter', 'Purge one dead letter', { ...one, answer: purged })
   async purgeOne(
     @Param('id') id: string,
     @StrictBody(OneLetter, 'optional') body: Body<OneLetter>,
     @Req() request: FastifyRequest,
   ): Promise<PurgeReport | LetterCount> {
+    return this.#purge(await this.#onlyThe(id, body), request);
+  }
+
+  /** Reloads the webhooks, so that one registered or deleted a moment ago counts. */
+  #replay(selection: LetterSelection, request: FastifyRequest): Promise<ReplayReport | LetterCount> {
+    return this.#change('replay', selection, request, async (choice, until) => {
+      await this.webhooks.reload();
+      return this.desk.replay(choice, until);
+    });
+  }
+
+  #purge(selection: LetterSelection, request: FastifyRequest): Promise<PurgeReport | LetterCount> {
+    return this.#change('purge', selection, request, (choice, until) => this.desk.purge(choice, until));
+  }
+
+  /** @throws ProblemError `not-found` */
+  async #onlyThe(id: string, body: Body<OneLetter>): Promise<LetterSelection> {
     const { dryRun } = body();
-    await this.#assertThere(id);
-    return this.#change('purge', { ids: [id], dryRun }, request, (choice, until) => this.desk.purge(choice, until));
+    if ((await this.desk.find(id)) === undefined) throw notFound();
+    return { ids: [id], dryRun };
   }
 
   async #change<Report extends PurgeReport | ReplayReport>(
@@ -142,24 +176,13 @@ export class DeadLettersController {
       return { ...(await this.desk.count(choiceOf({ dryRun, ...selection, until: counted }), until)), until: counted };
     }
     const choice = choiceOf({ dryRun, ...selection });
-    const by = { operator: callerIdOf(request), requestId: request.id };
     const untold = (error: unknown): void =>
       this.log.warn(
         'operations.untold',
         'Kafka did not take the result of an operator’s change: relay.operations has only the request',
         { requestId: request.id, reason: reasonOf(error) },
       );
-    return makeReported(this.audit, { what, selection, by }, () => make(choice, until), untold);
-  }
-
-  /** Reloads the webhooks, so that one registered or deleted a moment ago counts. */
-  async #replay(choice: DeadLetterSelection, until: number): Promise<ReplayReport> {
-    await this.webhooks.reload();
-    return this.desk.replay(choice, until);
-  }
-
-  async #assertThere(id: string): Promise<void> {
-    if ((await this.desk.find(id)) === undefined) throw notFound();
+    return makeReported(this.audit, { what, selection, by: actorOf(request) }, () => make(choice, until), untold);
   }
 }
 

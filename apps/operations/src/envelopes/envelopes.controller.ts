@@ -1,64 +1,131 @@
 import { Audit } from '@relay/audit';
 import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
-import { Access, callerIdOf, type FastifyRequest, readQuery } from '@relay/http';
-import { Operation } from '@relay/openapi';
+import { AttemptRecord, withoutAnswer } from '@relay/events';
+import { Access, type FastifyRequest, readQuery } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import { ClueQuery, clueOf, type EnvelopeStory, StoryReader, withoutAnswers } from '@relay/story';
-import { mayReadEnvelopes } from '../access/role.js';
-import { EnvelopeId } from './envelope-request.js';
-import { readPayload, readStory } from './envelopes.openapi.js';
+import { AttemptSearch } from '@relay/search';
+import { ClueQuery, clueOf, EnvelopeStory, withoutAnswers } from '@relay/story';
+import { z } from 'zod';
+import { actorOf, mayReadEnvelopes } from '../access/role.js';
+import { answerOf, ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
+import { EnvelopeStores } from './envelope-stores.adapter.js';
 
-/** What became of an envelope, and the envelope itself. */
-@Controller('envelopes/:id')
-@Access({ kind: 'operator', role: 'operator' })
+/** The answer of a search. */
+const AttemptAnswers = z
+  .object({
+    attempts: z.array(
+      AttemptRecord.extend({
+        host: z.string().optional().describe('Host of the endpoint, where it was known when the attempt was indexed.'),
+      }).meta({ id: 'IndexedAttempt' }),
+    ),
+    next: z
+      .string()
+      .nullable()
+      .describe(
+        'The `cursor` of the next page; a page may be short and have a next one, since a search looks at 100,000 attempts at once.',
+      ),
+    since: z.iso
+      .datetime()
+      .nullable()
+      .describe('No attempt that began later is missing, but for those of `lag`; `null` while the index is away.'),
+    lag: z.int().describe('Records of the log that are not indexed yet.'),
+    incomplete: z.array(z.literal('index')).describe('Has `index` while the index is behind the log or away.'),
+  })
+  .meta({
+    id: 'AttemptAnswers',
+    description: 'Attempts, newest first; for the role `viewer` without what endpoints answered.',
+  });
+type AttemptAnswers = z.infer<typeof AttemptAnswers>;
+
+const EnvelopeId = z.guid().toLowerCase();
+
+const Text = textsOf('Envelopes');
+const ofOne = {
+  path: { id: { schema: EnvelopeId, example: '6f1e2d3c-4b5a-4968-8776-655443322110' } },
+  query: ClueQuery,
+  problems: ['not-found', 'unavailable'],
+} as const;
+
+/** What became of an envelope, the envelope itself, and the search over all attempts. */
+@Controller()
+@Access({ kind: 'operator', role: 'viewer' })
 export class EnvelopesController {
   constructor(
-    private readonly stories: StoryReader,
+    private readonly stores: EnvelopeStores,
     private readonly audit: Audit,
   ) {}
 
-  @Get()
-  @Access({ kind: 'operator', role: 'viewer' })
-  @Operation(readStory)
+  @Get('attempts')
+  @Text('searchAttempts', 'Search attempts', {
+    description: 'All given filters apply. Pages do not shift while attempts arrive. 404 where the index is off.',
+    query: AttemptSearch,
+    answer: listOf('Attempts, newest first.', AttemptAnswers),
+    problems: ['not-found'],
+  })
+  async find(
+    @ListQuery(AttemptSearch) { query, linkTo }: Asked<z.infer<typeof AttemptSearch>>,
+    @Req() request: FastifyRequest,
+  ): Promise<AttemptAnswers> {
+    const { index } = this.stores;
+    if (index === null)
+      throw new ProblemError('not-found', 'This process has no index of attempts: SEARCH_INDEX is off.');
+    const [{ attempts, next }, since] = await Promise.all([index.find(query), index.since()]);
+    linkTo(next);
+    const { isCurrent, lag } = index.state;
+    return {
+      attempts: mayReadEnvelopes(request) ? [...attempts] : attempts.map(withoutAnswer),
+      next: next ?? null,
+      since: since === undefined ? null : new Date(since).toISOString(),
+      lag,
+      incomplete: isCurrent && since !== undefined ? [] : ['index'],
+    };
+  }
+
+  @Get('envelopes/:id')
+  @Text('readEnvelopeStory', 'Read what became of an envelope', {
+    description:
+      'Each webhook’s deliveries in order, each with its attempts. `incomplete` names the parts that are away. `type` and `around` go together; only an envelope that was never attempted needs them. The role `viewer` gets no answers of endpoints.',
+    ...ofOne,
+    answer: answerOf('Its story.', EnvelopeStory),
+  })
   async read(
     @Param('id') given: string,
     @Query() query: unknown,
     @Req() request: FastifyRequest,
   ): Promise<EnvelopeStory> {
     const clue = clueOf(readQuery(ClueQuery, query));
-    const { story, away } = await this.stories.read(readId(given), { clue });
+    const { story, away } = await this.stores.stories.read(readId(given), { clue });
     if (story !== undefined) return mayReadEnvelopes(request) ? story : withoutAnswers(story);
-    throw away.length === 0 ? unknown() : nothingWithout(away);
+    throw unknown(away);
   }
 
   /** The bytes as its source sent them. Each view of them is reported on `relay.operations` first. */
-  @Get('payload')
+  @Get('envelopes/:id/payload')
+  @Access({ kind: 'operator', role: 'operator' })
   @Header('content-type', 'application/json')
   @Header('cache-control', 'no-store')
-  @Operation(readPayload)
+  @Text('readEnvelope', 'Read an envelope as its source sent it', {
+    description: '`relay.operations` has a record of it. The log keeps envelopes for 7 days.',
+    ...ofOne,
+    answer: answerOf('Its bytes.', z.looseObject({})),
+  })
   async payload(@Param('id') given: string, @Query() query: unknown, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readId(given);
     const clue = clueOf(readQuery(ClueQuery, query));
-    const { found, isKnown, away } = await this.stories.record(envelopeId, clue).catch((cause: unknown) => {
+    const { found, isKnown, away } = await this.stores.stories.record(envelopeId, clue).catch((cause: unknown) => {
       throw awayOf('Kafka does not answer at the moment.', cause);
     });
-    if (!isKnown) throw away.length === 0 ? unknown() : nothingWithout(away);
+    if (!isKnown) throw unknown(away);
     if (found === undefined) throw new ProblemError('not-found', 'The log no longer has this envelope.');
-    await this.audit.report({
-      event: 'envelope.read',
-      operator: callerIdOf(request),
-      requestId: request.id,
-      envelopeId,
-    });
+    await this.audit.report({ event: 'envelope.read', ...actorOf(request), envelopeId });
     return found.envelope.bytes;
   }
 }
 
-const unknown = (): ProblemError =>
-  new ProblemError('not-found', 'Nothing is known of this envelope: it was never accepted, or too long ago.');
-
-const nothingWithout = (away: readonly string[]): ProblemError =>
-  awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
+const unknown = (away: readonly string[] = []): ProblemError =>
+  away.length === 0
+    ? new ProblemError('not-found', 'Nothing is known of this envelope: it was never accepted, or too long ago.')
+    : awayOf(`Nothing is known of this envelope without what is away: ${away.join(', ')}.`);
 
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });

@@ -1,5 +1,8 @@
+import type { CallHandler, ExecutionContext, NestInterceptor } from '@nestjs/common';
+import { problemOf, type FastifyRequest } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { FastifyInstance } from 'fastify';
+import { catchError, type Observable } from 'rxjs';
 
 /** Every request is answered within 10 s, whatever the state of Kafka and Redis. */
 const ANSWER_MS = 9_000;
@@ -22,7 +25,7 @@ export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
 export const isChange = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 /** For a change whose result is unknown. */
-export const MAY_BE_MADE = 'The change may have been made, in full or in part: look before you repeat it.';
+const MAY_BE_MADE = 'The change may have been made, in full or in part: look before you repeat it.';
 
 function lateOf(method: string): ProblemError {
   const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is down or slow.`;
@@ -30,4 +33,19 @@ function lateOf(method: string): ProblemError {
   if (!isChange(method)) return new ProblemError('unavailable', late, { headers: { 'retry-after': '5' }, cause });
   // No Retry-After: the first change may still be running, and a repeat would run beside it.
   return new ProblemError('unavailable', `${late} ${MAY_BE_MADE}`, { cause });
+}
+
+/** Tells the operator that a change may be incomplete when Redis went away during it. */
+export class UnconfirmedInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (!isChange(context.switchToHttp().getRequest<FastifyRequest>().method)) return next.handle();
+    return next.handle().pipe(
+      catchError((thrown: unknown) => {
+        const problem = problemOf(thrown);
+        // A ProblemError states the result of the change itself.
+        if (thrown instanceof ProblemError || problem.code !== 'unavailable') throw thrown;
+        throw new ProblemError('unavailable', `${problem.detail} ${MAY_BE_MADE}`, problem.extra);
+      }),
+    );
+  }
 }

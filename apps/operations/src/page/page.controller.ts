@@ -1,9 +1,11 @@
 import { Controller, Get, Param, Req, Res } from '@nestjs/common';
 import { Access, type FastifyReply, type FastifyRequest } from '@relay/http';
-import { Operation } from '@relay/openapi';
 import { Page, type Served } from '@relay/pages';
 import { ProblemError } from '@relay/problem';
-import { readHome, readPageFile } from './page.openapi.js';
+import { z } from 'zod';
+import { textsOf } from '../http/routes.js';
+
+const Text = textsOf('Session');
 
 /** The page for operators. It holds no data: its files are for anyone, what they show is not. */
 @Controller()
@@ -12,13 +14,21 @@ export class PageController {
   readonly #page = new Page('console');
 
   @Get()
-  @Operation(readHome)
+  @Text('readHome', 'The console', {
+    description: 'The page for operators. Whatever it shows or does is a call of this API.',
+    answer: { description: 'The page.', mediaType: 'text/html', content: { schema: z.string() } },
+    problems: ['not-found'],
+  })
   async document(@Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
     return sent(await this.#page.document(), reply);
   }
 
   @Get('files/:name')
-  @Operation(readPageFile)
+  @Text('readPageFile', 'A file of the console', {
+    path: { name: { schema: z.string().max(100).describe('As the page names it.'), example: 'main-5F2KQ7ZD.js' } },
+    answer: { description: 'Its bytes.', mediaType: 'text/javascript', content: { schema: z.string() } },
+    problems: ['not-found'],
+  })
   async file(
     @Param('name') name: string,
     @Req() request: FastifyRequest,

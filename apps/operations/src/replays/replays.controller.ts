@@ -1,13 +1,30 @@
-import { Controller, Delete, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { Access, linkToNext, type FastifyReply, type FastifyRequest, readQuery } from '@relay/http';
-import { Operation } from '@relay/openapi';
+import { Controller, Delete, Get, HttpCode, Param, Post, Req, Res } from '@nestjs/common';
+import { Access, type Body, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import { replayCursor, ReplayService, type ReplayStatus } from '@relay/replays';
+import { replayCursor, ReplayService, type ReplayStatus, type ReplayTarget } from '@relay/replays';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import type { z } from 'zod';
-import { actorOf } from '../access/actor.js';
-import { LOOKED_AT, type OperatorReplay, type OperatorReplays, ReplayQuery, shownOf } from './replay-answers.js';
-import { cancelReplay, listReplays, pauseReplay, readReplay, resumeReplay } from './replays.openapi.js';
+import type { Webhook } from '@relay/webhooks';
+import { z } from 'zod';
+import { actorOf } from '../access/role.js';
+import { ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
+import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
+import {
+  countedOf,
+  EXAMPLE,
+  type LeftOut,
+  LOOKED_AT,
+  OperatorReplay,
+  OperatorReplays,
+  OrderedReplays,
+  ReplayOrder,
+  ReplayQuery,
+  shownOf,
+  windowOf,
+} from './replay-answers.js';
+
+const Text = textsOf('Replays');
+const path = { id: { schema: z.string().max(100).describe('Identifier of the replay.'), example: EXAMPLE.id } };
+const aReplay = (description: string) => ({ description, content: { schema: OperatorReplay, example: EXAMPLE } });
 
 /** Replays of all partners, whether a partner or an operator ordered them. */
 @Controller('replays')
@@ -15,26 +32,71 @@ import { cancelReplay, listReplays, pauseReplay, readReplay, resumeReplay } from
 export class ReplaysController {
   constructor(
     private readonly desk: ReplayService,
+    private readonly webhooks: WebhookStates,
     private readonly log: ThrottledLog,
   ) {}
 
-  @Get()
-  @Operation(listReplays)
-  async list(
-    @Query() query: unknown,
+  @Post()
+  @HttpCode(202)
+  @Access({ kind: 'operator', role: 'operator' })
+  @Text('orderReplay', 'Deliver the envelopes of a time once more', {
+    description:
+      'To one `webhook`, as its partner could by `POST /webhooks/{id}/replay` of the ingress. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`. A disabled webhook gets none. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay. Or to each of `webhooks`: the answer has a replay for each, as if it was ordered alone, and names those that are left out. If none can get one, an order is answered 409 with `leftOut`. `relay.operations` has a record of each replay before the first is ordered; Kafka is asked once for each event type.',
+    body: {
+      isRequired: true,
+      schema: ReplayOrder,
+      example: { webhook: EXAMPLE.webhookId, since: '2030-01-01T00:00:00Z', dryRun: true },
+    },
+    answer: {
+      description: 'It is ordered, or counted only.',
+      content: { schema: z.union([OperatorReplay, OrderedReplays]), example: EXAMPLE },
+    },
+    problems: ['not-found', 'conflict'],
+  })
+  async order(
+    @StrictBody(ReplayOrder) body: Body<ReplayOrder>,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<OperatorReplay | OrderedReplays> {
+    const wanted = body();
+    if (wanted.webhook === undefined) return this.#orderEach(wanted, request);
+    const found = await this.webhooks.find(wanted.webhook);
+    if (found === undefined) throw new ProblemError('not-found', 'There is no such webhook.');
+    if (found.status === 'disabled')
+      throw new ProblemError('conflict', 'The webhook is disabled and gets nothing: enable it first.');
+    const target = targetOf(found, wanted);
+    const window = windowOf(wanted);
+    if (wanted.dryRun) {
+      const matched = await this.desk.count(target, window);
+      return countedOf(target, { ...window, matched }, Date.now());
+    }
+    const ordered = await this.desk.order(target, window, actorOf(request));
+    if (ordered.kind === 'running')
+      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
+        members: { id: ordered.id },
+      });
+    void reply.header('location', `/replays/${ordered.replay.id}`);
+    return shownOf(ordered.replay);
+  }
+
+  @Get()
+  @Text('listReplays', 'List the replays of all partners', {
+    query: ReplayQuery,
+    answer: listOf('The replays, newest first.', OperatorReplays),
+  })
+  async list(
+    @ListQuery(ReplayQuery) { query, linkTo }: Asked<z.infer<typeof ReplayQuery>>,
   ): Promise<z.infer<typeof OperatorReplays>> {
-    const { state, limit, cursor } = readQuery(ReplayQuery, query);
+    const { state, limit, cursor } = query;
     const page = await this.desk.list({ limit: state === undefined ? limit : LOOKED_AT, cursor });
     const wanted = page.replays.filter((replay) => state === undefined || replay.state === state);
     const last = wanted.length > limit ? wanted[limit - 1] : undefined;
-    linkToNext(request, reply, last === undefined ? page.next : replayCursor(last.id, last.createdAt));
+    linkTo(last === undefined ? page.next : replayCursor(last.id, last.createdAt));
     return { replays: wanted.slice(0, limit).map(shownOf) };
   }
 
   @Get(':id')
-  @Operation(readReplay)
+  @Text('readReplay', 'Read how far a replay is', { path, answer: aReplay('The replay.'), problems: ['not-found'] })
   async read(@Param('id') id: string): Promise<OperatorReplay> {
     return shownOf(await this.#find(id));
   }
@@ -43,7 +105,12 @@ export class ReplaysController {
   @Post(':id/pause')
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })
-  @Operation(pauseReplay)
+  @Text('pauseReplay', 'Pause a replay', {
+    description: 'Deliveries handed over by then are still made. Whoever ordered it. A paused one stays so.',
+    path,
+    answer: aReplay('The paused replay.'),
+    problems: ['not-found', 'conflict'],
+  })
   async pause(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
     await this.#findUnderWay(id);
     await this.desk.pause(id, actorOf(request), (error) =>
@@ -59,7 +126,11 @@ export class ReplaysController {
   @Post(':id/resume')
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })
-  @Operation(resumeReplay)
+  @Text('resumeReplay', 'Resume a paused replay', {
+    path,
+    answer: aReplay('The running replay.'),
+    problems: ['not-found', 'conflict'],
+  })
   async resume(@Param('id') id: string, @Req() request: FastifyRequest): Promise<OperatorReplay> {
     await this.#findUnderWay(id);
     await this.desk.resume(id, actorOf(request));
@@ -70,10 +141,44 @@ export class ReplaysController {
   @Delete(':id')
   @HttpCode(204)
   @Access({ kind: 'operator', role: 'operator' })
-  @Operation(cancelReplay)
+  @Text('cancelReplay', 'End a replay', {
+    description: 'Deliveries handed over by then are still made. An ended replay stays unchanged.',
+    path,
+    answer: { description: 'It has ended or is ending.' },
+    problems: ['not-found'],
+  })
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
     await this.#find(id);
     await this.desk.cancel(id, actorOf(request));
+  }
+
+  async #orderEach(wanted: ReplayOrder, request: FastifyRequest): Promise<OrderedReplays> {
+    const known = new Map((await this.webhooks.all()).map((webhook) => [webhook.id, webhook]));
+    const targets: ReplayTarget[] = [];
+    const leftOut: LeftOut[] = [];
+    for (const webhookId of new Set(wanted.webhooks)) {
+      const found = known.get(webhookId);
+      if (found === undefined) leftOut.push({ webhookId, why: 'unknown', replayId: null });
+      else if (found.status === 'disabled') leftOut.push({ webhookId, why: 'disabled', replayId: null });
+      else targets.push(targetOf(found, wanted));
+    }
+    const window = windowOf(wanted);
+    const outcomes = wanted.dryRun
+      ? await this.desk.countEach(targets, window)
+      : await this.desk.orderEach(targets, window, actorOf(request));
+    const now = Date.now();
+    const replays: OperatorReplay[] = [];
+    for (const [index, target] of targets.entries()) {
+      const outcome = outcomes[index];
+      if (outcome?.kind === 'running')
+        leftOut.push({ webhookId: target.webhookId, why: 'running', replayId: outcome.id });
+      else if (outcome?.kind === 'ordered') replays.push(shownOf(outcome.replay));
+      else if (outcome?.kind === 'counted')
+        replays.push(countedOf(target, { ...window, matched: outcome.matched }, now));
+    }
+    if (replays.length === 0 && !wanted.dryRun)
+      throw new ProblemError('conflict', 'None of the webhooks can get a replay.', { members: { leftOut } });
+    return { replays, leftOut };
   }
 
   async #find(id: string): Promise<ReplayStatus> {
@@ -87,3 +192,10 @@ export class ReplaysController {
     if (endedAt !== undefined) throw new ProblemError('conflict', 'The replay has ended.');
   }
 }
+
+const targetOf = ({ id: webhookId, partnerId, eventType }: Webhook, { status }: ReplayOrder): ReplayTarget => ({
+  webhookId,
+  partnerId,
+  eventType,
+  status,
+});

@@ -2,16 +2,36 @@ import { Controller, Delete, Get, HttpCode, Inject, Post, Req, Res } from '@nest
 import type { Caller } from '@relay/access';
 import { RELAY_VERSION } from '@relay/config';
 import { Access, type Body, callerOf, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
-import { ClientDirectory, roleOf } from '@relay/identity';
-import { Operation } from '@relay/openapi';
+import { ClientDirectory, OPERATOR_ROLES, roleOf } from '@relay/identity';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Log } from '@relay/telemetry';
-import { ConsoleSessions, IDLE_MS } from '../access/console-sessions.adapter.js';
-import { assertShown, OperatorGuard } from '../access/operator-guard.js';
-import { assertOwnPage, madeAt, shownIn } from '../access/own-origin.js';
-import { noSession, readSession, sessionCookie } from '../access/session-cookie.js';
-import { Login, type OperatorNow } from './session-answers.js';
-import { enter, leave, readSessionText } from './session.openapi.js';
+import { z } from 'zod';
+import { ConsoleSessions, IDLE_MS, noSession, readSession, sessionCookie } from '../access/console-sessions.adapter.js';
+import { assertOwnPage, assertShown, OperatorGuard } from '../access/operator-guard.js';
+import { answerOf, textsOf } from '../http/routes.js';
+
+const Login = z
+  .strictObject({
+    clientId: z.string().min(1).max(100).describe('Of an operator.'),
+    clientSecret: z.string().min(1).max(200),
+  })
+  .meta({ id: 'Login', description: 'Client id and client secret of an operator.' });
+type Login = z.infer<typeof Login>;
+
+const OperatorNow = z
+  .object({
+    clientId: z.string(),
+    name: z.string(),
+    role: z.enum(OPERATOR_ROLES),
+    canWrite: z.boolean().describe('`false` where `OPERATIONS_WRITE` is: nobody changes anything here.'),
+    idleS: z.int().describe('A session ends after so many seconds in which nobody does anything.'),
+    version: z.string().describe('Of the relay.'),
+  })
+  .meta({ id: 'OperatorNow', description: 'Who asks, and what it may do.' });
+type OperatorNow = z.infer<typeof OperatorNow>;
+
+const Text = textsOf('Session');
+const answer = answerOf('Who asks.', OperatorNow);
 
 /** The session by which a browser is an operator. */
 @Controller('session')
@@ -27,7 +47,13 @@ export class SessionController {
   @Post()
   @HttpCode(200)
   @Access({ kind: 'public' })
-  @Operation(enter)
+  @Text('enterConsole', 'Open a session of the console', {
+    description:
+      'The answer sets a cookie that only this site sends and no script reads: `__Host-relay_console` with `Secure` where the page, by its `Origin`, came by HTTPS, else `relay_console`. The session ends after 30 minutes in which nobody does anything, after 12 hours, by `DELETE /session`, and with the secret that opened it. An operator has 10 sessions at most: an eleventh ends the one that was used least recently.',
+    body: { isRequired: true, schema: Login, example: { clientId: 'operator_0Zt1', clientSecret: 'relay_sk_…' } },
+    answer: { ...answer, headers: { 'Set-Cookie': 'The session.' } },
+    problems: ['unauthorized', 'insufficient-scope', 'too-many-requests', 'unavailable'],
+  })
   async enter(
     @StrictBody(Login) body: Body<Login>,
     @Req() request: FastifyRequest,
@@ -37,17 +63,15 @@ export class SessionController {
     const { caller, id } = await this.guard.enter(clientId, clientSecret, request.ip);
     const former = readSession(request.headers.cookie);
     if (former !== undefined) await this.sessions.end(former);
-    this.log.info('console.entered', 'An operator opened a session of the console', {
-      operator: clientId,
-      requestId: request.id,
-    });
+    const by = { operator: clientId, requestId: request.id };
+    this.log.info('console.entered', 'An operator opened a session of the console', by);
     void reply.header('set-cookie', sessionCookie(id, isOverTls(request)));
     return this.#shown(caller);
   }
 
   @Get()
   @Access({ kind: 'operator', role: 'viewer' })
-  @Operation(readSessionText)
+  @Text('readSession', 'Read who asks', { answer })
   read(@Req() request: FastifyRequest): Promise<OperatorNow> {
     return this.#shown(callerOf(request));
   }
@@ -55,12 +79,17 @@ export class SessionController {
   @Delete()
   @HttpCode(204)
   @Access({ kind: 'public' })
-  @Operation(leave)
+  @Text('leaveConsole', 'End the session of the console', {
+    description:
+      'The one of the cookie, from a page of this site alone, as every change by a session; without a cookie nothing is done.',
+    answer: { description: 'It has ended.', headers: { 'Set-Cookie': 'None any more.' } },
+    problems: ['insufficient-scope', 'unavailable'],
+  })
   async leave(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
     const id = readSession(request.headers.cookie);
     if (id !== undefined) {
-      assertOwnPage(madeAt(request));
-      assertShown(id, shownIn(request));
+      assertOwnPage(request);
+      assertShown(id, request);
       await this.sessions.end(id);
     }
     void reply.header('set-cookie', [...noSession]);

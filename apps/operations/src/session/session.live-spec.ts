@@ -1,8 +1,7 @@
 import { ClientDirectory, type IssuedSecret } from '@relay/identity';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { ConsoleSessions, IDLE_MS } from '../access/console-sessions.adapter.js';
-import { readSession } from '../access/session-cookie.js';
+import { ConsoleSessions, IDLE_MS, readSession } from '../access/console-sessions.adapter.js';
 import { basicOf, RunningOperations } from '../spec-operations.js';
 
 const ACTING = { 'relay-console': 'acting', authorization: '' };

@@ -1,13 +1,23 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { RedisBreakerStore } from '@relay/breaker';
 import { ENVELOPE_TYPES } from '@relay/events';
 import { RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { withShownStatus } from '@relay/progress';
-import type { Shards } from '@relay/redis';
-import { FAILING, type RedisWebhookView, type Webhook } from '@relay/webhooks';
-import type { Redis } from 'ioredis';
-import type { WebhookQuery, WebhookState } from './webhook-answers.js';
-import { isWanted, ORDERS, type RoughState, roughStateOf, stateOf, type Troubles } from './webhook-states.js';
+import { Shards } from '@relay/redis';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
+import { FAILING, RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { Redis } from 'ioredis';
+import {
+  isWanted,
+  ORDERS,
+  type RoughState,
+  roughStateOf,
+  stateOf,
+  type Troubles,
+  type WebhookQuery,
+  type WebhookState,
+} from './webhook-states.js';
 
 /** Waiting deliveries that one request looks at to find the oldest: a quarter of a second of Redis, in slices of 10 ms. */
 const LOOKED_AT = 100_000;
@@ -15,6 +25,7 @@ const LOOKED_AT = 100_000;
 const [FEWEST, MOST] = [10, 10_000];
 
 /** Webhooks of all partners with what troubles them, as it is now. */
+@Injectable()
 export class WebhookStates {
   readonly #jobs: WaitingJobs;
   readonly #breakers: RedisBreakerStore;
@@ -24,7 +35,7 @@ export class WebhookStates {
     private readonly redis: Redis,
     private readonly shards: Shards,
     private readonly view: RedisWebhookView,
-    { HISTORY_WINDOW }: { readonly HISTORY_WINDOW: number },
+    @Inject(OPERATIONS_CONFIG) { HISTORY_WINDOW }: OperationsConfig,
   ) {
     this.#jobs = new WaitingJobs(shards);
     this.#breakers = new RedisBreakerStore(redis);

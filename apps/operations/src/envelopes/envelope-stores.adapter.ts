@@ -1,0 +1,69 @@
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { OnApplicationShutdown } from '@nestjs/common';
+import { AttemptFinder, EnvelopeFinder, LogFetcher, type KeptAdmin } from '@relay/kafka';
+import type { Shards } from '@relay/redis';
+import { PendingDeliveries } from '@relay/retry';
+import { AttemptIndex, AttemptLog } from '@relay/search';
+import type { OperationsConfig } from '@relay/settings';
+import { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from '@relay/story';
+import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
+import type { RedisWebhookView } from '@relay/webhooks';
+import type { Redis } from 'ioredis';
+import type { Kafka } from 'kafkajs';
+
+/** What the story of an envelope and the search have open. */
+export class EnvelopeStores implements OnApplicationShutdown {
+  constructor(
+    /** Null where it is off. */
+    readonly index: AttemptIndex | null,
+    readonly stories: StoryReader,
+    private readonly stores: readonly { close(): Promise<void> }[],
+  ) {}
+
+  /** Begins to follow the log of attempts. */
+  start(): void {
+    this.index?.start();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.index?.close(), ...this.stores.map((store) => store.close())]);
+  }
+}
+
+export function openEnvelopeStores(
+  config: OperationsConfig,
+  [kafka, admin, redis, shards]: readonly [Kafka, KeptAdmin, Redis, Shards],
+  webhooks: RedisWebhookView,
+  [log, throttled]: readonly [Log, ThrottledLog],
+): EnvelopeStores {
+  const { SEARCH_INDEX, SEARCH_WINDOW: windowMs, SEARCH_BYTES: maxBytes, KAFKA_TOPIC_PREFIX: prefix } = config;
+  const envelopes = new EnvelopeFinder(new LogFetcher(kafka), admin, prefix);
+  const attempts = new AttemptFinder(new LogFetcher(kafka), admin, prefix);
+  const jobs = new PendingDeliveries(shards, shards);
+  // Two processes of one host have different ports, and a file belongs to one process.
+  const own = join(tmpdir(), `relay-search-${config.OPERATIONS_PORT}.sqlite`);
+  const settings = { path: SEARCH_INDEX === 'auto' ? own : SEARCH_INDEX, windowMs, maxBytes };
+  const index =
+    SEARCH_INDEX === 'off'
+      ? null
+      : new AttemptIndex(settings, new AttemptLog(admin, new LogFetcher(kafka), prefix), webhooks, log);
+  const stories = new StoryReader(
+    new StoryState(redis, shards, jobs),
+    envelopes,
+    viewed(webhooks),
+    index ?? new LoggedAttempts(attempts, ['index']),
+    (part, error) =>
+      throttled.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
+        part,
+        reason: reasonOf(error),
+      }),
+  );
+  return new EnvelopeStores(index, stories, [envelopes, attempts, jobs, admin]);
+}
+
+const viewed = (view: RedisWebhookView): StoryWebhooks => ({
+  refresh: () => view.refresh(),
+  find: async (ids) => ids.map((id) => view.find(id)).filter((webhook) => webhook !== undefined),
+  matching: async (eventType, audience) => view.matching(eventType, audience).map(({ id }) => id),
+});

@@ -1,0 +1,55 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { linkToNext, readQuery, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { LINK, Operation, type OperationText } from '@relay/openapi';
+import { z } from 'zod';
+
+/** Documents handlers of one tag. */
+export const textsOf =
+  (tag: string) =>
+  (id: string, summary: string, rest: Omit<OperationText, 'id' | 'tag' | 'summary'>): MethodDecorator =>
+    Operation({ id, tag, summary, ...rest });
+
+/** The answer of a success. */
+export const answerOf = (description: string, schema: z.ZodType) => ({ description, content: { schema } });
+/** The same for a list in pages. */
+export const listOf = (description: string, schema: z.ZodType) => ({
+  ...answerOf(description, schema),
+  headers: LINK,
+});
+
+/** What a request asks of a list. */
+export interface Asked<Query> {
+  readonly query: Query;
+  /** Names the next page in `Link`. @param next undefined on the last page @param name the parameter of its place */
+  readonly linkTo: (next: string | number | undefined, name?: string) => void;
+}
+
+/** Reads the query of a list. @throws ProblemError `invalid-request` */
+export const ListQuery = (schema: z.ZodType): ParameterDecorator =>
+  createParamDecorator((_data: unknown, context: ExecutionContext): Asked<unknown> => {
+    const http = context.switchToHttp();
+    const [request, reply] = [http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>()];
+    return {
+      query: readQuery(schema, request.query),
+      linkTo: (next, name = 'cursor') => linkToNext(request, reply, next, { name }),
+    };
+  })();
+
+/** The parameter of a list that is read as a whole: how many of it came on the pages before. */
+export const cursor = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .max(1_000_000_000)
+  .default(0)
+  .describe('Where the page begins; out of the Link header of the page before.');
+
+/** A page of such a list, with its `Link`. */
+export function pageOf<T>(
+  all: readonly T[],
+  { query, linkTo }: Asked<{ readonly cursor: number; readonly limit: number }>,
+): T[] {
+  const end = query.cursor + query.limit;
+  linkTo(end < all.length ? end : undefined);
+  return all.slice(query.cursor, end);
+}

@@ -1,0 +1,44 @@
+import type { Type } from '@nestjs/common';
+import { openApi, routesOf, type ApiFacts, type ApiParts } from '@relay/openapi';
+
+/** OpenAPI of these controllers. @param facts the public address is that of the ingress */
+export const documentBytes = (controllers: readonly Type[], facts: ApiFacts): Buffer =>
+  Buffer.from(JSON.stringify(openApi(routesOf(controllers), facts, operationsApi(facts.publicUrl))));
+
+/** What the OpenAPI document of the operations app says beside its routes. */
+const operationsApi = (publicUrl: string): ApiParts => ({
+  title: 'Partner Relay for operators',
+  summary: 'Shows what the relay does, and changes it.',
+  description: DESCRIPTION,
+  server: '/',
+  tags: TAGS,
+  securitySchemes: {
+    token: {
+      type: 'oauth2',
+      description: 'An access token of the ingress, as `Authorization: Bearer`.',
+      flows: { clientCredentials: { tokenUrl: `${publicUrl}/auth/token`, scopes: SCOPES } },
+    },
+    operator: { type: 'http', scheme: 'basic', description: 'Client id and client secret of an operator.' },
+  },
+});
+
+const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients, deletes webhooks and adds addresses for notices as well.
+
+Every error is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
+
+const SCOPES = {
+  'operations:read': 'The role `viewer`.',
+  'operations:write': 'The role `operator`.',
+  operations: 'The role `admin`.',
+};
+
+const TAGS = [
+  { name: 'Session', description: 'How the console lets an operator in.' },
+  { name: 'State', description: 'What the relay does at the moment.' },
+  { name: 'Envelopes', description: 'What became of envelopes, and the search over attempts.' },
+  { name: 'Webhooks', description: 'Webhooks of all partners, and what troubles them.' },
+  { name: 'Dead letters', description: 'Deliveries that were given up.' },
+  { name: 'Replays', description: 'Deliveries of a time made again.' },
+  { name: 'Clients', description: 'Partners, sources and operators.' },
+  { name: 'Audit', description: 'Who changed what.' },
+];

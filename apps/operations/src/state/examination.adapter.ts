@@ -1,0 +1,69 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { parseSigningKeys } from '@relay/access';
+import { Away, examine, summaryOf } from '@relay/doctor';
+import { answeredWithin, KeptAdmin } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
+import { isRedisAway, redisFault, Shards } from '@relay/redis';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
+import { reasonOf } from '@relay/telemetry';
+import type { Findings } from './state-answers.js';
+
+/** A broker that answers nothing for so long is away. The whole is below the 9 s within which each request is answered. */
+const PROBE_MS = 2_500;
+const WORK_MS = 5_500;
+const UNCHECKED = ['egress', 'proxy', 'retries'];
+
+/** The examination of this relay’s stores and keys. One runs at a time, whoever asks. */
+@Injectable()
+export class Examination {
+  #running: Promise<Findings> | undefined;
+
+  constructor(
+    @Inject(OPERATIONS_CONFIG) private readonly config: OperationsConfig,
+    private readonly keyring: Keyring,
+    private readonly shards: Shards,
+    private readonly admin: KeptAdmin,
+  ) {}
+
+  read(): Promise<Findings> {
+    this.#running ??= this.#examine().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #examine(): Promise<Findings> {
+    const { config, keyring, shards, admin } = this;
+    const probe = admin.ask((connection) => connection.describeCluster());
+    const findings = await examine(
+      {
+        redis: async (work) => {
+          const fault = redisFault(shards.global);
+          if (fault !== undefined) throw redisAway(fault);
+          return inTime(work(shards.global, shards)).catch((error: unknown) => {
+            throw isRedisAway(error) ? redisAway(reasonOf(error), error) : error;
+          });
+        },
+        kafka: async (work) => {
+          await answeredWithin(PROBE_MS, probe).catch((error: unknown) => {
+            throw new Away(`Kafka does not answer (${reasonOf(error)})`, 'start it', error);
+          });
+          return inTime(work(admin.kafka, config));
+        },
+      },
+      {
+        environment: () => config.RELAY_ENV,
+        keyring: () => keyring,
+        signingKeys: () => parseSigningKeys(config.JWT_PRIVATE_KEYS),
+        wire: () => config,
+      },
+    );
+    return { ...summaryOf(findings), findings, unchecked: UNCHECKED };
+  }
+}
+
+const redisAway = (reason: string, cause?: unknown): Away =>
+  new Away(`Redis does not answer (${reason})`, 'start it', cause);
+
+const inTime = <T>(work: Promise<T>): Promise<T> =>
+  answeredWithin(WORK_MS, work, () => new Error(`there was no answer within ${WORK_MS / 1_000} s`));

@@ -1,0 +1,196 @@
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { envelopeTopics, noticesTopic } from '@relay/events';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
+import { KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
+import { fullestMemory, type RedisMemory } from '@relay/metrics';
+import { parkedWebhooks } from '@relay/progress';
+import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
+import type { AttemptTally } from '@relay/search';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
+import { Log } from '@relay/telemetry';
+import { Kafka } from 'kafkajs';
+import { EnvelopeStores } from '../envelopes/envelope-stores.adapter.js';
+import { ALERT_RULES, AlertWatch } from './alert-rules.js';
+import { AnswersInTime, SharedAnswer } from './answers-in-time.js';
+import type { Now } from './state-answers.js';
+
+/** Three readings in the time within which each request is answered. */
+const PATIENCE_MS = 4_000;
+/** An answer is some 45 questions to Kafka. Whoever asks within this time is told the same. */
+const FRESH_MS = 3_000;
+const SAMPLE_MS = 30_000;
+const RATE_S = 60;
+
+interface Stored {
+  readonly queues: QueueState[];
+  readonly memory: RedisMemory;
+  readonly parked: number;
+}
+
+/** The state of the stores, read when it is asked for, once for all who ask within a few seconds, and the alerts, for which it is read twice a minute. */
+@Injectable()
+export class NowState implements OnApplicationShutdown {
+  readonly #watch = new AlertWatch(ALERT_RULES);
+  readonly #answers: AnswersInTime;
+  readonly #shown = new SharedAnswer(
+    () => this.#read(),
+    FRESH_MS,
+    () => performance.now(),
+  );
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    private readonly shards: Shards,
+    private readonly admin: KeptAdmin,
+    private readonly stores: EnvelopeStores,
+    @Inject(OPERATIONS_CONFIG) private readonly names: OperationsConfig,
+    log: Log,
+  ) {
+    this.#answers = new AnswersInTime(log, PATIENCE_MS);
+  }
+
+  /** Begins to watch the alerts. */
+  start(): void {
+    this.#timer ??= setInterval(() => void this.#sample(), SAMPLE_MS).unref();
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.#timer);
+  }
+
+  read(): Promise<Now> {
+    return this.#shown.read();
+  }
+
+  async #read(): Promise<Now> {
+    const now = Date.now();
+    const [{ stored, lag }, accepted, tally] = await Promise.all([
+      this.#sample(),
+      this.#answers.orAway('accepted', () => this.#accepted(now)),
+      this.#tally(now),
+    ]);
+    const deliveries = stored?.queues.filter(({ queue }) => queue === DELIVERIES_QUEUE);
+    const due = deliveries?.filter(({ state }) => state === 'waiting' || state === 'delayed');
+    return {
+      at: new Date(now).toISOString(),
+      lag: lag === undefined ? null : { total: sumOf(lag.map((topic) => topic.lag)), topics: lag },
+      queues: stored?.queues ?? null,
+      waiting: due === undefined ? null : sumOf(due.map(({ jobs }) => jobs)),
+      oldestWaitingS: due === undefined ? null : Math.max(0, ...due.map(({ oldestS = 0 }) => oldestS)),
+      deadLetters:
+        stored === undefined
+          ? null
+          : sumOf(stored.queues.filter(({ queue }) => queue === DEAD_LETTERS_QUEUE).map(({ jobs }) => jobs)),
+      parked: stored?.parked ?? null,
+      rates: {
+        accepted: accepted === undefined ? null : accepted / RATE_S,
+        delivered: tally === undefined ? null : tally.delivered / RATE_S,
+        failed: tally === undefined ? null : tally.failed / RATE_S,
+      },
+      alerts: this.#watch.states().map(({ rule, state, value, since }) => ({
+        name: rule.name,
+        severity: rule.severity,
+        state,
+        value: value ?? null,
+        since: since === undefined ? null : new Date(since).toISOString(),
+        means: rule.means,
+        runbook: `docs/operations/runbooks.md#${rule.name.toLowerCase()}`,
+      })),
+      incomplete: [
+        ...(stored === undefined ? (['redis'] as const) : []),
+        ...(lag === undefined || accepted === undefined ? (['kafka'] as const) : []),
+        ...(tally === undefined ? (['index'] as const) : []),
+      ],
+    };
+  }
+
+  /** One reading of what the alerts are about. */
+  async #sample(): Promise<{ stored: Stored | undefined; lag: TopicLag[] | undefined }> {
+    const topics = envelopeTopics(this.names.KAFKA_TOPIC_PREFIX);
+    const [stored, lag] = await Promise.all([
+      this.#answers.orAway('queues', () => this.#stored()),
+      this.#answers.orAway('lag', () =>
+        this.admin.ask((admin) => readLag(admin, this.names.KAFKA_CONSUMER_GROUP, topics)),
+      ),
+    ]);
+    const total = lag === undefined ? undefined : sumOf(lag.map((topic) => topic.lag));
+    this.#watch.feed({ queues: stored?.queues, memory: stored?.memory, lag: total }, Date.now());
+    return { stored, lag };
+  }
+
+  async #stored(): Promise<Stored> {
+    const [queues, memory, parked] = await Promise.all([
+      readQueues(this.shards, Date.now()),
+      fullestMemory(this.shards),
+      parkedWebhooks(this.shards),
+    ]);
+    return { queues, memory, parked: parked.size };
+  }
+
+  /** Records of the sources’ topics within the last minute. */
+  #accepted(now: number): Promise<number> {
+    const prefix = this.names.KAFKA_TOPIC_PREFIX;
+    return this.admin.ask(async (admin) => {
+      const existing = new Set(await admin.listTopics());
+      const topics = envelopeTopics(prefix).filter((topic) => existing.has(topic) && topic !== noticesTopic(prefix));
+      const counts = await Promise.all(
+        topics.map(async (topic) => {
+          const [starts, ends] = await Promise.all([
+            admin.fetchTopicOffsetsByTimestamp(topic, now - RATE_S * 1_000),
+            admin.fetchTopicOffsets(topic),
+          ]);
+          const starting = new Map(starts.map(({ partition, offset }) => [partition, Number(offset)]));
+          return sumOf(
+            ends.map(({ partition, high }) => {
+              const start = starting.get(partition) ?? -1;
+              // -1: nothing is so young.
+              return start < 0 ? 0 : Math.max(0, Number(high) - start);
+            }),
+          );
+        }),
+      );
+      return sumOf(counts);
+    });
+  }
+
+  /** Undefined where the index is off, away, or behind. */
+  async #tally(now: number): Promise<AttemptTally | undefined> {
+    const { index } = this.stores;
+    if (index === null || !index.state.isCurrent) return undefined;
+    return index.tally(now - RATE_S * 1_000);
+  }
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
+
+/** The queues and the consumer lag as they are now. */
+@Injectable()
+export class StoreState {
+  constructor(
+    private readonly shards: Shards,
+    private readonly kafka: Kafka,
+    @Inject(OPERATIONS_CONFIG) private readonly settings: OperationsConfig,
+  ) {}
+
+  queues(): Promise<QueueState[]> {
+    return readQueues(this.shards, Date.now());
+  }
+
+  /** @throws ProblemError `unavailable` when no broker answers */
+  async lag(): Promise<TopicLag[]> {
+    const admin = this.kafka.admin({ retry: { retries: 1 } });
+    const topics = envelopeTopics(this.settings.KAFKA_TOPIC_PREFIX);
+    try {
+      await admin.connect();
+      return await readLag(admin, this.settings.KAFKA_CONSUMER_GROUP, topics);
+    } catch (cause) {
+      throw new ProblemError('unavailable', 'Kafka does not answer at the moment.', {
+        headers: { 'retry-after': '2' },
+        cause,
+      });
+    } finally {
+      await admin.disconnect().catch(() => undefined);
+    }
+  }
+}

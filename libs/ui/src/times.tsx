@@ -1,0 +1,100 @@
+const MINUTE_S = 60;
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', MINUTE_S],
+  ['second', 1],
+] as const;
+
+/** Date and time to the second in a zone; the reader's where none is named. */
+export const timeText = (at: Date, timeZone?: string): string =>
+  new Intl.DateTimeFormat('en-GB', {
+    year: 'numeric',
+    month: 'short',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    ...(timeZone === undefined ? {} : { timeZone }),
+  }).format(at);
+
+/** The same in UTC, as the API writes it. */
+export const utcText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** Distance from now, such as `3 minutes ago` or `in 2 hours`. */
+export function distanceText(at: Date, nowMs: number): string {
+  const seconds = Math.round((at.getTime() - nowMs) / 1_000);
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
+  return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / size), unit);
+}
+
+/** Such as `85 ms`, `1.3 s`, `4 min 5 s`, `2 h 3 min`, `4 d 1 h`. */
+export function durationText(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  const seconds = ms / 1_000;
+  if (seconds < MINUTE_S) return `${seconds.toFixed(1).replace('.0', '')} s`;
+  const whole = Math.round(seconds);
+  const parts = [Math.floor(whole / 86_400), Math.floor(whole / 3_600) % 24, Math.floor(whole / 60) % 60, whole % 60];
+  const named = parts.map((part, index) => ({ part, name: ['d', 'h', 'min', 's'][index] }));
+  const first = named.findIndex(({ part }) => part > 0);
+  return named
+    .slice(first, first + 2)
+    .filter(({ part }) => part > 0)
+    .map(({ part, name }) => `${part} ${name}`)
+    .join(' ');
+}
+
+/** A number with thousands apart. */
+export const countText = (count: number): string => new Intl.NumberFormat('en').format(count);
+
+/** `1 webhook`, `2 webhooks`. */
+export const countOf = (count: number, one: string, many = `${one}s`): string =>
+  `${countText(count)} ${count === 1 ? one : many}`;
+
+/** Such as `312 B`, `4.2 KiB`, `1.5 MiB`. */
+export function bytesText(bytes: number): string {
+  const power = Math.min(3, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
+  const size = bytes / 1_024 ** power;
+  return `${power === 0 ? size : size.toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][power]}`;
+}
+
+/** Answers name whole seconds, and take a moment: a clock that is no further off is right. */
+const RIGHT_MS = 5_000;
+
+let aheadMs = 0;
+
+/** Learns from an answer how far the reader's clock is ahead of the relay's. */
+export function learnClock(headers: Headers): void {
+  const at = Date.parse(headers.get('date') ?? '');
+  if (Number.isNaN(at)) return;
+  const ahead = Date.now() - at;
+  aheadMs = Math.abs(ahead) > RIGHT_MS ? ahead : 0;
+}
+
+/** Epoch milliseconds by the relay's clock: what it recorded is compared with nothing else. */
+export const relayNow = (): number => Date.now() - aheadMs;
+
+interface TimeProps {
+  /** Epoch milliseconds, or a time as the API writes it. */
+  readonly at: number | string;
+  /** Whether only the distance from now is seen; the times are in the title. */
+  readonly isShort?: boolean;
+}
+
+/** A time in the reader's zone, with UTC beside it and in the title. */
+export function Time({ at, isShort = false }: TimeProps) {
+  const date = new Date(at);
+  const [local, utc] = [timeText(date), utcText(date)];
+  const distance = distanceText(date, relayNow());
+  return (
+    <time dateTime={date.toISOString()} title={isShort ? `${local} (${utc})` : distance}>
+      {isShort ? (
+        distance
+      ) : (
+        <>
+          {local} <span class="quiet zone">{date.getTimezoneOffset() === 0 ? 'UTC' : utc.slice(11)}</span>
+        </>
+      )}
+    </time>
+  );
+}
