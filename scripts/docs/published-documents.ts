@@ -4,7 +4,7 @@ import { DocumentsController } from '../../apps/ingress/src/documents/documents.
 import { documentsOf } from '../../apps/ingress/src/documents/documents.js';
 import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
 import { documentBytes } from '../../apps/operations/src/document/document.js';
-import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
+import { controllersOf, FEATURES } from '../../apps/ingress/src/ingress.module.js';
 import { jsonText } from './json-text.js';
 
 /** The texts of the documents in docs: as a relay with default settings serves them. */

@@ -1,24 +1,33 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
 import { envelopeTopics, operationsTopic, registryTopic } from '@relay/events';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Publisher } from '@relay/publishing';
+import { registerKeyAges, registerMissingKeys, watchClock } from '@relay/metrics';
 import { assertNumberOfShards } from '@relay/progress';
-import { watchClock } from '@relay/metrics';
+import { Publisher } from '@relay/publishing';
 import { redisReady, StoreClock } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import type { IngressConfig } from '@relay/settings';
-import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
+import { Health, Log, reasonOf, registerProcessMetrics, serveHealth, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { registerMetrics } from './metrics.js';
 import { createIngressApp } from './http/ingress-app.js';
 import { IngressModule } from './ingress.module.js';
+
+/** Registers the build, readiness and key ages of the ingress. */
+export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {
+  const registry = app.get<Registry>(Registry);
+  registerProcessMetrics(registry, 'ingress', app.get(Health));
+  const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };
+  registerKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
+  registerMissingKeys(registry, app.get(Keyring));
+}
 
 const STOP_MS = 25_000;
 

@@ -1,6 +1,5 @@
-import type { ApiParts } from './api-parts.js';
 import { PROBLEMS, ProblemBody, toProblem, ProblemError, type ProblemCode } from '@relay/problem';
-import type { OperationText } from './operation.decorator.js';
+import type { ApiParts, OperationText } from './operation.decorator.js';
 import type { Route } from './routes.adapter.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 

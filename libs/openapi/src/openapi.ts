@@ -1,11 +1,57 @@
 import { z } from 'zod';
-import type { ApiParts } from './api-parts.js';
-import type { OperationText } from './operation.decorator.js';
 import { answersOf, sharedAnswers, sharedHeaders } from './answers.js';
-import { parametersOf } from './parameters.js';
+import type { ApiParts, OperationText } from './operation.decorator.js';
 import type { Route } from './routes.adapter.js';
 import { SchemaBook, type Schema } from './schema-book.js';
-import { securityOf } from './security.js';
+
+/** The parameters of one operation, those in the path first. */
+export function parametersOf({ path = {}, query, headers }: OperationText, book: SchemaBook): Schema[] {
+  const inPath = Object.entries(path).map(([name, { schema, example }]) =>
+    parameter(name, 'path', true, book.of(schema, 'input'), example),
+  );
+  return [...inPath, ...membersOf('query', query, book), ...membersOf('header', headers, book)];
+}
+
+/** One parameter for each member. */
+export function membersOf(place: string, schema: z.ZodObject | undefined, book: SchemaBook): Schema[] {
+  if (schema === undefined) return [];
+  const { properties, required } = book.of(schema, 'input');
+  return Object.entries(properties as Record<string, Schema>).map(([name, member]) =>
+    parameter(name, place, Array.isArray(required) && required.includes(name), member),
+  );
+}
+
+/** A parameter is described beside its schema. */
+const parameter = (
+  name: string,
+  place: string,
+  required: boolean,
+  { description, ...schema }: Schema,
+  example?: unknown,
+): Schema => ({ name, in: place, required, description, schema, example });
+
+/**
+ * The security requirements of a route, by the names of its app's security schemes; several are alternatives, an empty
+ * one means that none is needed.
+ */
+export function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
+  switch (access) {
+    case 'public':
+      return [];
+    case 'client':
+      return [{ client: [] }];
+    case 'bearer':
+      return [{ token: scopes }, ...(portal === undefined ? [] : [{ portal: [] }])];
+    case 'listing':
+      return [{ token: scopes }, {}];
+    case 'source':
+      return [{ token: scopes }, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }];
+    case 'operator':
+      return [{ token: scopes }, { operator: [] }];
+    default:
+      return access satisfies never;
+  }
+}
 
 export interface ApiFacts {
   /** Public address of the relay, without a slash at its end. */

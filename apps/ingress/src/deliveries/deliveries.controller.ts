@@ -1,30 +1,18 @@
 import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
 import { continueTrace, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope } from '@relay/events';
+import { Access, callerOf, IgnoresUnknown, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
+import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import {
-  Access,
-  callerOf,
-  IgnoresUnknown,
-  mediaTypeOf,
-  requestFacts,
-  TakesBody,
-  type FastifyRequest,
-} from '@relay/http';
-import { Operation } from '@relay/openapi';
 import { Acceptance, type Sender } from './acceptance.js';
 import { assertPartners, audienceOf } from './audience.js';
-import { MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
-import { sendBatch, sendEnvelope } from './deliveries.openapi.js';
-import { inTurns } from './in-turns.js';
+import { sendBatch, sendEnvelope, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
 import { IngressMetrics } from './ingress-metrics.js';
-import { publishProblem } from './publish-problem.js';
-import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
-import { CLOUD_EVENT, CLOUD_EVENTS, readReceived } from './received.js';
+import { CLOUD_EVENT, CLOUD_EVENTS, inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
 
 const NDJSON = 'application/x-ndjson';
 
@@ -144,4 +132,17 @@ export class DeliveriesController {
       return { id, status: 'unavailable' };
     }
   }
+}
+
+/** The problem for the sender of an envelope that the log did not acknowledge. */
+export function publishProblem(failure: PublishFailed): ProblemError {
+  const isStored =
+    // A broker that refuses a valid envelope has settings that break the promise: its sender is to repeat it.
+    failure.reason === 'overloaded' || failure.reason === 'refused'
+      ? 'Nothing was stored: repeat the request.'
+      : 'It may have been stored: repeat it with the same id, which is safe.';
+  return new ProblemError('unavailable', `The log did not acknowledge the envelope. ${isStored}`, {
+    headers: { 'retry-after': failure.reason === 'overloaded' ? '1' : '2' },
+    cause: failure,
+  });
 }

@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType } from '@relay/events';
 import { Counter, Histogram, type Registry } from 'prom-client';
-import { BATCH_STATUSES, type BatchResult } from './receipt.js';
+import { BATCH_STATUSES, type BatchResult } from './deliveries.openapi.js';
 
 export type IngressResult = BatchResult['status'];
 

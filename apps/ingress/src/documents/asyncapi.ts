@@ -17,7 +17,7 @@ import {
 } from '@relay/events';
 import { type ApiFacts, type Schema, SchemaBook } from '@relay/openapi';
 import { z } from 'zod';
-import { exampleOf } from './example-envelope.js';
+import { exampleOf } from './event-catalogue.js';
 
 export interface TopicFacts extends ApiFacts {
   readonly topicPrefix: string;

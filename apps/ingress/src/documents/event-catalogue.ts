@@ -1,16 +1,11 @@
-import {
-  ENVELOPE_TYPES,
-  Envelope,
-  EVENT_MEANINGS,
-  isNoticeType,
-  Notice,
-  NOTICE_MEANINGS,
-  payloadSchemaOf,
-  topicOf,
-} from '@relay/events';
+import { Envelope, ENVELOPE_TYPES, EVENT_MEANINGS, examplePayload, isNoticeType, Notice, NOTICE_MEANINGS, payloadSchemaOf, topicOf, type EnvelopeType } from '@relay/events';
 import { z } from 'zod';
 import type { TopicFacts } from './asyncapi.js';
-import { exampleOf } from './example-envelope.js';
+
+const ID = '6f1e2d3c-4b5a-4968-8776-655443322110';
+
+/** An envelope of this type, for the documents and test deliveries. */
+export const exampleOf = (type: EnvelopeType) => ({ id: ID, type, payload: examplePayload(type) });
 
 const EventTypeFacts = z
   .object({

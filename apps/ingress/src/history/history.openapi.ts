@@ -2,11 +2,9 @@ import { WebhookId } from '@relay/webhooks';
 import { LINK, type OperationText } from '@relay/openapi';
 import { ClueQuery } from '@relay/story';
 import { DeliveryAnswers } from './delivery-facts.js';
-import { DeliveriesQuery, HistoryQuery } from './history-query.js';
 import { PartnerStory } from './partner-stories.js';
-import { EnvelopeId, RetryAnswer, RetryRequest, RetrySelection, SelectionRetried } from './retry-request.js';
-import { SentEnvelope } from './sent-envelope.js';
-import { StatesQuery, WebhookStatesAnswer } from './webhook-state.js';
+import { DeliveriesQuery, EnvelopeId, HistoryQuery, RetryAnswer, RetryRequest, RetrySelection, SelectionRetried, SentEnvelope } from './history-requests.js';
+import { StatesQuery, WebhookStatesAnswer } from './webhook-states.js';
 
 const tag = 'Webhooks';
 const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';

@@ -1,9 +1,25 @@
-import { ProblemError } from '@relay/problem';
 import type { Caller } from '@relay/access';
+import { PartnerQuota } from '@relay/http';
+import { ProblemError } from '@relay/problem';
 import type { WebhookStore } from '@relay/webhooks';
-import { isShown } from '../portal/shown.js';
-import { notFound } from '../webhooks/webhook-problems.js';
-import type { HistoryQuota } from './history-quota.adapter.js';
+import { isShown, notFound } from '../webhooks/webhook-problems.js';
+
+const QUOTA = { name: 'history', points: 600, windowMs: 60_000 };
+
+/**
+ * Limits look-ups of deliveries and replays, which search Redis and Kafka: so many a minute for each partner in each
+ * process. A person with 1,000 webhooks who turns a page every second stays within it.
+ */
+export class HistoryQuota extends PartnerQuota {
+  constructor() {
+    super(QUOTA);
+  }
+
+  /** @throws ProblemError `too-many-requests` */
+  async admit(partnerId: string, points = 1): Promise<void> {
+    if (points > 0) await this.charge(partnerId, 'You have sent too many requests for deliveries and replays.', points);
+  }
+}
 
 export interface Selection {
   readonly webhookIds?: readonly string[] | undefined;

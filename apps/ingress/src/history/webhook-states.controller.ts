@@ -12,13 +12,10 @@ import {
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookStore } from '@relay/webhooks';
 import { Operation } from '@relay/openapi';
-import { notFound } from '../webhooks/webhook-problems.js';
-import { isShown } from '../portal/shown.js';
-import { HistoryQuota } from './history-quota.adapter.js';
+import { isShown, notFound } from '../webhooks/webhook-problems.js';
 import { listWebhookStates } from './history.openapi.js';
-import { LOOKED_AT_A_POINT, morePoints } from './own-webhooks.js';
-import { StatesQuery, type WebhookState, type WebhookStatesAnswer } from './webhook-state.js';
-import { WebhookStates } from './webhook-states.js';
+import { HistoryQuota, LOOKED_AT_A_POINT, morePoints } from './own-webhooks.js';
+import { StatesQuery, WebhookStates, type WebhookState, type WebhookStatesAnswer } from './webhook-states.js';
 
 /** How the deliveries of a partner's own webhooks stand. */
 @Controller('webhooks/status')

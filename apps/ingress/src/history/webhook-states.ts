@@ -1,11 +1,67 @@
 import type { DeadLetterIndex } from '@relay/dead-letters';
+import { parseDeliveryId } from '@relay/delivery';
+import { ShownAttempt, shownAttempt } from '@relay/events';
 import { failureRateOf, type AttemptCounts, type HistoryLine, type RedisAttemptCounts } from '@relay/history';
 import type { WaitingJobs } from '@relay/jobs';
-import { parseDeliveryId } from '@relay/delivery';
-import { shownAttempt } from '@relay/events';
-import type { RegisteredWebhook } from '@relay/webhooks';
+import { WebhookDetails, WebhookId, type RegisteredWebhook } from '@relay/webhooks';
+import { z } from 'zod';
+import { webhooksPage } from '../webhooks/listings.js';
 import type { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
-import type { WebhookState } from './webhook-state.js';
+
+const moment = z.iso.datetime();
+
+export const StatesQuery = z.strictObject({
+  ...webhooksPage(100, /^(?:[1-9]\d?|100)$/),
+  webhookId: WebhookId.optional().describe('Only this webhook.'),
+});
+
+export const WebhookState = WebhookDetails.pick({
+  id: true,
+  eventType: true,
+  endPointUrl: true,
+  endPointName: true,
+  status: true,
+  disabledReason: true,
+  waiting: true,
+})
+  .extend({
+    oldestWaitingAt: moment
+      .nullable()
+      .describe(
+        'When the envelope of the oldest delivery in the queue was accepted; `null` without one, or if more than 100 wait.',
+      ),
+    dead: z.int().describe('Dead deliveries that can be retried.'),
+    delivered: z
+      .int()
+      .describe(
+        'Successful attempts of the last 24 hours, unless the operator keeps them for another time. A crash, or scarce memory, can leave some out.',
+      ),
+    failedAttempts: z
+      .int()
+      .describe('Failed attempts of the same time, which begins with a whole hour here. A crash can leave some out.'),
+    failureRate: z
+      .number()
+      .nullable()
+      .describe('Share of `failedAttempts` in both, 0 to 1; `null` if there was no attempt.'),
+    lastDelivered: z
+      .object({
+        envelopeId: z.guid(),
+        at: moment,
+        status: z.int().nullable().describe('HTTP status of the endpoint.'),
+        durationMs: z.int().nullable(),
+      })
+      .nullable()
+      .describe('The last successful delivery of that time.'),
+    lastGood: ShownAttempt.nullable().describe(
+      'A successful attempt with what the endpoint answered. Each worker keeps one in ten minutes; it may be older than the others here.',
+    ),
+    lastFailure: ShownAttempt.nullable().describe('The last failed attempt of that time.'),
+  })
+  .meta({ id: 'WebhookState', description: 'A webhook and how its deliveries stand.' });
+export type WebhookState = z.infer<typeof WebhookState>;
+
+export const WebhookStatesAnswer = z.object({ webhooks: z.array(WebhookState) }).meta({ id: 'WebhookStates' });
+export type WebhookStatesAnswer = z.infer<typeof WebhookStatesAnswer>;
 
 /** The oldest of more waiting deliveries is not looked for. */
 const LOOKED_THROUGH = 100;

@@ -6,8 +6,7 @@ import { ThrottledLog } from '@relay/telemetry';
 import type { ListenMetrics } from './listen-metrics.js';
 import { ListenReader } from './listen-reader.js';
 import { Listener } from './listener.js';
-import { madeAnew, resumed, type StreamPlace, type Position, type ToldPosition } from './position.js';
-import type { StreamKeys } from './stream-keys.js';
+import { madeAnew, resumed, type Position, type StreamKeys, type StreamPlace, type ToldPosition } from './position.js';
 
 /** A further stream of the partner ends its oldest. */
 const STREAMS_OF_PARTNER = 2;

@@ -1,22 +1,71 @@
 import { Controller, Get, Req, Res, UseInterceptors } from '@nestjs/common';
-import {
-  Access,
-  CallerFinder,
-  callerIdOf,
-  PartnerQuota,
-  RateLimitInterceptor,
-  readQuery,
-  Waits,
-  type FastifyReply,
-  type FastifyRequest,
-} from '@relay/http';
+import { EVENT_TYPES, isEventType, ListenEvents } from '@relay/events';
+import { Access, CallerFinder, callerIdOf, PartnerQuota, RateLimitInterceptor, readQuery, Waits, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Operation, type OperationText } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { Operation } from '@relay/openapi';
-import { ListenHeaders, ListenQuery, oneType } from './listen-query.js';
+import { z } from 'zod';
 import { ListenStreams } from './listen-streams.js';
-import { listen } from './listen.openapi.js';
-import type { ToldPosition } from './position.js';
-import { StreamKeys } from './stream-keys.js';
+import { StreamKeys, type ToldPosition } from './position.js';
+
+/** Offsets of 14 event types with 100 partitions each; the head of a request has 16 KiB. */
+const MAX_LENGTH = 12 * 1024;
+
+/** Event types, comma separated. */
+export const ListenQuery = z.strictObject({
+  type: z
+    .string()
+    .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])
+    .pipe(z.array(z.string().refine(isEventType, `one of ${EVENT_TYPES.join(', ')} is expected`)))
+    .transform((names) => names.filter((name) => isEventType(name)))
+    .default([...EVENT_TYPES])
+    .describe('Event types, comma separated or repeated; all without it.'),
+});
+
+export const ListenHeaders = z.object({
+  'last-event-id': z
+    .string()
+    .min(1)
+    .max(MAX_LENGTH)
+    .optional()
+    .describe('The `id` of the last event that you read: the stream goes on behind it.'),
+});
+
+/** A repeated parameter as one. */
+export const oneType = (query: unknown): unknown => {
+  const given = query as { readonly type?: unknown };
+  return Array.isArray(given.type) ? { ...given, type: given.type.join(',') } : query;
+};
+
+const events = Object.entries(ListenEvents).map(([name, { shape }]) => {
+  const members = Object.entries(shape).map(
+    ([member, { description }]) =>
+      `\`${member}\`${description === undefined ? '' : ` (${description.replace(/\.$/, '')})`}`,
+  );
+  return `\`${name}\`: ${members.join(', ')}.`;
+});
+
+export const listen: OperationText = {
+  id: 'listen',
+  tag: 'Deliveries',
+  summary: 'Receive your envelopes over this connection',
+  description: [
+    'For a program under development that no webhook can reach: server-sent events, one for each envelope that a webhook of yours would get, from the moment of the request on. It is a look at the log beside your webhooks: no delivery, attempt or retry comes of it, and an envelope can come twice.',
+    'The data of each event is a JSON object.',
+    ...events,
+    'Each event has an `id`; so does a heartbeat every 15 s. With the last one as `Last-Event-ID`, at any process of the relay, the stream goes on behind it; `skipped` tells where that was more than 10,000 records back or is not in the log any more. A stream ends with its access token.',
+  ].join('\n\n'),
+  query: ListenQuery,
+  headers: ListenHeaders,
+  answer: {
+    description: 'The events, as they come.',
+    mediaType: 'text/event-stream',
+    content: {
+      schema: z.string(),
+      example: 'retry: 1000\nid: v1.k1.AAAA\nevent: open\ndata: {"secret":"whsec_…","types":["task.created"]}\n\n',
+    },
+  },
+  problems: [],
+};
 
 /** Each begins with a question to the brokers. */
 const OPENINGS = { name: 'listen', points: 20, windowMs: 60_000 };

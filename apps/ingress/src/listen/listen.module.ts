@@ -8,7 +8,7 @@ import { Registry } from 'prom-client';
 import { ListenController } from './listen.controller.js';
 import { ListenMetrics } from './listen-metrics.js';
 import { ListenStreams } from './listen-streams.js';
-import { StreamKeys } from './stream-keys.js';
+import { StreamKeys } from './position.js';
 
 @Module({
   controllers: [ListenController],

@@ -1,19 +1,8 @@
-import {
-  clientBehind,
-  formDecode,
-  headerOf,
-  readBasic,
-  type Caller,
-  type FailureLimiter,
-  type GuardedRequest,
-  type NetworkFailures,
-  type SpentLimit,
-  type VerifiedToken,
-} from '@relay/access';
+import { clientBehind, formDecode, headerOf, readBasic, type Caller, type FailureLimiter, type GuardedRequest, type NetworkFailures, type SpentLimit, type VerifiedToken } from '@relay/access';
+import { spentHeaders, tellQuota, type FastifyReply, type SharedQuota } from '@relay/http';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '@relay/http';
-import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
+import { invalidClient, notNow, type OAuthError } from './oauth-error.filter.js';
 
 /**
  * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
@@ -70,4 +59,37 @@ async function orNotNow<T>(found: Promise<T>): Promise<T> {
     if (!(error instanceof ProblemError)) throw error;
     throw notNow(503, 'Clients cannot be looked up at the moment', { 'retry-after': '2' });
   }
+}
+
+/**
+ * Quotas of one client at the OAuth endpoints, over all processes. They count authenticated requests only, so no client
+ * can use up the quota of another.
+ */
+export class ClientQuotas {
+  constructor(
+    private readonly tokens: SharedQuota,
+    private readonly revocations: SharedQuota,
+    private readonly introspections: SharedQuota,
+  ) {}
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  admitToken(clientId: string, reply: FastifyReply): Promise<void> {
+    return admit(this.tokens, clientId, reply);
+  }
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  admitRevocation(clientId: string, reply: FastifyReply): Promise<void> {
+    return admit(this.revocations, clientId, reply);
+  }
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  admitIntrospection(clientId: string, reply: FastifyReply): Promise<void> {
+    return admit(this.introspections, clientId, reply);
+  }
+}
+
+async function admit(shared: SharedQuota, clientId: string, reply: FastifyReply): Promise<void> {
+  const { isSpent, remaining, resetS } = await shared.consume(clientId);
+  if (isSpent) throw notNow(429, 'Too many requests of this client', spentHeaders(shared.quota, resetS));
+  tellQuota(reply, shared.quota, remaining, resetS);
 }

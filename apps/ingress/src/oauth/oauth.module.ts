@@ -2,10 +2,8 @@ import { Module } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { ClientQuotas } from './client-quotas.js';
-import { IssuedTokensController } from './issued-tokens.controller.js';
-import { MetadataController } from './metadata.controller.js';
-import { TokenController } from './token.controller.js';
+import { ClientQuotas } from './client-authenticator.js';
+import { IssuedTokensController, MetadataController, TokenController } from './oauth.controller.js';
 
 @Module({
   controllers: [TokenController, IssuedTokensController, MetadataController],

@@ -1,8 +1,60 @@
 import type { OperationText } from '@relay/openapi';
-import { Introspection } from './introspection.js';
-import { Jwks, ServerMetadata } from './server-metadata.js';
-import { TokenForm } from './token-parameter.js';
-import { TokenAnswer, TokenMembers } from './token-request.js';
+import { z } from 'zod';
+import { TokenAnswer, TokenForm, TokenMembers } from './token-request.js';
+
+/** The answer of RFC 7662 section 2.2; about an inactive token it says only that it is inactive. */
+export const Introspection = z
+  .object({
+    active: z.boolean().describe('Whether the relay would take the token now.'),
+    scope: z.string().optional(),
+    client_id: z.string().optional(),
+    token_type: z.literal('bearer').optional(),
+    exp: z.int().optional().describe('When it ends, Unix seconds.'),
+    iat: z.int().optional().describe('When it was issued, Unix seconds.'),
+    sub: z.string().optional(),
+    aud: z.string().optional(),
+    iss: z.string().optional(),
+    jti: z.string().optional(),
+  })
+  .meta({ id: 'Introspection', description: 'What the relay knows of a token (RFC 7662).' });
+export type Introspection = z.infer<typeof Introspection>;
+
+const address = z.url();
+const names = z.array(z.string());
+
+export const ServerMetadata = z
+  .object({
+    issuer: address,
+    token_endpoint: address,
+    token_endpoint_auth_methods_supported: names,
+    revocation_endpoint: address,
+    revocation_endpoint_auth_methods_supported: names,
+    introspection_endpoint: address,
+    introspection_endpoint_auth_methods_supported: names,
+    grant_types_supported: names,
+    response_types_supported: names.describe('None: there is no authorization endpoint.'),
+    scopes_supported: names,
+    jwks_uri: address,
+    service_documentation: address,
+  })
+  .meta({ id: 'ServerMetadata', description: 'OAuth 2.0 authorization server metadata (RFC 8414).' });
+export type ServerMetadata = z.infer<typeof ServerMetadata>;
+
+export const Jwks = z
+  .object({
+    keys: z.array(
+      z.looseObject({
+        kty: z.literal('EC'),
+        crv: z.literal('P-256'),
+        x: z.string(),
+        y: z.string(),
+        kid: z.string(),
+        use: z.literal('sig'),
+        alg: z.literal('ES256'),
+      }),
+    ),
+  })
+  .meta({ id: 'Jwks', description: 'A JWK Set (RFC 7517).' });
 
 const tag = 'Authentication';
 const FORM = { schema: TokenForm, example: { token: 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJwYXJ0bmVyXzEifQ.c2ln' } };

@@ -1,6 +1,7 @@
+import { mediaTypeOf, type FastifyRequest } from '@relay/http';
 import { parseJson } from '@relay/json';
 import { z } from 'zod';
-import { OAuthError } from './oauth-error.js';
+import { OAuthError } from './oauth-error.filter.js';
 
 /** The members of a token request beside its client. */
 export interface TokenRequest {
@@ -65,3 +66,44 @@ function granted(grant: string, scope: string): TokenRequest {
 }
 
 const invalid = (description: string): OAuthError => new OAuthError(400, 'invalid_request', description);
+
+/** The form of RFC 7009 section 2.1 and RFC 7662 section 2.1. */
+export const TokenForm = z
+  .object({
+    token: z.string().min(1).describe('The access token.'),
+    token_type_hint: z.string().optional().describe('Not needed: there are access tokens only.'),
+  })
+  .meta({ id: 'TokenForm', description: 'One token, form-encoded.' });
+
+/** @throws OAuthError `invalid_request` when there is no token, or more than one */
+export function readTokenParameter(bytes: Buffer | undefined): string {
+  const given = new URLSearchParams(bytes?.toString('utf8')).getAll('token');
+  const form = TokenForm.safeParse({ token: given[0] });
+  if (!form.success || given.length > 1)
+    throw new OAuthError(400, 'invalid_request', 'Exactly one token must be in the form');
+  return form.data.token;
+}
+
+/** What authenticates a client elsewhere than in the header (RFC 6749 section 2.3.1, RFC 7521 section 4.2). */
+const SECRETS = ['client_secret', 'client_assertion'];
+
+/**
+ * Refuses a second way of authentication in the body of a request whose client is authenticated by its header.
+ * @throws OAuthError `invalid_request` for a secret or an assertion (RFC 6749 section 2.3), and for the id of another client
+ */
+export function refuseSecondClient(request: FastifyRequest, clientId: string): void {
+  const members = membersOf(request);
+  const secret = SECRETS.find((name) => members.some(([given]) => given === name));
+  if (secret !== undefined)
+    throw new OAuthError(400, 'invalid_request', `${secret} must not come beside HTTP Basic: one way is enough`);
+  if (members.some(([name, value]) => name === 'client_id' && value !== clientId))
+    throw new OAuthError(400, 'invalid_request', 'client_id must be that of the Authorization header');
+}
+
+function membersOf({ headers, rawBody }: FastifyRequest): (readonly [string, unknown])[] {
+  if (rawBody === undefined) return [];
+  if (mediaTypeOf(headers) === 'application/x-www-form-urlencoded')
+    return [...new URLSearchParams(rawBody.toString('utf8'))];
+  const parsed = parseJson(rawBody);
+  return parsed.ok && typeof parsed.value === 'object' && parsed.value !== null ? Object.entries(parsed.value) : [];
+}

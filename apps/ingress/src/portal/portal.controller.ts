@@ -1,31 +1,58 @@
-import { Controller, Delete, Header, HttpCode, Inject, Post, Req, Res, UseInterceptors } from '@nestjs/common';
-import {
-  PortalLinkRequest,
-  PortalLinks,
-  portalLinkOf,
-  portalUrl,
-  readBearer,
-  type PortalLinkAnswer,
-} from '@relay/access';
-import {
-  Access,
-  callerIdOf,
-  callerOf,
-  Portal,
-  RateLimitInterceptor,
-  SharedQuota,
-  StrictBody,
-  TakesBody,
-  type Body,
-  type FastifyReply,
-  type FastifyRequest,
-} from '@relay/http';
+import { Controller, Delete, Get, Header, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { holderOf, isStillGranted, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, type AccessTokens, type PortalLink, type PortalLinkAnswer, type RevokedTokens } from '@relay/access';
+import { Access, callerIdOf, callerOf, Portal, RateLimitInterceptor, SharedQuota, StrictBody, TakesBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { Operation } from '@relay/openapi';
+import { Page, type Served } from '@relay/pages';
+import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { PartnerAudit } from '../access/partner-audit.js';
-import { PortalTrade, type PortalTokenAnswer } from './portal-request.js';
-import { PortalTokens } from './portal-tokens.js';
-import { createPortalLink, endPortalToken, tradePortalCode } from './portal.openapi.js';
+import { createPortalLink, endPortalToken, PortalTrade, readPortal, readPortalFile, tradePortalCode, type PortalTokenAnswer } from './portal.openapi.js';
+
+/** Trades the codes of links for tokens, and ends tokens. */
+export class PortalTokens {
+  constructor(
+    private readonly links: Pick<PortalLinks, 'take'>,
+    private readonly directory: Pick<ClientDirectory, 'find' | 'findByToken'>,
+    private readonly tokens: AccessTokens,
+    private readonly revoked: Pick<RevokedTokens, 'revoke'>,
+    private readonly now: () => number,
+  ) {}
+
+  /** @throws ProblemError `not-found` for a code that is unknown, used or expired, or whose maker's secret has ended; `unavailable` */
+  async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
+    const link = await this.links.take(code);
+    const partner = link === undefined ? undefined : await this.#partnerOf(link);
+    const isGranted = link !== undefined && (await isStillGranted(link.grant, this.directory));
+    if (!isGranted || partner === undefined)
+      throw new ProblemError('not-found', 'The link was opened before, or it is too old: ask for a new one.');
+    const { partnerId, grant, generation = partner.generation } = link;
+    const ttlS = Math.min(link.ttlS, this.tokens.expiresInS);
+    return {
+      token: await this.tokens.issuePortal(partnerId, grant, generation, ttlS),
+      expiresAt: new Date(this.now() + ttlS * 1_000).toISOString(),
+      access: grant.access,
+      webhookIds: grant.webhookIds ?? null,
+      partnerId,
+    };
+  }
+
+  /** A partner's link counts as long as a token does that the same secret got. */
+  #partnerOf({ partnerId: clientId, generation }: PortalLink): Promise<ClientRecord | undefined> {
+    return generation === undefined
+      ? this.directory.find(clientId)
+      : this.directory.findByToken({ clientId, generation });
+  }
+
+  /** Ends a token that a guard has let in. */
+  async end(text: string): Promise<void> {
+    const verification = await this.tokens.verify(text);
+    if (verification.kind !== 'valid') return;
+    const { token } = verification;
+    const { jti, issuedAtS, expiresAtS: endsAtS } = token;
+    await this.revoked.revoke({ clientId: holderOf(token), jti, issuedAtS, endsAtS });
+  }
+}
 
 /** The ways into the portal, and out of it. */
 @Controller('portal')
@@ -75,4 +102,33 @@ export class PortalController {
   async leave(@Req() request: FastifyRequest): Promise<void> {
     await this.tokens.end(readBearer(request.headers.authorization) ?? '');
   }
+}
+
+/** The page of the portal. */
+@Controller('portal')
+@Access({ kind: 'public' })
+export class PortalPageController {
+  constructor(private readonly page: Page) {}
+
+  @Get()
+  @Operation(readPortal)
+  async document(@Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+    return sent(await this.page.document(), reply);
+  }
+
+  @Get('files/:name')
+  @Operation(readPortalFile)
+  async file(
+    @Param('name') name: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    return sent(await this.page.file(name, String(request.headers['accept-encoding'])), reply);
+  }
+}
+
+function sent(served: Served | undefined, reply: FastifyReply): Buffer {
+  if (served === undefined) throw new ProblemError('not-found', 'There is no such file.');
+  void reply.headers(served.headers);
+  return served.bytes;
 }

@@ -8,9 +8,7 @@ import { ClientDirectory } from '@relay/identity';
 import { Page } from '@relay/pages';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
-import { PortalPageController } from './portal-page.controller.js';
-import { PortalTokens } from './portal-tokens.js';
-import { PortalController } from './portal.controller.js';
+import { PortalController, PortalPageController, PortalTokens } from './portal.controller.js';
 
 /** Links that one partner may make in a minute, over all processes. */
 const LINKS_A_MINUTE = 300;

@@ -1,7 +1,23 @@
-import { PortalLinkAnswer, PortalLinkRequest } from '@relay/access';
+import { PortalAccess, PortalLinkAnswer, PortalLinkRequest } from '@relay/access';
 import type { OperationText } from '@relay/openapi';
 import { z } from 'zod';
-import { PortalTokenAnswer, PortalTrade } from './portal-request.js';
+
+export const PortalTrade = z
+  .strictObject({ code: z.string().max(100).describe('What stands behind `#code=` in a link.') })
+  .meta({ id: 'PortalTrade', description: 'The code of a link.' });
+export type PortalTrade = z.infer<typeof PortalTrade>;
+
+export const PortalTokenAnswer = z
+  .object({
+    token: z.string().describe('For `Authorization: Bearer`, on the operations that name `portal`.'),
+    expiresAt: z.iso.datetime(),
+    access: PortalAccess,
+    webhookIds: z.array(z.guid()).nullable().describe('The only webhooks that are shown; `null` for all.'),
+    partnerId: z.string(),
+    frames: z.array(z.string()).describe('Origins that may show the portal in a frame.'),
+  })
+  .meta({ id: 'PortalToken', description: 'A token for the portal.' });
+export type PortalTokenAnswer = z.infer<typeof PortalTokenAnswer>;
 
 const tag = 'Portal';
 const code = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';

@@ -1,13 +1,104 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FailureLimiter } from '@relay/access';
+import { originOf, OriginTurns, type OriginProofs } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, shownAnswer, type Sender } from '@relay/delivery';
 import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
-import { exampleOf } from '../documents/example-envelope.js';
-import type { TestLimits } from './test-limits.js';
-import type { UnprovenTests } from './unproven-tests.js';
+import { exampleOf } from '../documents/event-catalogue.js';
+
+/** Longest wait of a test for its turn: each other partner with a test of the origin comes at most once before it. */
+const WAIT_MS = 10_000;
+/** How often a waiting test looks whether the origin has answered 2xx, or its turn has come. */
+const LOOK_MS = 250;
+
+/** Keeps the tests of all partners from flooding an origin until it has answered 2xx once: partners take turns, one a second. */
+export class UnprovenTests {
+  readonly #turns = new OriginTurns();
+
+  constructor(private readonly proofs: Pick<OriginProofs, 'prove' | 'proven'>) {}
+
+  /**
+   * @param isDelivered whether the test was answered 2xx
+   * @throws ProblemError `too-many-requests`
+   */
+  async run<T>(endpoint: string, send: () => Promise<T>, isDelivered: (result: T) => boolean): Promise<T> {
+    const origin = originOf(endpoint);
+    await this.#mayGo(endpoint, origin);
+    const result = await send();
+    // After a failure of the store the next 2xx records it.
+    if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
+    return result;
+  }
+
+  async #mayGo(endpoint: string, origin: string): Promise<void> {
+    const until = performance.now() + WAIT_MS;
+    let turnAt: number | undefined;
+    this.#turns.forget(performance.now());
+    while (!(await this.#isProven(origin))) {
+      const now = performance.now();
+      turnAt ??= this.#turns.take({ endpoint, id: '' }, now);
+      if (turnAt !== undefined && turnAt <= now) return;
+      if (Math.max(now, turnAt ?? now) > until)
+        throw new ProblemError(
+          'too-many-requests',
+          'Other tests are sent to this endpoint first: it has never answered 2xx, and gets one a second.',
+          { headers: { 'retry-after': '5' } },
+        );
+      await delay(LOOK_MS);
+    }
+  }
+
+  /** False while the store is away. */
+  async #isProven(origin: string): Promise<boolean> {
+    try {
+      return (await this.proofs.proven([origin])).has(origin);
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** How often a partner may test, over all processes. */
+export class TestLimits {
+  constructor(
+    /** Counts every test of a webhook. */
+    private readonly ofWebhook: FailureLimiter,
+    /** Counts every test of a partner's endpoints without a webhook. */
+    private readonly ofDrafts: FailureLimiter,
+    /** Counts every test of a partner. */
+    private readonly ofPartner: Pick<SharedQuota, 'consume' | 'quota'>,
+  ) {}
+
+  /** @throws ProblemError `too-many-requests` */
+  async countWebhook({ id, partnerId }: Pick<Webhook, 'id' | 'partnerId'>): Promise<void> {
+    await counted(this.ofWebhook, id, 'This webhook has');
+    await this.#countPartner(partnerId);
+  }
+
+  /** @throws ProblemError `too-many-requests` */
+  async countDraft(partnerId: string): Promise<void> {
+    await counted(this.ofDrafts, partnerId, 'Endpoints without a webhook have');
+    await this.#countPartner(partnerId);
+  }
+
+  async #countPartner(partnerId: string): Promise<void> {
+    const { isSpent, resetS } = await this.ofPartner.consume(partnerId);
+    if (isSpent) throw tooOften('Your webhooks have', spentHeaders(this.ofPartner.quota, resetS));
+  }
+}
+
+async function counted(limiter: FailureLimiter, key: string, whose: string): Promise<void> {
+  const waitS = await limiter.fail(key);
+  if (waitS !== undefined) throw tooOften(whose, spentHeaders(limiter.limit, waitS));
+}
+
+const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
+  new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });
 
 export const TestResult = z
   .object({

@@ -1,4 +1,7 @@
+import type { Caller } from '@relay/access';
+import { checkDestination, type EgressPolicy } from '@relay/egress';
 import { ProblemError, type MemberFault } from '@relay/problem';
+import type { WebhookDraft, WebhookInput } from '@relay/webhooks';
 import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
@@ -32,3 +35,27 @@ export const unverified = ({ status, detail }: TestResult): ProblemError =>
     'conflict',
     `The endpoint must answer a test delivery with 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
   );
+
+/** @throws ProblemError `invalid-body` when the relay may not connect to the endpoint */
+export function draftOf<Input extends WebhookInput>(input: Input, policy: EgressPolicy): Input & WebhookDraft {
+  return { ...input, ...destinationOf(input.endPointUrl, policy) };
+}
+
+/** @throws ProblemError as `draftOf` */
+export function destinationOf(
+  endPointUrl: string,
+  policy: EgressPolicy,
+): { readonly url: string; readonly origin: string } {
+  const check = checkDestination(endPointUrl, policy);
+  if (!check.ok) throw deniedDestination(check.detail);
+  return { url: check.url, origin: check.origin };
+}
+
+const deniedDestination = (detail: string): ProblemError =>
+  new ProblemError('invalid-body', 'The relay does not deliver to this endPointUrl.', {
+    errors: [{ pointer: '/endPointUrl', detail }],
+  });
+
+/** Whether the caller may see a webhook of its partner: the holder of a portal token may be shown some of them only. */
+export const isShown = ({ portal }: Caller, webhookId: string): boolean =>
+  portal?.webhookIds?.includes(webhookId.toLowerCase()) ?? true;

@@ -39,18 +39,8 @@ import {
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { PartnerAudit } from '../access/partner-audit.js';
-import { isShown } from '../portal/shown.js';
-import { destinationOf } from './draft.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import {
-  crowdedOrigin,
-  fixedMembers,
-  notFound,
-  staleVersion,
-  stoppedByOperator,
-  taken,
-  unverified,
-} from './webhook-problems.js';
+import { crowdedOrigin, destinationOf, fixedMembers, isShown, notFound, staleVersion, stoppedByOperator, taken, unverified } from './webhook-problems.js';
 import type { TestResult } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
 import {

@@ -1,40 +1,17 @@
-import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Controller, Delete, Get, HttpCode, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
-import { ProblemError } from '@relay/problem';
-import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
-import {
-  credentialOf,
-  DeleteInput,
-  ListInput,
-  WebhookInput,
-  WebhookStore,
-  WebhookUpdate,
-  type WebhookRecord,
-  type WebhookReference,
-} from '@relay/webhooks';
-import {
-  Access,
-  callerIdOf,
-  HasVersions,
-  IgnoresUnknown,
-  linkToNext,
-  Portal,
-  RateLimitInterceptor,
-  StrictBody,
-  type Body,
-  type FastifyReply,
-  type FastifyRequest,
-  readIfMatch,
-  readQuery,
-} from '@relay/http';
+import { Access, callerIdOf, HasVersions, IgnoresUnknown, linkToNext, Portal, RateLimitInterceptor, readIfMatch, readQuery, StrictBody, Waits, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { CredentialPartners } from './credential-partners.js';
-import { draftOf } from './draft.js';
+import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, policyOf, type IngressConfig } from '@relay/settings';
+import { credentialOf, DeleteInput, ListInput, newSigningSecret, WebhookInput, WebhookStore, WebhookUpdate, type WebhookRecord, type WebhookReference } from '@relay/webhooks';
+import { PartnerAudit } from '../access/partner-audit.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { crowdedOrigin, notFound, several, staleVersion, taken } from './webhook-problems.js';
-import { ListQuery } from './list-query.js';
-import { Listings } from './listings.js';
-import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.openapi.js';
+import { CredentialPartners, Listings, ListQuery } from './listings.js';
+import { TestDeliveries, type DraftTestResult } from './test-deliveries.js';
+import { crowdedOrigin, draftOf, notFound, several, staleVersion, taken } from './webhook-problems.js';
+import { deleteWebhook, listWebhooks, registerWebhook, testDraft, updateWebhook } from './webhooks.openapi.js';
 
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @Controller('webhooks')
@@ -139,5 +116,49 @@ export class WebhooksController {
       throw several(result.ids);
     }
     return { id: result.id };
+  }
+}
+
+/** Tests an endpoint before its webhook is registered. Nothing of the registration is kept. */
+@Controller('webhooks/test')
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
+@UseInterceptors(RateLimitInterceptor)
+export class DraftTestController {
+  readonly #policy: EgressPolicy;
+
+  constructor(
+    private readonly tests: TestDeliveries,
+    private readonly audit: PartnerAudit,
+    @Inject(INGRESS_CONFIG) config: IngressConfig,
+  ) {
+    this.#policy = policyOf(config);
+  }
+
+  @Post()
+  @IgnoresUnknown()
+  @Portal('register')
+  @Waits()
+  @HttpCode(200)
+  @Operation(testDraft)
+  async test(
+    @StrictBody(WebhookInput) body: Body<WebhookInput>,
+    @Req() request: FastifyRequest,
+  ): Promise<DraftTestResult> {
+    const draft = draftOf(body(), this.#policy);
+    const credential = credentialOf(draft);
+    if (credential === undefined) throw new TypeError('A webhook without a credential passed validation');
+    const partnerId = callerIdOf(request);
+    const secret = newSigningSecret(randomBytes(32));
+    const { eventType, origin } = draft;
+    await this.audit.reportOperator(request, 'webhook.tested', { eventType, origin });
+    const result = await this.tests.sendDraft({
+      id: randomUUID(),
+      partnerId,
+      eventType,
+      url: draft.url,
+      endpoint: `${partnerId} ${origin}`,
+      opened: () => Promise.resolve({ credential: () => credential, secrets: () => [secret] }),
+    });
+    return { ...result, secret };
   }
 }

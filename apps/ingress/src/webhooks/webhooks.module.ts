@@ -15,20 +15,13 @@ import { Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
 import { PartnerQuota, SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
-import { ChangeBudget } from './change-budget.js';
-import { CredentialPartners } from './credential-partners.js';
-import { DraftTestController } from './draft-test.controller.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { Listings } from './listings.js';
-import { PresentRequest } from './present-request.js';
-import { TestDeliveries } from './test-deliveries.js';
-import { TestLimits } from './test-limits.js';
-import { AuditedWebhooks } from './audited-webhooks.js';
-import { UnprovenTests } from './unproven-tests.js';
-import { WebhookAudit } from './webhook-audit.js';
+import { CredentialPartners, Listings } from './listings.js';
+import { TestDeliveries, TestLimits, UnprovenTests } from './test-deliveries.js';
+import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './audited-webhooks.js';
 import { WebhookController } from './webhook.controller.js';
 import { WebhookWaiting } from './webhook-waiting.adapter.js';
-import { WebhooksController } from './webhooks.controller.js';
+import { DraftTestController, WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 /** Tests of a partner's endpoints without a webhook: no change of the registry holds them back. */

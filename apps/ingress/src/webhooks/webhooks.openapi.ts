@@ -12,7 +12,7 @@ import {
 } from '@relay/webhooks';
 import { z } from 'zod';
 import { LINK, type OperationText } from '@relay/openapi';
-import { ListQuery } from './list-query.js';
+import { ListQuery } from './listings.js';
 import { DraftTestResult, TestResult } from './test-deliveries.js';
 
 const tag = 'Webhooks';
