@@ -6,10 +6,11 @@ import { KafkaRegistryLog, RegistryLog } from '@relay/registry';
 import { Health, Log, Tracing } from '@relay/telemetry';
 import { Kafka } from 'kafkajs';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { built } from './built.js';
 
 const providers = [
   { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
-  { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
+  built(KeptAdmin, Kafka),
   { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG, Log] },
 ];
 

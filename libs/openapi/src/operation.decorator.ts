@@ -63,5 +63,14 @@ export const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there
 
 export const OPERATION = Symbol('relay.operation');
 
+/** Operations of one tag, by their names in generated clients. */
+export const operationsOf = <Id extends string>(
+  tag: string,
+  texts: Readonly<Record<Id, Omit<OperationText, 'id' | 'tag'>>>,
+): Readonly<Record<Id, OperationText>> =>
+  Object.fromEntries(
+    Object.entries<Omit<OperationText, 'id' | 'tag'>>(texts).map(([id, text]) => [id, { id, tag, ...text }]),
+  ) as Record<Id, OperationText>;
+
 /** Documents a handler. A handler without it fails a test. */
 export const Operation = (text: OperationText): CustomDecorator<symbol> => SetMetadata(OPERATION, text);

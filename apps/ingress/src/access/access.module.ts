@@ -8,7 +8,7 @@ import { ClientAuthenticator } from '../oauth/client-authenticator.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
 /** Counts failed tokens and fixed credentials by network, over all processes. */
-export class NetworkGuesses extends Guesses {
+class NetworkGuesses extends Guesses {
   constructor(private readonly failures: NetworkFailures) {
     super();
   }
@@ -27,7 +27,7 @@ export class NetworkGuesses extends Guesses {
 }
 
 /** Maps the rule of a route to the guard that enforces it. */
-export class GuardCallerFinder extends CallerFinder {
+class GuardCallerFinder extends CallerFinder {
   constructor(
     private readonly bearer: BearerGuard,
     private readonly source: SourceGuard,

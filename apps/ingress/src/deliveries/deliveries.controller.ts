@@ -10,9 +10,9 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Acceptance, type Sender } from './acceptance.js';
 import { assertPartners, audienceOf } from './audience.js';
-import { sendBatch, sendEnvelope, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
+import { CLOUD_EVENT, CLOUD_EVENTS, operations, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
 import { IngressMetrics } from './ingress-metrics.js';
-import { CLOUD_EVENT, CLOUD_EVENTS, inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
+import { inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
 
 const NDJSON = 'application/x-ndjson';
 
@@ -36,7 +36,7 @@ export class DeliveriesController {
 
   @Post()
   @IgnoresUnknown()
-  @Operation(sendEnvelope)
+  @Operation(operations.sendEnvelope)
   @HttpCode(202)
   @TakesBody({
     types: ['application/json', CLOUD_EVENT],
@@ -64,7 +64,7 @@ export class DeliveriesController {
 
   @Post('batch')
   @IgnoresUnknown()
-  @Operation(sendBatch)
+  @Operation(operations.sendBatch)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', NDJSON, CLOUD_EVENTS], maxBytes: MAX_BATCH_BYTES })
   async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
@@ -135,7 +135,7 @@ export class DeliveriesController {
 }
 
 /** The problem for the sender of an envelope that the log did not acknowledge. */
-export function publishProblem(failure: PublishFailed): ProblemError {
+function publishProblem(failure: PublishFailed): ProblemError {
   const isStored =
     // A broker that refuses a valid envelope has settings that break the promise: its sender is to repeat it.
     failure.reason === 'overloaded' || failure.reason === 'refused'

@@ -8,7 +8,6 @@ import { Shards } from '@relay/redis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import type { FastifyInstance } from 'fastify';
-import { Registry } from 'prom-client';
 import { Acceptance } from './acceptance.js';
 import { DeliveriesController } from './deliveries.controller.js';
 import { IngressMetrics } from './ingress-metrics.js';
@@ -20,7 +19,7 @@ const BRING_ENVELOPES = new Set(['/deliveries', '/deliveries/batch']);
  * Opens a span for each request with envelopes whose head can be read. The records and log lines of the request become
  * children of this span.
  */
-export function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
+function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const route = request.routeOptions.url ?? '';
     if (request.method !== 'POST' || !BRING_ENVELOPES.has(route)) return done();
@@ -52,7 +51,7 @@ const providers: Provider[] = [
       new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(shards, config.DEDUPE_WINDOW))),
     inject: [SeenStore, ThrottledLog, Shards, INGRESS_CONFIG],
   },
-  { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },
+  IngressMetrics,
   {
     provide: Acceptance,
     useFactory: acceptanceOf,

@@ -1,10 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import { EVENT_TYPES, type EventType } from '@relay/events';
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { BATCH_STATUSES, type BatchResult } from './deliveries.openapi.js';
 
-export type IngressResult = BatchResult['status'];
-
 /** The metrics of the ingress. */
+@Injectable()
 export class IngressMetrics {
   readonly #events: Counter<'event_type' | 'result'>;
   readonly #publishing: Histogram;
@@ -27,7 +27,7 @@ export class IngressMetrics {
     });
   }
 
-  count(eventType: EventType | 'unknown', result: IngressResult): void {
+  count(eventType: EventType | 'unknown', result: BatchResult['status']): void {
     this.#events.inc({ event_type: eventType, result });
   }
 

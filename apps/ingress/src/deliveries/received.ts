@@ -4,11 +4,8 @@ import { readBinaryCloudEvent, readCloudEvent, readEnvelope, type AcceptedEnvelo
 import { mediaTypeOf } from '@relay/http';
 import { parseJson, splitArray, splitLines } from '@relay/json';
 import { ProblemError } from '@relay/problem';
-import type { BatchResult } from './deliveries.openapi.js';
+import { CLOUD_EVENT, type BatchResult } from './deliveries.openapi.js';
 
-export const CLOUD_EVENT = 'application/cloudevents+json';
-/** Section 3.3 of the HTTP binding. */
-export const CLOUD_EVENTS = 'application/cloudevents-batch+json';
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'].map((name) => [name, `ce-${name}`] as const);
 
 /**

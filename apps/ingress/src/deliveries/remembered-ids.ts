@@ -12,7 +12,7 @@ interface Waiting<In, Out> {
  * next one, so the size of a batch follows the load. `run` answers in the order of its items; undefined where it has no
  * answer.
  */
-export class MicroBatch<In, Out> {
+class MicroBatch<In, Out> {
   #waiting: Waiting<In, Out>[] = [];
   #isRunning = false;
 

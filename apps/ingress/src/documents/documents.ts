@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
 import { AttemptRecord, Envelope, EnvelopeHeaders, Notice, NoticeHeaders, OperationsRecord, PAYLOADS } from '@relay/events';
-import { openApi, routesOf, type Schema } from '@relay/openapi';
+import { openApi, routesOf } from '@relay/openapi';
 import { ProblemBody } from '@relay/problem';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
@@ -21,39 +21,37 @@ const WRITTEN = {
 };
 
 /** Self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */
-export function jsonSchemas(publicUrl: string): Readonly<Record<string, Schema>> {
+function jsonSchemas(publicUrl: string): Map<string, Buffer> {
   const entries = [
     ...Object.entries(TAKEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input' })] as const),
     ...Object.entries(WRITTEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'output' })] as const),
   ];
-  return Object.fromEntries(
-    entries.map(([name, schema]) => [name, { $id: `${publicUrl}/schemas/${name}.json`, ...schema }]),
+  return new Map(
+    entries.map(([name, schema]) => [
+      `${name}.json`,
+      bytesOf({ $id: `${publicUrl}/schemas/${name}.json`, ...schema }),
+    ]),
   );
 }
 
 /** All published documents as bytes that every answer shares: they are the largest answers that anyone may request. */
-export interface Documents {
+export class Documents {
   readonly openApi: Buffer;
   readonly asyncApi: Buffer;
   readonly eventTypes: Buffer;
   readonly page: Buffer;
-  /** Permits the page’s own style and nothing else. */
-  readonly pagePolicy: string;
   readonly schemas: ReadonlyMap<string, Buffer>;
-}
+  /** Permits the page’s own style and nothing else. */
+  readonly pagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`;
 
-export function documentsOf(controllers: readonly Type[], facts: TopicFacts): Documents {
-  const document = openApi(routesOf(controllers), facts, ingressApi(facts.publicUrl));
-  return {
-    openApi: bytesOf(document),
-    asyncApi: bytesOf(asyncApi(facts)),
-    eventTypes: bytesOf(eventCatalogue(facts)),
-    page: Buffer.from(docsPage(document)),
-    pagePolicy: `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`,
-    schemas: new Map(
-      Object.entries(jsonSchemas(facts.publicUrl)).map(([name, schema]) => [`${name}.json`, bytesOf(schema)]),
-    ),
-  };
+  constructor(controllers: readonly Type[], facts: TopicFacts) {
+    const document = openApi(routesOf(controllers), facts, ingressApi(facts.publicUrl));
+    this.openApi = bytesOf(document);
+    this.asyncApi = bytesOf(asyncApi(facts));
+    this.eventTypes = bytesOf(eventCatalogue(facts));
+    this.page = Buffer.from(docsPage(document));
+    this.schemas = jsonSchemas(facts.publicUrl);
+  }
 }
 
 const bytesOf = (document: object): Buffer => Buffer.from(JSON.stringify(document));

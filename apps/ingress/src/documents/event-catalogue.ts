@@ -1,11 +1,12 @@
 import { Envelope, ENVELOPE_TYPES, EVENT_MEANINGS, examplePayload, isNoticeType, Notice, NOTICE_MEANINGS, payloadSchemaOf, topicOf, type EnvelopeType } from '@relay/events';
 import { z } from 'zod';
-import type { TopicFacts } from './asyncapi.js';
-
-const ID = '6f1e2d3c-4b5a-4968-8776-655443322110';
 
 /** An envelope of this type, for the documents and test deliveries. */
-export const exampleOf = (type: EnvelopeType) => ({ id: ID, type, payload: examplePayload(type) });
+export const exampleOf = (type: EnvelopeType) => ({
+  id: '6f1e2d3c-4b5a-4968-8776-655443322110',
+  type,
+  payload: examplePayload(type),
+});
 
 const EventTypeFacts = z
   .object({
@@ -25,8 +26,13 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
+interface CatalogueFacts {
+  readonly publicUrl: string;
+  readonly topicPrefix: string;
+}
+
 /** What a partner can register for. */
-export const eventCatalogue = ({ publicUrl, topicPrefix }: TopicFacts): z.infer<typeof EventCatalogue> => ({
+export const eventCatalogue = ({ publicUrl, topicPrefix }: CatalogueFacts): z.infer<typeof EventCatalogue> => ({
   eventTypes: ENVELOPE_TYPES.map((name) => {
     const schema = payloadSchemaOf(name);
     return {

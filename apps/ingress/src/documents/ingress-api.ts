@@ -46,7 +46,7 @@ const SCOPE_MEANS: Readonly<Record<string, string>> = {
   operations: 'Operate the relay, and create and change its clients.',
 };
 
-export const securitySchemes = (publicUrl: string): Schema => ({
+const securitySchemes = (publicUrl: string): Schema => ({
   token: {
     type: 'oauth2',
     description: 'An access token of `POST /auth/token`, as `Authorization: Bearer`.',
@@ -71,7 +71,7 @@ export const securitySchemes = (publicUrl: string): Schema => ({
 });
 
 /** What a partner's endpoint receives, by event type, and the parts that all of them share. */
-export function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
+function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
   const envelope = book.of(Envelope, 'input');
   const notice = book.of(Notice, 'input');
   const headers = membersOf('header', deliveryHeaders, book);

@@ -1,11 +1,12 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { AttemptFacts } from '@relay/events';
-import { merged, type RedisDeliveryHistory, type SortedList } from '@relay/history';
-import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
-import type { WebhookStore } from '@relay/webhooks';
+import { merged, RedisDeliveryHistory, type SortedList } from '@relay/history';
+import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
+import { WebhookStore } from '@relay/webhooks';
 import { answerOf, comparePlaces, deadBehind, deliveredBehind, deliveredFacts, DELIVERY_STATUSES, placeOf, unsettledFacts, type DeliveryAnswer, type DeliveryFacts, type Period, type Place } from './delivery-facts.js';
 import type { DeliveriesQuery } from './history-requests.js';
 
-export interface DeliveryFilter extends Period {
+interface DeliveryFilter extends Period {
   readonly statuses: readonly DeliveryFacts['status'][];
   /** Such as `503` or `5xx`; of the last attempt, as `error`. */
   readonly httpStatus?: string | undefined;
@@ -18,7 +19,7 @@ export interface Entry {
 }
 
 /** @property next set when more may follow: behind the last entry, or behind those that were looked at in vain */
-export interface EntryPage {
+interface EntryPage {
   readonly entries: readonly Entry[];
   readonly next?: Place;
 }
@@ -32,10 +33,11 @@ const SPARE = 3;
  * The deliveries of webhooks, newest first: from the queues until they settle, from the history afterwards. Callers
  * check the owner of the webhooks first.
  */
+@Injectable()
 export class DeliveryLists {
   constructor(
-    private readonly history: Pick<RedisDeliveryHistory, 'ofWebhook'>,
-    private readonly jobs: Pick<PendingDeliveries, 'waiting' | 'dead'>,
+    private readonly history: RedisDeliveryHistory,
+    private readonly jobs: PendingDeliveries,
   ) {}
 
   async page(
@@ -124,16 +126,17 @@ const isAnswered = (last: Pick<AttemptFacts, 'status'> | undefined, wanted: stri
   (wanted.endsWith('xx') ? wanted[0] === String(last.status)[0] : wanted === String(last.status));
 
 /** `next` is set when more deliveries follow. */
-export interface DeliveryPage {
-  readonly deliveries: readonly DeliveryAnswer[];
+interface DeliveryPage {
+  readonly deliveries: DeliveryAnswer[];
   readonly next?: Place;
 }
 
 /** What a partner reads of its deliveries. Callers check the owner of the webhooks first. */
+@Injectable()
 export class PartnerDeliveries {
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'find'>,
-    private readonly lists: Pick<DeliveryLists, 'page'>,
+    @Inject(WebhookStore) private readonly webhooks: Pick<WebhookStore, 'find'>,
+    private readonly lists: DeliveryLists,
   ) {}
 
   /** Newest first. */

@@ -1,27 +1,28 @@
+import { Injectable } from '@nestjs/common';
 import type { AskingPartner, Audit } from '@relay/audit';
 import type { DeadLetterService } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import type { PendingDeliveries } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
 import { cursorOf, placeOf } from './delivery-facts.js';
-import { LOOKED_AT, timeOf, type DeliveryLists, type Entry } from './delivery-lists.js';
-import type { HistoryQuota } from './own-webhooks.js';
+import { DeliveryLists, LOOKED_AT, timeOf, type Entry } from './delivery-lists.js';
+import { HistoryQuota } from './own-webhooks.js';
 import type { RetrySelection, SelectionRetried } from './history-requests.js';
 
 /** A delivery that waits or is dead. */
-export interface Retryable {
+interface Retryable {
   readonly id: string;
   readonly webhookId: string;
   readonly isDead: boolean;
 }
 
 /** The result of a retry: deliveries now due, and why others are not. */
-export interface Retried {
+interface Retried {
   readonly retried: number;
   readonly refused: readonly Refused[];
 }
 
-export interface Refused {
+interface Refused {
   readonly envelopeId: string;
   readonly webhookId: string;
   readonly why: string;
@@ -92,12 +93,12 @@ const AT_ONCE = 100;
 export const RETRIES_A_POINT = 10;
 
 /** Retries the deliveries that a filter selects, newest first, some with each call. */
+@Injectable()
 export class BulkRetry {
   constructor(
-    private readonly lists: Pick<DeliveryLists, 'page'>,
-    private readonly retries: Pick<DeliveryRetries, 'retry'>,
-    private readonly quota: Pick<HistoryQuota, 'admit'>,
-    private readonly now: () => number,
+    private readonly lists: DeliveryLists,
+    private readonly retries: DeliveryRetries,
+    private readonly quota: HistoryQuota,
   ) {}
 
   /** @throws ProblemError `too-many-requests` before any delivery is changed, and as `DeliveryRetries` does */
@@ -106,7 +107,7 @@ export class BulkRetry {
     webhookIds: readonly string[],
     { status, since, until, httpStatus, error, dryRun, cursor }: RetrySelection,
   ): Promise<SelectionRetried> {
-    const end = timeOf(until) ?? this.now();
+    const end = timeOf(until) ?? Date.now();
     const filter = { statuses: [status], since: timeOf(since), until: end, httpStatus, error };
     const after = cursor === undefined ? undefined : placeOf(cursor);
     const { entries, next } = await this.lists.page(webhookIds, filter, after, dryRun ? LOOKED_AT : AT_ONCE);

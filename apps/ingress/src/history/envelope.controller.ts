@@ -1,45 +1,52 @@
-import { Controller, Get, Header, HttpCode, Param, Post, Query, Req, UseInterceptors } from '@nestjs/common';
-import type { RedisDeliveryHistory } from '@relay/history';
-import { Access, callerIdOf, callerOf, Portal, RateLimitInterceptor, readQuery, StrictBody, type Body, type FastifyRequest } from '@relay/http';
-import type { JobBodies } from '@relay/jobs';
-import type { EnvelopeFinder } from '@relay/kafka';
+import { Get, Header, HttpCode, Injectable, Param, Post, Query, Req } from '@nestjs/common';
+import { RedisDeliveryHistory } from '@relay/history';
+import { callerIdOf, callerOf, Portal, readQuery, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { JobBodies } from '@relay/jobs';
+import { EnvelopeFinder } from '@relay/kafka';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import type { PendingDeliveries, PendingDelivery } from '@relay/retry';
+import { Shards } from '@relay/redis';
+import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
 import { clueOf, ClueQuery } from '@relay/story';
-import type { WebhookStore } from '@relay/webhooks';
-import { askedBy, PartnerAudit } from '../access/partner-audit.js';
+import { WebhookStore } from '@relay/webhooks';
+import { askedBy, PartnerAudit, PartnerRoutes } from '../access/partner-routes.js';
 import { DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
 import { EnvelopeId, RetryRequest, type RetryAnswer } from './history-requests.js';
-import { readDeliveries, readPayload, retryDeliveries } from './history.openapi.js';
+import { operations } from './history.openapi.js';
 import { HistoryQuota, morePoints, OwnWebhooks } from './own-webhooks.js';
 import { PartnerStories, type PartnerStory } from './partner-stories.js';
 
 /** Points of the quota: a payload, and an envelope that is looked for by its time, may read some megabytes of the log. */
-export const POINTS_OF_A_SEARCH = 10;
+const POINTS_OF_A_SEARCH = 10;
+const POINTS_OF_A_STORY = 3;
 
-export const unknownEnvelope = (): ProblemError =>
+const unknownEnvelope = (): ProblemError =>
   new ProblemError(
     'not-found',
     'No delivery of this envelope to a webhook of yours is known. One that waits in the log for a parked or disabled webhook is read with `type` and `around`.',
   );
 
 /** An id that is no UUID names no envelope. */
-export function readEnvelopeId(given: string): string {
+function readEnvelopeId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknownEnvelope();
   return id.data;
 }
 
 /** The bytes of envelopes: from Redis while a delivery of it waits or is dead, else from the log. */
+@Injectable()
 export class EnvelopePayloads {
+  readonly #bodies: JobBodies;
+
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'find'>,
-    private readonly history: Pick<RedisDeliveryHistory, 'ofEnvelope'>,
-    private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope'>,
-    private readonly bodies: Pick<JobBodies, 'of'>,
-    private readonly finder: Pick<EnvelopeFinder, 'find'>,
-  ) {}
+    private readonly webhooks: WebhookStore,
+    private readonly history: RedisDeliveryHistory,
+    private readonly jobs: PendingDeliveries,
+    private readonly finder: EnvelopeFinder,
+    shards: Shards,
+  ) {
+    this.#bodies = new JobBodies(shards);
+  }
 
   /**
    * The envelope as it was sent; undefined if no delivery of it to these webhooks of the partner is known.
@@ -48,7 +55,7 @@ export class EnvelopePayloads {
   async of(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Buffer | undefined> {
     const pending = await this.jobs.ofEnvelope(envelopeId, webhookIds);
     for (const { job } of pending) {
-      const body = await this.bodies.of(job);
+      const body = await this.#bodies.of(job);
       // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
       if (body !== undefined) return Buffer.from(body);
     }
@@ -77,20 +84,14 @@ const isFor = (audience: readonly string[], partnerId: string): boolean =>
   audience.length === 0 || audience.includes(partnerId);
 
 function away(cause: unknown): never {
-  const headers = { 'retry-after': '5' };
   throw new ProblemError('unavailable', 'Kafka, which has the envelope, does not answer at the moment.', {
-    headers,
+    headers: { 'retry-after': '5' },
     cause,
   });
 }
 
-/** Points of the quota. */
-const POINTS_OF_A_STORY = 3;
-
 /** A partner's own deliveries of one envelope. */
-@Controller('deliveries/:envelopeId')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('deliveries/:envelopeId')
 export class EnvelopeDeliveriesController {
   constructor(
     private readonly own: OwnWebhooks,
@@ -101,7 +102,7 @@ export class EnvelopeDeliveriesController {
 
   @Get()
   @Portal('read')
-  @Operation(readDeliveries)
+  @Operation(operations.readDeliveries)
   async read(
     @Param('envelopeId') given: string,
     @Query() query: unknown,
@@ -125,7 +126,7 @@ export class EnvelopeDeliveriesController {
   @Post('retry')
   @Portal('write')
   @HttpCode(202)
-  @Operation(retryDeliveries)
+  @Operation(operations.retryDeliveries)
   async retry(
     @Param('envelopeId') given: string,
     @StrictBody(RetryRequest, 'optional') body: Body<RetryRequest>,
@@ -150,9 +151,7 @@ export class EnvelopeDeliveriesController {
 }
 
 /** An envelope as it was sent, for the partners it was delivered to. */
-@Controller('deliveries/:envelopeId/payload')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('deliveries/:envelopeId/payload')
 export class EnvelopePayloadController {
   constructor(
     private readonly own: OwnWebhooks,
@@ -164,7 +163,7 @@ export class EnvelopePayloadController {
   @Get()
   @Portal('read')
   @Header('content-type', 'application/json')
-  @Operation(readPayload)
+  @Operation(operations.readPayload)
   async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readEnvelopeId(given);
     const partnerId = callerIdOf(request);

@@ -1,20 +1,20 @@
 import { StatusFilter } from '@relay/events';
 import { EventTypeName, WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
+import { pageLimit } from '../webhooks/listings.js';
 import { CURSOR, DELIVERY_STATUSES } from './delivery-facts.js';
 
-const MAX_LIMIT = 200;
 const MAX_IDS = 100;
 const UUID = '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}';
 const moment = z.iso.datetime({ offset: true });
 
-export const Cursor = z.string().regex(CURSOR, 'a cursor comes from the page before').optional();
+const Cursor = z.string().regex(CURSOR, 'a cursor comes from the page before').optional();
 
-export const AnsweredStatus = StatusFilter.optional().describe(
+const AnsweredStatus = StatusFilter.optional().describe(
   'Only deliveries whose last attempt was answered so: a status such as `503`, or a class such as `5xx`.',
 );
 
-export const FailureKind = z
+const FailureKind = z
   .string()
   .regex(/^[a-z][a-z-]{0,31}$/, 'a kind of failure such as timeout is expected')
   .optional()
@@ -25,12 +25,7 @@ export const HistoryQuery = z.strictObject({
   status: z.enum(DELIVERY_STATUSES).optional().describe('Only deliveries that stand so.'),
   since: moment.optional().describe('Only those with an `at` of this time or later.'),
   until: moment.optional().describe('Only those with an `at` before this time.'),
-  limit: z
-    .string()
-    .regex(/^(?:[1-9]\d?|1\d\d|200)$/, `a number from 1 to ${MAX_LIMIT} is expected`)
-    .transform(Number)
-    .default(50)
-    .describe(`Longest page: 1 to ${MAX_LIMIT}.`),
+  limit: pageLimit(200, /^(?:[1-9]\d?|1\d\d|200)$/, 50),
   cursor: Cursor.describe('Where the page begins; out of the Link header of the page before.'),
 });
 export type HistoryQuery = z.infer<typeof HistoryQuery>;
@@ -51,8 +46,6 @@ export const DeliveriesQuery = z.strictObject({
   error: FailureKind,
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
-
-const moment = z.iso.datetime({ offset: true });
 
 export const EnvelopeId = z.guid().toLowerCase().describe('Identifier of the envelope: what came as `webhook-id`.');
 

@@ -1,12 +1,11 @@
 import { WebhookId } from '@relay/webhooks';
-import { LINK, type OperationText } from '@relay/openapi';
+import { LINK, operationsOf } from '@relay/openapi';
 import { ClueQuery } from '@relay/story';
 import { DeliveryAnswers } from './delivery-facts.js';
 import { PartnerStory } from './partner-stories.js';
 import { DeliveriesQuery, EnvelopeId, HistoryQuery, RetryAnswer, RetryRequest, RetrySelection, SelectionRetried, SentEnvelope } from './history-requests.js';
 import { StatesQuery, WebhookStatesAnswer } from './webhook-states.js';
 
-const tag = 'Webhooks';
 const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
 const envelopeId = '5b0a7a7e-3b9b-4c1e-9a64-0d6f1a2b3c4d';
 const envelope = { envelopeId: { schema: EnvelopeId, example: envelopeId } };
@@ -36,175 +35,157 @@ const content = {
 const KEPT =
   'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts, deliveries that wait in the log for a `parked` webhook, and waiting ones beyond 5,000 of a webhook. The order is that of `at`, which each attempt and each retry changes: what is retried during a walk moves to the front or leaves the filter. A second walk with `since` set to the beginning of the first one finds it.';
 
-export const listDeliveries: OperationText = {
-  id: 'listDeliveries',
-  tag,
-  summary: 'List the deliveries of a webhook',
-  description: KEPT,
-  path: { id: { schema: WebhookId, example: webhookId } },
-  query: HistoryQuery,
-  answer: {
-    description: 'The deliveries, newest first.',
-    headers: LINK,
-    content,
-  },
-  problems: ['not-found'],
-};
-
-export const listAllDeliveries: OperationText = {
-  id: 'listAllDeliveries',
-  tag,
-  summary: 'List the deliveries of all your webhooks',
-  description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
-  query: DeliveriesQuery,
-  answer: { description: 'The deliveries, newest first.', headers: LINK, content },
-  problems: ['not-found'],
-};
-
-export const listWebhookStates: OperationText = {
-  id: 'listWebhookStates',
-  tag,
-  summary: 'List your webhooks with how their deliveries stand',
-  description: 'The request counts as one for every ten webhooks.',
-  query: StatesQuery,
-  problems: ['not-found'],
-  answer: {
-    description: 'The webhooks, oldest first.',
-    headers: LINK,
-    content: {
-      schema: WebhookStatesAnswer,
-      example: {
-        webhooks: [
-          {
-            id: webhookId,
-            eventType: 'task.created',
-            endPointUrl: 'https://partner.example/hooks/tasks',
-            endPointName: 'tasks',
-            status: 'active',
-            disabledReason: null,
-            waiting: 1,
-            oldestWaitingAt: '2030-01-01T09:59:58.100Z',
-            dead: 0,
-            delivered: 99,
-            failedAttempts: 1,
-            failureRate: 0.01,
-            lastDelivered: { envelopeId, at: '2030-01-01T10:00:05.231Z', status: 204, durationMs: 41 },
-            lastGood: {
-              at: '2030-01-01T09:55:00.120Z',
-              durationMs: 37,
-              status: 200,
-              answer: 'stored',
-              answerHeaders: { date: 'Tue, 01 Jan 2030 09:55:00 GMT', server: 'nginx' },
-            },
-            lastFailure: { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
-          },
-        ],
-      },
+export const operations = operationsOf('Webhooks', {
+  listDeliveries: {
+    summary: 'List the deliveries of a webhook',
+    description: KEPT,
+    path: { id: { schema: WebhookId, example: webhookId } },
+    query: HistoryQuery,
+    answer: {
+      description: 'The deliveries, newest first.',
+      headers: LINK,
+      content,
     },
+    problems: ['not-found'],
   },
-};
-
-export const readDeliveries: OperationText = {
-  id: 'readDeliveries',
-  tag,
-  summary: 'Read what became of an envelope at your webhooks',
-  description:
-    'Each webhook’s deliveries in order, each with its attempts: successful ones for a day unless the operator says otherwise, others until they succeed or are purged. An envelope that was never attempted, because its webhook is parked or disabled, is found with `type` and `around`. The request counts as three if the envelope is known, and as ten with `around`.',
-  path: envelope,
-  query: ClueQuery,
-  answer: {
-    description: 'Its story. `incomplete` names what is away, and is missing in it.',
-    content: {
-      schema: PartnerStory,
-      example: {
-        id: envelopeId,
-        eventType: 'task.created',
-        acceptedAt: '2030-01-01T10:00:00.012Z',
-        mark: 'settled',
-        repeats: { duplicates: 1, conflicts: 0 },
-        deliveries: [
-          {
-            id: `${webhookId}_${envelopeId}_0123456789abcdef_0_1893492000012`,
-            webhookId,
-            host: 'partner.example',
-            series: 0,
-            replayId: null,
-            acceptedAt: '2030-01-01T10:00:00.012Z',
-            state: 'waiting',
-            waitsFor: 'schedule',
-            nextAttemptAt: '2030-01-01T10:00:05.531Z',
-            reason: null,
-            lastFailure: 'answered 503',
-            attempts: [
-              {
-                at: '2030-01-01T10:00:00.020Z',
-                attempt: 1,
-                durationMs: 38,
-                status: 503,
-                error: null,
-                detail: 'answered 503',
-                answer: 'no room',
-                answerHeaders: { server: 'nginx', 'retry-after': '5' },
-                timing: { reused: false, waitMs: 0, dnsMs: 3, connectMs: 9, tlsMs: 14, firstByteMs: 12 },
-                outcome: 'retry',
-                reason: null,
-                nextAt: '2030-01-01T10:00:05.531Z',
+  listAllDeliveries: {
+    summary: 'List the deliveries of all your webhooks',
+    description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
+    query: DeliveriesQuery,
+    answer: { description: 'The deliveries, newest first.', headers: LINK, content },
+    problems: ['not-found'],
+  },
+  listWebhookStates: {
+    summary: 'List your webhooks with how their deliveries stand',
+    description: 'The request counts as one for every ten webhooks.',
+    query: StatesQuery,
+    problems: ['not-found'],
+    answer: {
+      description: 'The webhooks, oldest first.',
+      headers: LINK,
+      content: {
+        schema: WebhookStatesAnswer,
+        example: {
+          webhooks: [
+            {
+              id: webhookId,
+              eventType: 'task.created',
+              endPointUrl: 'https://partner.example/hooks/tasks',
+              endPointName: 'tasks',
+              status: 'active',
+              disabledReason: null,
+              waiting: 1,
+              oldestWaitingAt: '2030-01-01T09:59:58.100Z',
+              dead: 0,
+              delivered: 99,
+              failedAttempts: 1,
+              failureRate: 0.01,
+              lastDelivered: { envelopeId, at: '2030-01-01T10:00:05.231Z', status: 204, durationMs: 41 },
+              lastGood: {
+                at: '2030-01-01T09:55:00.120Z',
+                durationMs: 37,
+                status: 200,
+                answer: 'stored',
+                answerHeaders: { date: 'Tue, 01 Jan 2030 09:55:00 GMT', server: 'nginx' },
               },
-            ],
-          },
-        ],
-        incomplete: [],
+              lastFailure: { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
+            },
+          ],
+        },
       },
     },
   },
-  problems: ['not-found', 'unavailable'],
-};
-
-export const readPayload: OperationText = {
-  id: 'readPayload',
-  tag,
-  summary: 'Read an envelope once more',
-  description:
-    'The relay has it while a delivery of it waits or is dead, and after that while the log keeps it: seven days unless the operator says otherwise. The request counts as ten.',
-  path: envelope,
-  answer: {
-    description: 'The bytes that the source sent and your endpoint gets.',
-    content: {
-      schema: SentEnvelope,
-      example: { id: envelopeId, type: 'task.created', payload: { id: webhookId, amount: 1.1 } },
+  readDeliveries: {
+    summary: 'Read what became of an envelope at your webhooks',
+    description:
+      'Each webhook’s deliveries in order, each with its attempts: successful ones for a day unless the operator says otherwise, others until they succeed or are purged. An envelope that was never attempted, because its webhook is parked or disabled, is found with `type` and `around`. The request counts as three if the envelope is known, and as ten with `around`.',
+    path: envelope,
+    query: ClueQuery,
+    answer: {
+      description: 'Its story. `incomplete` names what is away, and is missing in it.',
+      content: {
+        schema: PartnerStory,
+        example: {
+          id: envelopeId,
+          eventType: 'task.created',
+          acceptedAt: '2030-01-01T10:00:00.012Z',
+          mark: 'settled',
+          repeats: { duplicates: 1, conflicts: 0 },
+          deliveries: [
+            {
+              id: `${webhookId}_${envelopeId}_0123456789abcdef_0_1893492000012`,
+              webhookId,
+              host: 'partner.example',
+              series: 0,
+              replayId: null,
+              acceptedAt: '2030-01-01T10:00:00.012Z',
+              state: 'waiting',
+              waitsFor: 'schedule',
+              nextAttemptAt: '2030-01-01T10:00:05.531Z',
+              reason: null,
+              lastFailure: 'answered 503',
+              attempts: [
+                {
+                  at: '2030-01-01T10:00:00.020Z',
+                  attempt: 1,
+                  durationMs: 38,
+                  status: 503,
+                  error: null,
+                  detail: 'answered 503',
+                  answer: 'no room',
+                  answerHeaders: { server: 'nginx', 'retry-after': '5' },
+                  timing: { reused: false, waitMs: 0, dnsMs: 3, connectMs: 9, tlsMs: 14, firstByteMs: 12 },
+                  outcome: 'retry',
+                  reason: null,
+                  nextAt: '2030-01-01T10:00:05.531Z',
+                },
+              ],
+            },
+          ],
+          incomplete: [],
+        },
+      },
     },
+    problems: ['not-found', 'unavailable'],
   },
-  problems: ['not-found'],
-};
-
-export const retryDeliveries: OperationText = {
-  id: 'retryDeliveries',
-  tag,
-  summary: 'Try the deliveries of an envelope now',
-  description:
-    'A waiting delivery is attempted now and keeps its place in the schedule; a dead one starts the schedule again.',
-  path: envelope,
-  body: { isRequired: false, schema: RetryRequest, example: { webhookId } },
-  answer: {
-    description: 'They are due now; each is attempted when its endpoint has room.',
-    content: { schema: RetryAnswer, example: { retried: 1 } },
-  },
-  problems: ['not-found', 'conflict', 'unavailable'],
-};
-
-export const retrySelection: OperationText = {
-  id: 'retrySelection',
-  tag,
-  summary: 'Try many deliveries now',
-  description:
-    'Retries the newest 100 of the selected deliveries as `retryDeliveries` does, and answers a `cursor` for the others. With `dryRun` the relay only counts, 1,000 with each call. The request counts as one for every ten webhooks and for every ten deliveries.',
-  body: { isRequired: true, schema: RetrySelection, example: { status: 'dead', eventType: 'task.created' } },
-  answer: {
-    description: 'They are due now, or counted.',
-    content: {
-      schema: SelectionRetried,
-      example: { matched: 7, retried: 7, refused: [], cursor: null, until: '2030-01-02T00:00:00.000Z' },
+  readPayload: {
+    summary: 'Read an envelope once more',
+    description:
+      'The relay has it while a delivery of it waits or is dead, and after that while the log keeps it: seven days unless the operator says otherwise. The request counts as ten.',
+    path: envelope,
+    answer: {
+      description: 'The bytes that the source sent and your endpoint gets.',
+      content: {
+        schema: SentEnvelope,
+        example: { id: envelopeId, type: 'task.created', payload: { id: webhookId, amount: 1.1 } },
+      },
     },
+    problems: ['not-found'],
   },
-  problems: ['not-found'],
-};
+  retryDeliveries: {
+    summary: 'Try the deliveries of an envelope now',
+    description:
+      'A waiting delivery is attempted now and keeps its place in the schedule; a dead one starts the schedule again.',
+    path: envelope,
+    body: { isRequired: false, schema: RetryRequest, example: { webhookId } },
+    answer: {
+      description: 'They are due now; each is attempted when its endpoint has room.',
+      content: { schema: RetryAnswer, example: { retried: 1 } },
+    },
+    problems: ['not-found', 'conflict', 'unavailable'],
+  },
+  retrySelection: {
+    summary: 'Try many deliveries now',
+    description:
+      'Retries the newest 100 of the selected deliveries as `retryDeliveries` does, and answers a `cursor` for the others. With `dryRun` the relay only counts, 1,000 with each call. The request counts as one for every ten webhooks and for every ten deliveries.',
+    body: { isRequired: true, schema: RetrySelection, example: { status: 'dead', eventType: 'task.created' } },
+    answer: {
+      description: 'They are due now, or counted.',
+      content: {
+        schema: SelectionRetried,
+        example: { matched: 7, retried: 7, refused: [], cursor: null, until: '2030-01-02T00:00:00.000Z' },
+      },
+    },
+    problems: ['not-found'],
+  },
+});

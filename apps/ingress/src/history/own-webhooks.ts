@@ -1,10 +1,10 @@
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '@relay/access';
 import { PartnerQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import type { WebhookStore } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
+import type { RetrySelection } from './history-requests.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
-
-const QUOTA = { name: 'history', points: 600, windowMs: 60_000 };
 
 /**
  * Limits look-ups of deliveries and replays, which search Redis and Kafka: so many a minute for each partner in each
@@ -12,18 +12,13 @@ const QUOTA = { name: 'history', points: 600, windowMs: 60_000 };
  */
 export class HistoryQuota extends PartnerQuota {
   constructor() {
-    super(QUOTA);
+    super({ name: 'history', points: 600, windowMs: 60_000 });
   }
 
   /** @throws ProblemError `too-many-requests` */
   async admit(partnerId: string, points = 1): Promise<void> {
     if (points > 0) await this.charge(partnerId, 'You have sent too many requests for deliveries and replays.', points);
   }
-}
-
-export interface Selection {
-  readonly webhookIds?: readonly string[] | undefined;
-  readonly eventType?: string | undefined;
 }
 
 /** Webhooks of one request, at most. */
@@ -35,10 +30,11 @@ export const LOOKED_AT_A_POINT = 100;
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
 /** A partner's own webhooks, as far as the caller may see them, charged to its quota by their number. */
+@Injectable()
 export class OwnWebhooks {
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf'>,
-    private readonly quota: Pick<HistoryQuota, 'admit'>,
+    private readonly webhooks: WebhookStore,
+    private readonly quota: HistoryQuota,
   ) {}
 
   async ids(caller: Caller): Promise<Set<string>> {
@@ -53,7 +49,7 @@ export class OwnWebhooks {
    * The ids of the selected webhooks.
    * @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks
    */
-  async select(caller: Caller, { webhookIds, eventType }: Selection): Promise<string[]> {
+  async select(caller: Caller, { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>): Promise<string[]> {
     const partnerId = caller.clientId;
     if (webhookIds?.every((id) => isShown(caller, id)) === false) throw notFound();
     await this.quota.admit(partnerId);

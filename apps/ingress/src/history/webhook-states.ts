@@ -1,12 +1,15 @@
-import type { DeadLetterIndex } from '@relay/dead-letters';
+import { Inject, Injectable } from '@nestjs/common';
+import { DeadLetterIndex } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import { ShownAttempt, shownAttempt } from '@relay/events';
-import { failureRateOf, type AttemptCounts, type HistoryLine, type RedisAttemptCounts } from '@relay/history';
-import type { WaitingJobs } from '@relay/jobs';
+import { failureRateOf, RedisAttemptCounts, type AttemptCounts, type HistoryLine } from '@relay/history';
+import { WaitingJobs } from '@relay/jobs';
+import { Shards } from '@relay/redis';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookDetails, WebhookId, type RegisteredWebhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { webhooksPage } from '../webhooks/listings.js';
-import type { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
+import { WebhookWaiting } from '../webhooks/webhook-waiting.js';
 
 const moment = z.iso.datetime();
 
@@ -67,16 +70,24 @@ export type WebhookStatesAnswer = z.infer<typeof WebhookStatesAnswer>;
 const LOOKED_THROUGH = 100;
 
 /** How the deliveries of webhooks stand. Callers check the owner of the webhooks first. */
+@Injectable()
 export class WebhookStates {
+  readonly #jobs: WaitingJobs;
+  readonly #letters: DeadLetterIndex;
+  readonly #counts: RedisAttemptCounts;
+
   constructor(
-    private readonly waiting: Pick<WebhookWaiting, 'of'>,
-    private readonly jobs: Pick<WaitingJobs, 'ids'>,
-    private readonly letters: Pick<DeadLetterIndex, 'count'>,
-    private readonly counts: Pick<RedisAttemptCounts, 'of'>,
-  ) {}
+    private readonly waiting: WebhookWaiting,
+    shards: Shards,
+    @Inject(INGRESS_CONFIG) { HISTORY_WINDOW }: IngressConfig,
+  ) {
+    this.#jobs = new WaitingJobs(shards);
+    this.#letters = new DeadLetterIndex(shards);
+    this.#counts = new RedisAttemptCounts(shards, HISTORY_WINDOW);
+  }
 
   async of(webhooks: readonly RegisteredWebhook[]): Promise<WebhookState[]> {
-    const counts = await this.counts.of(webhooks.map(({ id }) => id));
+    const counts = await this.#counts.of(webhooks.map(({ id }) => id));
     return Promise.all(webhooks.map((webhook, index) => this.#of(webhook, counts[index] as AttemptCounts)));
   }
 
@@ -84,8 +95,8 @@ export class WebhookStates {
     { id, eventType, endPointUrl, endPointName, disabledReason, status: registered }: RegisteredWebhook,
     { delivered, failed, lastDelivered, lastGood, lastFailure }: AttemptCounts,
   ): Promise<WebhookState> {
-    const [{ status, waiting }, dead] = await Promise.all([this.waiting.of(id, registered), this.letters.count(id)]);
-    const oldest = waiting > 0 && waiting <= LOOKED_THROUGH ? acceptedFirst(await this.jobs.ids(id)) : undefined;
+    const [{ status, waiting }, dead] = await Promise.all([this.waiting.of(id, registered), this.#letters.count(id)]);
+    const oldest = waiting > 0 && waiting <= LOOKED_THROUGH ? acceptedFirst(await this.#jobs.ids(id)) : undefined;
     return {
       id,
       eventType,

@@ -2,16 +2,16 @@ import { Controller, Get, Header, Module } from '@nestjs/common';
 import { Access } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { errorsPage } from '@relay/problem';
-import { readErrors } from '../documents/documents.openapi.js';
+import { operations } from '../documents/documents.openapi.js';
 
 const PAGE = errorsPage();
 
 /** The page that the `type` of every problem links to. */
 @Controller('docs/errors')
 @Access({ kind: 'public' })
-export class ErrorsController {
+class ErrorsController {
   @Get()
-  @Operation(readErrors)
+  @Operation(operations.readErrors)
   @Header('content-type', 'text/markdown; charset=utf-8')
   @Header('cache-control', 'public, max-age=3600')
   page(): string {

@@ -19,6 +19,7 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
 import { IngressEnv, type IngressConfig } from '@relay/settings';
+import { built } from '../built.js';
 import { PlatformModule } from '../platform.module.js';
 import { createIngressApp } from './ingress-app.js';
 
@@ -107,7 +108,7 @@ class SpecModule {}
   providers: [
     { provide: Publisher, useFactory: aLog },
     { provide: RegistryLog, useFactory: () => new MemoryRegistryLog() },
-    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
+    built(KeptAdmin, Kafka),
   ],
   exports: [KeptAdmin, Publisher, RegistryLog],
 })

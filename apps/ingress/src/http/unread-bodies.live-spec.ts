@@ -5,7 +5,7 @@ import { Controller, Get, Module, type Type } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Agent, fetch, type Response } from 'undici';
-import { DocumentsController } from '../documents/documents.controller.js';
+import { DocumentsController } from '../documents/documents.module.js';
 import { routesOf, type Route } from '@relay/openapi';
 import { controllersOf, FEATURES } from '../ingress.module.js';
 import { appOfSpec, aConfig, startSpecApp } from './spec-app.js';

@@ -1,14 +1,16 @@
+import { Injectable } from '@nestjs/common';
 import { EVENT_TYPES, STREAM_ENDS, type EventType, type StreamEnd } from '@relay/events';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 
 /** How the streams of a process stand. */
-export interface StreamFigures {
+interface StreamFigures {
   readonly open: number;
   /** Records that the stream furthest behind has not passed yet. */
   readonly behind: number;
 }
 
 /** The metrics of `GET /listen`, without partners as labels. */
+@Injectable()
 export class ListenMetrics {
   readonly #events: Counter<'event_type'>;
   readonly #ends: Counter<'reason'>;

@@ -1,12 +1,13 @@
-import type { OnModuleDestroy } from '@nestjs/common';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import { topicOf, type EventType } from '@relay/events';
-import type { LogFetcher } from '@relay/kafka';
+import { LogFetcher } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog } from '@relay/telemetry';
-import type { ListenMetrics } from './listen-metrics.js';
+import { ListenMetrics } from './listen-metrics.js';
 import { ListenReader } from './listen-reader.js';
 import { Listener } from './listener.js';
-import { madeAnew, resumed, type Position, type StreamKeys, type StreamPlace, type ToldPosition } from './position.js';
+import { madeAnew, resumed, StreamKeys, type Position, type StreamPlace, type ToldPosition } from './position.js';
 
 /** A further stream of the partner ends its oldest. */
 const STREAMS_OF_PARTNER = 2;
@@ -14,13 +15,8 @@ const LOOK_MS = 1_000;
 /** How long connections to the brokers outlast the last stream: a client that comes and goes would have new ones made each time. */
 const KEPT_MS = 30_000;
 
-export interface StreamLimits {
-  readonly KAFKA_TOPIC_PREFIX: string;
-  readonly LISTEN_STREAMS: number;
-}
-
 /** Whom a stream is for, and where it begins: at the end of the log, or where an earlier one was. */
-export interface Listening {
+interface Listening {
   readonly partnerId: string;
   readonly types: readonly EventType[];
   readonly told: ToldPosition | undefined;
@@ -28,6 +24,7 @@ export interface Listening {
 }
 
 /** The streams of a process. Without any it reads nothing, and soon has no connection. */
+@Injectable()
 export class ListenStreams implements OnModuleDestroy {
   readonly #listeners = new Set<Listener>();
   readonly #reader: ListenReader;
@@ -39,7 +36,7 @@ export class ListenStreams implements OnModuleDestroy {
   constructor(
     private readonly log: LogFetcher,
     private readonly keys: StreamKeys,
-    private readonly limits: StreamLimits,
+    @Inject(INGRESS_CONFIG) private readonly limits: IngressConfig,
     lines: ThrottledLog,
     private readonly metrics: ListenMetrics,
   ) {

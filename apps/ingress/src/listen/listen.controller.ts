@@ -1,9 +1,10 @@
-import { Controller, Get, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Get, Req, Res } from '@nestjs/common';
 import { EVENT_TYPES, isEventType, ListenEvents } from '@relay/events';
-import { Access, CallerFinder, callerIdOf, PartnerQuota, RateLimitInterceptor, readQuery, Waits, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { CallerFinder, callerIdOf, PartnerQuota, readQuery, Waits, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation, type OperationText } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { z } from 'zod';
+import { PartnerRoutes } from '../access/partner-routes.js';
 import { ListenStreams } from './listen-streams.js';
 import { StreamKeys, type ToldPosition } from './position.js';
 
@@ -11,7 +12,7 @@ import { StreamKeys, type ToldPosition } from './position.js';
 const MAX_LENGTH = 12 * 1024;
 
 /** Event types, comma separated. */
-export const ListenQuery = z.strictObject({
+const ListenQuery = z.strictObject({
   type: z
     .string()
     .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])
@@ -21,7 +22,7 @@ export const ListenQuery = z.strictObject({
     .describe('Event types, comma separated or repeated; all without it.'),
 });
 
-export const ListenHeaders = z.object({
+const ListenHeaders = z.object({
   'last-event-id': z
     .string()
     .min(1)
@@ -31,7 +32,7 @@ export const ListenHeaders = z.object({
 });
 
 /** A repeated parameter as one. */
-export const oneType = (query: unknown): unknown => {
+const oneType = (query: unknown): unknown => {
   const given = query as { readonly type?: unknown };
   return Array.isArray(given.type) ? { ...given, type: given.type.join(',') } : query;
 };
@@ -44,7 +45,7 @@ const events = Object.entries(ListenEvents).map(([name, { shape }]) => {
   return `\`${name}\`: ${members.join(', ')}.`;
 });
 
-export const listen: OperationText = {
+const text: OperationText = {
   id: 'listen',
   tag: 'Deliveries',
   summary: 'Receive your envelopes over this connection',
@@ -64,7 +65,6 @@ export const listen: OperationText = {
       example: 'retry: 1000\nid: v1.k1.AAAA\nevent: open\ndata: {"secret":"whsec_…","types":["task.created"]}\n\n',
     },
   },
-  problems: [],
 };
 
 /** Each begins with a question to the brokers. */
@@ -75,9 +75,7 @@ const ACCESS = { kind: 'bearer', scopes: ['webhooks'] } as const;
 const HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
 
 /** A partner's envelopes as they are accepted. */
-@Controller('listen')
-@Access(ACCESS)
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('listen')
 export class ListenController {
   readonly #openings = new PartnerQuota(OPENINGS);
 
@@ -89,7 +87,7 @@ export class ListenController {
 
   @Get()
   @Waits()
-  @Operation(listen)
+  @Operation(text)
   async listen(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     const { type: types } = readQuery(ListenQuery, oneType(request.query));
     const told = this.#told(request);

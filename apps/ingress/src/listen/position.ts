@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
 import type { EventType } from '@relay/events';
 import type { Offsets } from '@relay/kafka';
-import type { Keyring } from '@relay/keyring';
+import { Keyring } from '@relay/keyring';
 import { newSigningSecret } from '@relay/webhooks';
 
 /** Records that a stream may be behind the end of the log; what lies further back is skipped. */
@@ -81,6 +82,7 @@ export function resumed(told: Position, first: Position, end: Position): { posit
 const IV_BYTES = 12;
 
 /** The signing secret of a partner's streams, and the positions told on them: both hold for every process with the same keys. */
+@Injectable()
 export class StreamKeys {
   constructor(private readonly keyring: Keyring) {}
 

@@ -4,29 +4,36 @@ import { Access, callerOf, IgnoresUnknown, mediaTypeOf, TakesBody, type FastifyR
 import { hasRole, narrowScopes, SCOPES_OF, type ClientRecord } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { ClientAuthenticator, ClientQuotas } from './client-authenticator.js';
+import { ClientAuthenticator, ClientQuotas, type Endpoint } from './client-authenticator.js';
 import { OAuthError } from './oauth-error.filter.js';
-import { introspectToken, issueToken, readKeys, readServerMetadata, revokeToken, type Introspection, type ServerMetadata } from './oauth.openapi.js';
+import { operations, type Introspection, type ServerMetadata } from './oauth.openapi.js';
 import { readTokenParameter, readTokenRequest, refuseSecondClient, type TokenAnswer } from './token-request.js';
 
+const FORM = { types: ['application/x-www-form-urlencoded'] };
+
+/**
+ * Access tokens, their introspection (RFC 7662) and revocation (RFC 7009). A token of another client is answered like an
+ * unknown one, so that these endpoints do not reveal tokens; operators may look at the tokens of every client.
+ */
 @Controller('auth')
 @Access({ kind: 'client' })
 export class TokenController {
   constructor(
-    private readonly tokens: AccessTokens,
+    private readonly clients: ClientAuthenticator,
     private readonly quotas: ClientQuotas,
+    private readonly tokens: AccessTokens,
+    private readonly revoked: RevokedTokens,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
   @Post('token')
   @IgnoresUnknown()
-  @Operation(issueToken)
+  @Operation(operations.issueToken)
   @HttpCode(200)
   @Header('pragma', 'no-cache') // RFC 6749 section 5.1
   @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
   async issue(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<TokenAnswer> {
-    const client = callerOf(request);
-    await this.quotas.admitToken(client.clientId, reply);
-    refuseSecondClient(request, client.clientId);
+    const client = await this.#admit('token', request, reply);
     const { scope } = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
     const scopes = narrowScopes(client.scopes, scope);
     if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
@@ -37,35 +44,15 @@ export class TokenController {
       scope: scopes.join(' '),
     };
   }
-}
-
-const FORM = { types: ['application/x-www-form-urlencoded'] };
-
-/**
- * Token introspection (RFC 7662) and revocation (RFC 7009). A token of another client is answered like an unknown one,
- * so that these endpoints do not reveal tokens; operators may look at the tokens of every client.
- */
-@Controller('auth')
-@Access({ kind: 'client' })
-export class IssuedTokensController {
-  constructor(
-    private readonly clients: ClientAuthenticator,
-    private readonly quotas: ClientQuotas,
-    private readonly tokens: AccessTokens,
-    private readonly revoked: RevokedTokens,
-    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {}
 
   /** 200 also for an invalid token: the client’s purpose is fulfilled (RFC 7009 section 2.2). */
   @Post('revoke')
   @IgnoresUnknown()
-  @Operation(revokeToken)
+  @Operation(operations.revokeToken)
   @HttpCode(200)
   @TakesBody(FORM)
   async revoke(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<void> {
-    const client = callerOf(request);
-    await this.quotas.admitRevocation(client.clientId, reply);
-    refuseSecondClient(request, client.clientId);
+    const client = await this.#admit('revoke', request, reply);
     const token = await this.#find(readTokenParameter(request.rawBody));
     if (token?.clientId !== client.clientId) return;
     const { jti, issuedAtS, expiresAtS: endsAtS } = token;
@@ -74,16 +61,14 @@ export class IssuedTokensController {
 
   @Post('introspect')
   @IgnoresUnknown()
-  @Operation(introspectToken)
+  @Operation(operations.introspectToken)
   @HttpCode(200)
   @TakesBody(FORM)
   async introspect(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Introspection> {
-    const client = callerOf(request);
-    await this.quotas.admitIntrospection(client.clientId, reply);
-    refuseSecondClient(request, client.clientId);
+    const client = await this.#admit('introspect', request, reply);
     const token = await this.#find(readTokenParameter(request.rawBody));
     const owner = token === undefined ? undefined : await this.#ownerSeenBy(client, token);
     if (token === undefined || owner === undefined) return { active: false };
@@ -100,6 +85,13 @@ export class IssuedTokensController {
       iss: issuer,
       jti: token.jti,
     };
+  }
+
+  async #admit(endpoint: Endpoint, request: FastifyRequest, reply: FastifyReply): Promise<Caller> {
+    const client = callerOf(request);
+    await this.quotas.admit(endpoint, client.clientId, reply);
+    refuseSecondClient(request, client.clientId);
+    return client;
   }
 
   /** The token's client, if it may still use the token and the asking client may know of it. */
@@ -126,7 +118,7 @@ export class MetadataController {
   ) {}
 
   @Get('oauth-authorization-server')
-  @Operation(readServerMetadata)
+  @Operation(operations.readServerMetadata)
   @Header('cache-control', 'public, max-age=300')
   metadata(): ServerMetadata {
     const issuer = this.config.PUBLIC_URL;
@@ -148,7 +140,7 @@ export class MetadataController {
   }
 
   @Get('jwks.json')
-  @Operation(readKeys)
+  @Operation(operations.readKeys)
   @Header('cache-control', 'public, max-age=300')
   jwks(): ReturnType<AccessTokens['jwks']> {
     return this.tokens.jwks();

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { OAuthError } from './oauth-error.filter.js';
 
 /** The members of a token request beside its client. */
-export interface TokenRequest {
+interface TokenRequest {
   /** As sent; undefined: every scope of the client. */
   readonly scope: string | undefined;
 }

@@ -1,22 +1,22 @@
-import { Controller, Delete, Get, Header, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
-import { holderOf, isStillGranted, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, type AccessTokens, type PortalLink, type PortalLinkAnswer, type RevokedTokens } from '@relay/access';
+import { Controller, Delete, Get, Header, HttpCode, Inject, Injectable, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { AccessTokens, holderOf, isStillGranted, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, RevokedTokens, type PortalLink, type PortalLinkAnswer } from '@relay/access';
 import { Access, callerIdOf, callerOf, Portal, RateLimitInterceptor, SharedQuota, StrictBody, TakesBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
-import type { ClientDirectory, ClientRecord } from '@relay/identity';
+import { ClientDirectory, type ClientRecord } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import { Page, type Served } from '@relay/pages';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { PartnerAudit } from '../access/partner-audit.js';
-import { createPortalLink, endPortalToken, PortalTrade, readPortal, readPortalFile, tradePortalCode, type PortalTokenAnswer } from './portal.openapi.js';
+import { PartnerAudit } from '../access/partner-routes.js';
+import { operations, PortalTrade, type PortalTokenAnswer } from './portal.openapi.js';
 
 /** Trades the codes of links for tokens, and ends tokens. */
+@Injectable()
 export class PortalTokens {
   constructor(
-    private readonly links: Pick<PortalLinks, 'take'>,
-    private readonly directory: Pick<ClientDirectory, 'find' | 'findByToken'>,
+    private readonly links: PortalLinks,
+    private readonly directory: ClientDirectory,
     private readonly tokens: AccessTokens,
-    private readonly revoked: Pick<RevokedTokens, 'revoke'>,
-    private readonly now: () => number,
+    private readonly revoked: RevokedTokens,
   ) {}
 
   /** @throws ProblemError `not-found` for a code that is unknown, used or expired, or whose maker's secret has ended; `unavailable` */
@@ -30,7 +30,7 @@ export class PortalTokens {
     const ttlS = Math.min(link.ttlS, this.tokens.expiresInS);
     return {
       token: await this.tokens.issuePortal(partnerId, grant, generation, ttlS),
-      expiresAt: new Date(this.now() + ttlS * 1_000).toISOString(),
+      expiresAt: new Date(Date.now() + ttlS * 1_000).toISOString(),
       access: grant.access,
       webhookIds: grant.webhookIds ?? null,
       partnerId,
@@ -68,7 +68,7 @@ export class PortalController {
 
   @Post('links')
   @UseInterceptors(RateLimitInterceptor)
-  @Operation(createPortalLink)
+  @Operation(operations.createPortalLink)
   async link(
     @StrictBody(PortalLinkRequest, 'optional') body: Body<PortalLinkRequest>,
     @Req() request: FastifyRequest,
@@ -89,7 +89,7 @@ export class PortalController {
   @Header('pragma', 'no-cache') // RFC 6749 section 5.1
   @Access({ kind: 'public' })
   @TakesBody({ maxBytes: 1_024 })
-  @Operation(tradePortalCode)
+  @Operation(operations.tradePortalCode)
   async trade(@StrictBody(PortalTrade) body: Body<PortalTrade>): Promise<PortalTokenAnswer> {
     return { ...(await this.tokens.trade(body().code)), frames: this.config.PORTAL_FRAMES };
   }
@@ -98,7 +98,7 @@ export class PortalController {
   @HttpCode(204)
   @Portal('read')
   @UseInterceptors(RateLimitInterceptor)
-  @Operation(endPortalToken)
+  @Operation(operations.endPortalToken)
   async leave(@Req() request: FastifyRequest): Promise<void> {
     await this.tokens.end(readBearer(request.headers.authorization) ?? '');
   }
@@ -108,22 +108,26 @@ export class PortalController {
 @Controller('portal')
 @Access({ kind: 'public' })
 export class PortalPageController {
-  constructor(private readonly page: Page) {}
+  readonly #page: Page;
+
+  constructor(@Inject(INGRESS_CONFIG) { PORTAL_FRAMES }: IngressConfig) {
+    this.#page = new Page('portal', PORTAL_FRAMES);
+  }
 
   @Get()
-  @Operation(readPortal)
+  @Operation(operations.readPortal)
   async document(@Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
-    return sent(await this.page.document(), reply);
+    return sent(await this.#page.document(), reply);
   }
 
   @Get('files/:name')
-  @Operation(readPortalFile)
+  @Operation(operations.readPortalFile)
   async file(
     @Param('name') name: string,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
-    return sent(await this.page.file(name, String(request.headers['accept-encoding'])), reply);
+    return sent(await this.#page.file(name, String(request.headers['accept-encoding'])), reply);
   }
 }
 

@@ -2,10 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Module, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { AccessTokens, PortalLinks, RevokedTokens } from '@relay/access';
+import { PortalLinks } from '@relay/access';
 import { SharedQuota } from '@relay/http';
-import { ClientDirectory } from '@relay/identity';
-import { Page } from '@relay/pages';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
 import { PortalController, PortalPageController, PortalTokens } from './portal.controller.js';
@@ -16,22 +14,12 @@ const LINKS_A_MINUTE = 300;
 @Module({
   controllers: [PortalController, PortalPageController],
   providers: [
-    {
-      provide: Page,
-      useFactory: ({ PORTAL_FRAMES }: IngressConfig) => new Page('portal', PORTAL_FRAMES),
-      inject: [INGRESS_CONFIG],
-    },
+    PortalTokens,
     {
       provide: PortalLinks,
       useFactory: (redis: Redis, { PORTAL_LINK_TTL }: IngressConfig) =>
         new PortalLinks(redis, randomBytes, PORTAL_LINK_TTL),
       inject: [Redis, INGRESS_CONFIG],
-    },
-    {
-      provide: PortalTokens,
-      useFactory: (links: PortalLinks, directory: ClientDirectory, tokens: AccessTokens, revoked: RevokedTokens) =>
-        new PortalTokens(links, directory, tokens, revoked, Date.now),
-      inject: [PortalLinks, ClientDirectory, AccessTokens, RevokedTokens],
     },
     {
       provide: SharedQuota,

@@ -1,5 +1,5 @@
 import { PortalAccess, PortalLinkAnswer, PortalLinkRequest } from '@relay/access';
-import type { OperationText } from '@relay/openapi';
+import { operationsOf } from '@relay/openapi';
 import { z } from 'zod';
 
 export const PortalTrade = z
@@ -19,57 +19,44 @@ export const PortalTokenAnswer = z
   .meta({ id: 'PortalToken', description: 'A token for the portal.' });
 export type PortalTokenAnswer = z.infer<typeof PortalTokenAnswer>;
 
-const tag = 'Portal';
 const code = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';
 
-export const createPortalLink: OperationText = {
-  id: 'createPortalLink',
-  tag,
-  summary: 'Make a link to the portal',
-  description:
-    'For people at the partner who shall see its webhooks and deliveries without a credential. Your service makes the link when someone asks for it, and sends the browser there. It can be opened once, within `PORTAL_LINK_TTL`, a minute unless the operator says otherwise.',
-  body: { isRequired: false, schema: PortalLinkRequest, example: { access: 'write', ttl: 900 } },
-  answer: {
-    description: 'The link.',
-    content: {
-      schema: PortalLinkAnswer,
-      example: { url: `https://relay.example/portal#code=${code}`, expiresAt: '2030-01-01T10:01:00.000Z' },
+export const operations = operationsOf('Portal', {
+  createPortalLink: {
+    summary: 'Make a link to the portal',
+    description:
+      'For people at the partner who shall see its webhooks and deliveries without a credential. Your service makes the link when someone asks for it, and sends the browser there. It can be opened once, within `PORTAL_LINK_TTL`, a minute unless the operator says otherwise.',
+    body: { isRequired: false, schema: PortalLinkRequest, example: { access: 'write', ttl: 900 } },
+    answer: {
+      description: 'The link.',
+      content: {
+        schema: PortalLinkAnswer,
+        example: { url: `https://relay.example/portal#code=${code}`, expiresAt: '2030-01-01T10:01:00.000Z' },
+      },
     },
   },
-};
-
-export const tradePortalCode: OperationText = {
-  id: 'tradePortalCode',
-  tag,
-  summary: 'Trade the code of a link for a token',
-  description: 'The page of the portal does this. The token ends with the secret that the link was made under.',
-  body: { isRequired: true, schema: PortalTrade, example: { code } },
-  answer: { description: 'The token, and what it is good for.', content: { schema: PortalTokenAnswer } },
-  problems: ['not-found', 'unavailable'],
-};
-
-export const endPortalToken: OperationText = {
-  id: 'endPortalToken',
-  tag,
-  summary: 'Leave the portal',
-  description: 'Ends the token that it is sent with, at every process within seconds.',
-  answer: { description: 'The token has ended.' },
-};
-
-export const readPortal: OperationText = {
-  id: 'readPortal',
-  tag,
-  summary: 'The portal',
-  description: 'The page for people. It needs a link of `POST /portal/links`.',
-  answer: { description: 'The page.', mediaType: 'text/html; charset=utf-8', content: { schema: z.string() } },
-  problems: ['not-found'],
-};
-
-export const readPortalFile: OperationText = {
-  id: 'readPortalFile',
-  tag,
-  summary: 'A file of the portal',
-  path: { name: { schema: z.string(), example: 'main-5YTHK2JN.js' } },
-  answer: { description: 'Script, style or image.', mediaType: '*/*', content: { schema: z.string() } },
-  problems: ['not-found'],
-};
+  tradePortalCode: {
+    summary: 'Trade the code of a link for a token',
+    description: 'The page of the portal does this. The token ends with the secret that the link was made under.',
+    body: { isRequired: true, schema: PortalTrade, example: { code } },
+    answer: { description: 'The token, and what it is good for.', content: { schema: PortalTokenAnswer } },
+    problems: ['not-found', 'unavailable'],
+  },
+  endPortalToken: {
+    summary: 'Leave the portal',
+    description: 'Ends the token that it is sent with, at every process within seconds.',
+    answer: { description: 'The token has ended.' },
+  },
+  readPortal: {
+    summary: 'The portal',
+    description: 'The page for people. It needs a link of `POST /portal/links`.',
+    answer: { description: 'The page.', mediaType: 'text/html; charset=utf-8', content: { schema: z.string() } },
+    problems: ['not-found'],
+  },
+  readPortalFile: {
+    summary: 'A file of the portal',
+    path: { name: { schema: z.string(), example: 'main-5YTHK2JN.js' } },
+    answer: { description: 'Script, style or image.', mediaType: '*/*', content: { schema: z.string() } },
+    problems: ['not-found'],
+  },
+});

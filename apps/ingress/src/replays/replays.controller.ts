@@ -1,33 +1,32 @@
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res, UseInterceptors } from '@nestjs/common';
-import { Access, callerIdOf, callerOf, HasVersions, linkToNext, Portal, RateLimitInterceptor, readIfMatch, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Delete, Get, HttpCode, Inject, Param, Post, Query, Req, Res } from '@nestjs/common';
+import { callerIdOf, callerOf, HasVersions, linkToNext, Portal, readIfMatch, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import type { TimeWindow } from '@relay/kafka';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { replayFacts, ReplayId, ReplayRequest, ReplayService, type ReplayAnswer, type ReplayStatus, type ReplayTarget } from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookId, WebhookStore } from '@relay/webhooks';
-import { askedBy } from '../access/partner-audit.js';
+import { WebhookStore } from '@relay/webhooks';
+import { askedBy, PartnerRoutes, publicPath } from '../access/partner-routes.js';
 import { HistoryQuota } from '../history/own-webhooks.js';
-import { isShown, notFound, staleVersion } from '../webhooks/webhook-problems.js';
-import { cancelReplay, listReplays, readReplay, ReplaysQuery, replayWebhook, type ReplayAnswers } from './replays.openapi.js';
+import { isShown, ownWebhook, staleVersion } from '../webhooks/webhook-problems.js';
+import { operations, ReplaysQuery, type ReplayAnswers } from './replays.openapi.js';
 
 /** A list is charged by its size. */
 const REPLAYS_FOR_A_POINT = 10;
 
-/** A partner’s replays, whether the partner or an operator ordered them. */
-@Controller('replays')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+/** A partner’s replays, whether the partner or an operator ordered them, and orders of them. */
+@PartnerRoutes('/')
 export class ReplaysController {
   constructor(
+    private readonly webhooks: WebhookStore,
     private readonly desk: ReplayService,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
   ) {}
 
-  @Get()
+  @Get('replays')
   @Portal('read')
-  @Operation(listReplays)
+  @Operation(operations.listReplays)
   async list(
     @Query() query: unknown,
     @Req() request: FastifyRequest,
@@ -41,20 +40,49 @@ export class ReplaysController {
     return { replays: replays.map((replay) => replayFacts(replay)) };
   }
 
-  @Get(':id')
+  @Get('replays/:id')
   @Portal('read')
-  @Operation(readReplay)
+  @Operation(operations.readReplay)
   async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
     return replayFacts(await this.#find(id, request));
   }
 
-  @Delete(':id')
+  @Delete('replays/:id')
   @Portal('write')
   @HttpCode(204)
-  @Operation(cancelReplay)
+  @Operation(operations.cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
     const replay = await this.#find(id, request);
     await this.desk.cancel(replay.id, askedBy(request));
+  }
+
+  @Post('webhooks/:id/replay')
+  @HasVersions()
+  @Portal('write')
+  @HttpCode(202)
+  @Operation(operations.replayWebhook)
+  async order(
+    @Param('id') given: string,
+    @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ReplayAnswer> {
+    const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId);
+    const found = await ownWebhook(this.webhooks, partnerId, given);
+    if (readIfMatch(request.headers['if-match'])?.includes(found.version) === false) throw staleVersion();
+    const wanted = body();
+    const window = windowOf(wanted);
+    const { id: webhookId, eventType } = found.details;
+    const target = { webhookId, partnerId, eventType, status: wanted.status };
+    if (wanted.dryRun) return dryRunOf(target, window, await this.desk.count(target, window));
+    const ordered = await this.desk.order(target, window, askedBy(request));
+    if (ordered.kind === 'running')
+      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
+        members: { id: ordered.id },
+      });
+    void reply.header('location', `${publicPath(this.config)}/replays/${ordered.replay.id}`);
+    return replayFacts(ordered.replay);
   }
 
   /** A replay of another partner is not found, like one that is unknown or expired. */
@@ -67,71 +95,13 @@ export class ReplaysController {
   }
 }
 
-/** Orders replays of a partner's own webhooks. */
-@Controller('webhooks/:id/replay')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
-export class WebhookReplayController {
-  readonly #path: string;
-
-  constructor(
-    private readonly webhooks: WebhookStore,
-    private readonly desk: ReplayService,
-    private readonly quota: HistoryQuota,
-    @Inject(INGRESS_CONFIG) config: IngressConfig,
-  ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/replays`;
-  }
-
-  @Post()
-  @HasVersions()
-  @Portal('write')
-  @HttpCode(202)
-  @Operation(replayWebhook)
-  async order(
-    @Param('id') given: string,
-    @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<ReplayAnswer> {
-    const partnerId = callerIdOf(request);
-    await this.quota.admit(partnerId);
-    const id = WebhookId.safeParse(given);
-    const found = id.success ? await this.webhooks.find(partnerId, id.data) : undefined;
-    if (found === undefined) throw notFound();
-    if (readIfMatch(request.headers['if-match'])?.includes(found.version) === false) throw staleVersion();
-    const wanted = body();
-    const window = windowOf(wanted);
-    const { id: webhookId, eventType } = found.details;
-    const target = { webhookId, partnerId, eventType, status: wanted.status };
-    if (wanted.dryRun) {
-      const matched = await this.desk.count(target, window);
-      return dryRunOf(target, window, matched, Date.now());
-    }
-    const ordered = await this.desk.order(target, window, askedBy(request));
-    if (ordered.kind === 'running')
-      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
-        members: { id: ordered.id },
-      });
-    void reply.header('location', `${this.#path}/${ordered.replay.id}`);
-    return replayFacts(ordered.replay);
-  }
-}
-
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
 
-/** The answer to a dry run, as a replay. @param now epoch milliseconds */
-export const dryRunOf = (target: ReplayTarget, window: TimeWindow, matched: number, now: number): ReplayAnswer => {
+/** The answer to a dry run, as a replay. */
+function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
+  const now = Date.now();
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
-  const facts = {
-    ...window,
-    ...counts,
-    ...target,
-    id: '',
-    orderedBy: 'partner' as const,
-    createdAt: now,
-    endedAt: now,
-  };
+  const facts = { ...window, ...counts, ...target, id: '', orderedBy: 'partner' as const, createdAt: now, endedAt: now };
   return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
-};
+}

@@ -6,11 +6,11 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { openReplayService, ReplayService } from '@relay/replays';
 import { HistoryModule } from '../history/history.module.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
-import { ReplaysController, WebhookReplayController } from './replays.controller.js';
+import { ReplaysController } from './replays.controller.js';
 
 @Module({
   imports: [WebhooksModule, HistoryModule],
-  controllers: [WebhookReplayController, ReplaysController],
+  controllers: [ReplaysController],
   providers: [
     {
       provide: ReplayService,

@@ -1,77 +1,70 @@
 import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
 import { SessionStore, type Session } from '@relay/access';
 import { Access, callerIdOf, IgnoresUnknown, RateLimitInterceptor, SharedQuota, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
-import { Operation, type OperationText } from '@relay/openapi';
+import { Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { z } from 'zod';
 
 /** The optional body of a new session, which has no members. */
-export const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
-export type NoMembers = z.infer<typeof NoMembers>;
+const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
+type NoMembers = z.infer<typeof NoMembers>;
 
-export const UserId = z.guid().toLowerCase().describe('Identifier of the user, in either letter case.');
+const UserId = z.guid().toLowerCase().describe('Identifier of the user, in either letter case.');
 
-export const SessionId = z
+const SessionId = z
   .string()
   .regex(/^[\w-]{43}$/)
   .describe('Opaque; 128 random bits. Whoever has it and a token of yours can read and end the session.');
 
-export const SessionReference = z
+const SessionReference = z
   .object({ sessionId: SessionId })
   .meta({ id: 'SessionReference', description: 'A new session of the user named in the path.' });
-export type SessionReference = z.infer<typeof SessionReference>;
+type SessionReference = z.infer<typeof SessionReference>;
 
-export const SessionAnswer = z
+const SessionAnswer = z
   .object({
     sessionId: SessionId,
     userId: z.guid().describe('The user, in lower case.'),
     expiresAt: z.iso.datetime().describe('When the session ends by itself.'),
   })
   .meta({ id: 'Session', description: 'A session that has not ended.' });
-export type SessionAnswer = z.infer<typeof SessionAnswer>;
+type SessionAnswer = z.infer<typeof SessionAnswer>;
 
-const tag = 'Sessions';
 const userId = { schema: UserId, example: '9d8c7b6a-5f4e-4d3c-8b2a-190817263544' };
 const sessionId = { schema: SessionId, example: 'Zk3mQ0Yt1a6rXc9uE4wPj2bVh8sLd7fNgTqKoM5iRyA' };
 
-export const createSession: OperationText = {
-  id: 'createSession',
-  tag,
-  summary: 'Start a session for a user',
-  description:
-    'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise. A user has at most ten: a further one ends the session with the earliest expiry. You have at most `SESSIONS_PER_PARTNER` (100,000) and open at most `SESSION_RATE_LIMIT` (6,000) a minute; beyond either the answer is 429.',
-  path: { userId },
-  body: { isRequired: false, schema: NoMembers, example: {} },
-  answer: {
-    description: 'The session.',
-    content: { schema: SessionReference, example: { sessionId: sessionId.example } },
-  },
-};
-
-export const readSession: OperationText = {
-  id: 'readSession',
-  tag,
-  summary: 'Read a session',
-  path: { sessionId },
-  answer: {
-    description: 'The session.',
-    content: {
-      schema: SessionAnswer,
-      example: { sessionId: sessionId.example, userId: userId.example, expiresAt: '2030-01-01T10:00:00.000Z' },
+const operations = operationsOf('Sessions', {
+  createSession: {
+    summary: 'Start a session for a user',
+    description:
+      'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise. A user has at most ten: a further one ends the session with the earliest expiry. You have at most `SESSIONS_PER_PARTNER` (100,000) and open at most `SESSION_RATE_LIMIT` (6,000) a minute; beyond either the answer is 429.',
+    path: { userId },
+    body: { isRequired: false, schema: NoMembers, example: {} },
+    answer: {
+      description: 'The session.',
+      content: { schema: SessionReference, example: { sessionId: sessionId.example } },
     },
   },
-  problems: ['not-found'],
-};
-
-export const endSession: OperationText = {
-  id: 'endSession',
-  tag,
-  summary: 'End a session',
-  path: { sessionId },
-  answer: { description: 'It has ended.' },
-  problems: ['not-found'],
-};
+  readSession: {
+    summary: 'Read a session',
+    path: { sessionId },
+    answer: {
+      description: 'The session.',
+      content: {
+        schema: SessionAnswer,
+        example: { sessionId: sessionId.example, userId: userId.example, expiresAt: '2030-01-01T10:00:00.000Z' },
+      },
+    },
+    problems: ['not-found'],
+  },
+  endSession: {
+    summary: 'End a session',
+    path: { sessionId },
+    answer: { description: 'It has ended.' },
+    problems: ['not-found'],
+  },
+});
 
 @Controller('auth')
 @Access({ kind: 'bearer', scopes: ['sessions'] })
@@ -86,7 +79,7 @@ export class SessionsController {
   /** The body is optional, as at the token endpoint: none, or an object without meaning. */
   @Post(':userId/session')
   @IgnoresUnknown()
-  @Operation(createSession)
+  @Operation(operations.createSession)
   async create(
     @Param('userId') id: string,
     @StrictBody(NoMembers, 'optional') body: Body<NoMembers>,
@@ -107,7 +100,7 @@ export class SessionsController {
   }
 
   @Get('session/:sessionId')
-  @Operation(readSession)
+  @Operation(operations.readSession)
   async read(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<SessionAnswer> {
     const { userId, expiresAt } = await this.#find(sessionId, request);
     return { sessionId, userId, expiresAt: new Date(expiresAt).toISOString() };
@@ -115,7 +108,7 @@ export class SessionsController {
 
   @Delete('session/:sessionId')
   @IgnoresUnknown()
-  @Operation(endSession)
+  @Operation(operations.endSession)
   @HttpCode(204)
   async end(@Param('sessionId') sessionId: string, @Req() request: FastifyRequest): Promise<void> {
     const isOne = SessionId.safeParse(sessionId).success;

@@ -1,13 +1,15 @@
-import type { AskingPartner, Audit, ReportedChange } from '@relay/audit';
+import { Inject, Injectable } from '@nestjs/common';
+import { Audit, type AskingPartner, type ReportedChange } from '@relay/audit';
 import { presentReply, presentRequest, spentHeaders, type FastifyReply, type SharedQuota } from '@relay/http';
 import type { Notices } from '@relay/notices';
 import { ProblemError } from '@relay/problem';
 import type { LogView } from '@relay/redis';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
-import { askedBy } from '../access/partner-audit.js';
+import { askedBy } from '../access/partner-routes.js';
 
 /** The request that is handled, for what is called deep within it, and for the work that goes on after its answer. */
+@Injectable()
 export class PresentRequest {
   /** Its answer, until it is sent. */
   get reply(): FastifyReply | undefined {
@@ -47,11 +49,12 @@ export class ChangeBudget {
 const MEMBERS = ['endPointUrl', 'credential', 'endPointName', 'endPointDesc'] as const;
 
 /** Tells `relay.operations` of changes of webhooks by their partners, and names the operator by whose link one came. */
+@Injectable()
 export class WebhookAudit {
   constructor(
-    private readonly audit: Pick<Audit, 'report'>,
-    private readonly present: Pick<PresentRequest, 'askedBy'>,
-    private readonly log: Pick<ThrottledLog, 'warn'>,
+    @Inject(Audit) private readonly audit: Pick<Audit, 'report'>,
+    @Inject(PresentRequest) private readonly present: Pick<PresentRequest, 'askedBy'>,
+    private readonly log: ThrottledLog,
   ) {}
 
   /** Tells what is about to be changed. @throws ProblemError `unavailable` when Kafka does not take the record */

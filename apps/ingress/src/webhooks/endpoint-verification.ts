@@ -1,23 +1,26 @@
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { Versions, WebhookStore } from '@relay/webhooks';
-import type { TestDeliveries, TestResult } from './test-deliveries.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { WebhookStore, type Versions } from '@relay/webhooks';
+import { TestDeliveries, type TestResult } from './test-deliveries.js';
 
 /**
  * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
  * endpoint answers a signed test delivery with 2xx: one sent at once, or one that its partner requests. Its deliveries wait in the
  * log meanwhile.
  */
+@Injectable()
 export class EndpointVerification {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly tests: TestDeliveries,
-    private readonly isRequired: boolean,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
     private readonly log: ThrottledLog,
   ) {}
 
   /** Tests a registered or changed webhook in the background. */
   begin(partnerId: string, id: string): void {
-    if (this.isRequired)
+    if (this.config.VERIFY_ENDPOINTS)
       void this.passes(partnerId, id).catch((error: unknown) =>
         this.log.warn('webhook.untested', 'A webhook could not be tested; its partner can ask for another test', {
           webhookId: id,
@@ -33,7 +36,7 @@ export class EndpointVerification {
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
     let result: TestResult | undefined;
-    while (this.isRequired) {
+    while (this.config.VERIFY_ENDPOINTS) {
       const found = await this.webhooks.find(partnerId, id);
       if (found?.details.disabledReason !== 'unverified') return result;
       const webhook = await this.webhooks.deliverable(partnerId, id);
@@ -73,7 +76,7 @@ export class EndpointVerification {
       const { status, disabledReason } = found.details;
       if (status === 'active') return 'enabled';
       if (disabledReason === 'operator') return 'operator';
-      if (this.isRequired && disabledReason === 'unverified') {
+      if (this.config.VERIFY_ENDPOINTS && disabledReason === 'unverified') {
         const test = await this.passes(partnerId, id);
         if (test?.delivered === false) return test;
         continue;

@@ -1,19 +1,24 @@
+import { Inject, Injectable } from '@nestjs/common';
 import type { NetworkFailures, SpentLimit } from '@relay/access';
-import { spentHeaders, tellQuota, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
+import { PartnerQuota, spentHeaders, tellQuota, type FastifyReply, type FastifyRequest } from '@relay/http';
 import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { EventTypeName, type Credential, type Listing, type Page, type WebhookStore } from '@relay/webhooks';
+import { EventTypeName, WebhookStore, type Credential, type Listing, type Page } from '@relay/webhooks';
 import { z } from 'zod';
+
+/** The `limit` of a query. @param limits matches the numbers from 1 to `longest` */
+export const pageLimit = (longest: number, limits: RegExp, usual = longest) =>
+  z
+    .string()
+    .regex(limits, `a number from 1 to ${longest} is expected`)
+    .transform(Number)
+    .default(usual)
+    .describe(`Longest page: 1 to ${longest}.`);
 
 /** The members of a query for a page of a partner's webhooks. @param limits matches the numbers from 1 to `longest` */
 export const webhooksPage = (longest: number, limits: RegExp) => ({
   eventType: EventTypeName.optional().describe('Only webhooks of this event type.'),
-  limit: z
-    .string()
-    .regex(limits, `a number from 1 to ${longest} is expected`)
-    .transform(Number)
-    .default(longest)
-    .describe(`Longest page: 1 to ${longest}.`),
+  limit: pageLimit(longest, limits),
   cursor: z
     .string()
     .regex(/^\d{1,15}$/, 'a cursor comes from the Link header of the page before')
@@ -37,12 +42,13 @@ interface Line {
 }
 
 /** Lists of webhooks. The lists of one partner wait for each other, so that many long ones load Redis no more than two. */
+@Injectable()
 export class Listings {
   readonly #lines = new Map<string, Line>();
 
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'list'>,
-    private readonly partnerQuota: Pick<PartnerQuota, 'quota' | 'consume'>,
+    @Inject(WebhookStore) private readonly webhooks: Pick<WebhookStore, 'list'>,
+    private readonly partnerQuota: PartnerQuota,
   ) {}
 
   /** @throws ProblemError `too-many-requests` */

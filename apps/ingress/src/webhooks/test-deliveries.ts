@@ -128,7 +128,7 @@ export const DraftTestResult = TestResult.extend({
 export type DraftTestResult = z.infer<typeof DraftTestResult>;
 
 /** Where a test goes, and with what. */
-export type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
+type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
 
 /** Concurrent tests of one endpoint (partner and origin) in a process. */
 const AT_ONCE = 16;
@@ -145,7 +145,6 @@ export class TestDeliveries {
     private readonly sender: Sender,
     private readonly limits: TestLimits,
     private readonly unproven: UnprovenTests,
-    private readonly now: () => number,
   ) {}
 
   /** Tests a webhook. @throws ProblemError `too-many-requests` */
@@ -185,7 +184,7 @@ export class TestDeliveries {
     const opened = await target.opened();
     const envelopeId = randomUUID();
     const sample = { ...exampleOf(target.eventType as EnvelopeType), id: envelopeId };
-    const now = this.now();
+    const now = Date.now();
     const request = buildRequest({
       url: target.url,
       body: Buffer.from(JSON.stringify(sample)),
@@ -201,7 +200,7 @@ export class TestDeliveries {
       traceparent: continueTrace(undefined),
     });
     const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
-    const outcome = classify(result, this.now());
+    const outcome = classify(result, Date.now());
     const answer =
       result.kind === 'answered' && result.answer !== undefined
         ? shownAnswer(result.answer, opened.credential(), opened.secrets(now))

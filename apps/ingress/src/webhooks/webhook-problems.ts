@@ -1,7 +1,7 @@
 import type { Caller } from '@relay/access';
 import { checkDestination, type EgressPolicy } from '@relay/egress';
 import { ProblemError, type MemberFault } from '@relay/problem';
-import type { WebhookDraft, WebhookInput } from '@relay/webhooks';
+import { WebhookId, type WebhookDraft, type WebhookInput, type WebhookStore } from '@relay/webhooks';
 import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
@@ -55,6 +55,16 @@ const deniedDestination = (detail: string): ProblemError =>
   new ProblemError('invalid-body', 'The relay does not deliver to this endPointUrl.', {
     errors: [{ pointer: '/endPointUrl', detail }],
   });
+
+/** A text that is no UUID is the id of no webhook. @throws ProblemError `not-found` */
+export async function ownWebhook(webhooks: WebhookStore, partnerId: string, given: string): Promise<Found> {
+  const id = WebhookId.safeParse(given);
+  const found = id.success ? await webhooks.find(partnerId, id.data) : undefined;
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+type Found = NonNullable<Awaited<ReturnType<WebhookStore['find']>>>;
 
 /** Whether the caller may see a webhook of its partner: the holder of a portal token may be shown some of them only. */
 export const isShown = ({ portal }: Caller, webhookId: string): boolean =>

@@ -1,63 +1,18 @@
-import {
-  Controller,
-  Delete,
-  Get,
-  HttpCode,
-  Inject,
-  Param,
-  Patch,
-  Post,
-  Req,
-  Res,
-  UseInterceptors,
-} from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Param, Patch, Post, Req, Res } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
 import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
-import {
-  patchFaults,
-  WebhookId,
-  WebhookPatch,
-  WebhookStore,
-  type RegisteredWebhook,
-  type SigningSecret,
-  type WebhookDetails,
-} from '@relay/webhooks';
-import {
-  Access,
-  callerIdOf,
-  callerOf,
-  etagOf,
-  HasVersions,
-  Portal,
-  readIfMatch,
-  RateLimitInterceptor,
-  StrictBody,
-  type Body,
-  type FastifyReply,
-  type FastifyRequest,
-  Waits,
-} from '@relay/http';
+import { patchFaults, WebhookId, WebhookPatch, WebhookStore, type RegisteredWebhook, type SigningSecret, type WebhookDetails } from '@relay/webhooks';
+import { callerIdOf, callerOf, etagOf, HasVersions, Portal, readIfMatch, StrictBody, type Body, type FastifyReply, type FastifyRequest, Waits } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { PartnerAudit } from '../access/partner-audit.js';
+import { PartnerAudit, PartnerRoutes } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { crowdedOrigin, destinationOf, fixedMembers, isShown, notFound, staleVersion, stoppedByOperator, taken, unverified } from './webhook-problems.js';
+import { crowdedOrigin, destinationOf, fixedMembers, isShown, notFound, ownWebhook, staleVersion, stoppedByOperator, taken, unverified } from './webhook-problems.js';
 import type { TestResult } from './test-deliveries.js';
-import { WebhookWaiting } from './webhook-waiting.adapter.js';
-import {
-  disableWebhook,
-  enableWebhook,
-  patchWebhook,
-  readWebhook,
-  readWebhookSecret,
-  removeWebhook,
-  rotateWebhookSecret,
-  testWebhook,
-} from './webhooks.openapi.js';
+import { WebhookWaiting } from './webhook-waiting.js';
+import { operations } from './webhooks.openapi.js';
 
 /** One webhook by its id. */
-@Controller('webhooks/:id')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('webhooks/:id')
 export class WebhookController {
   readonly #policy: EgressPolicy;
 
@@ -73,14 +28,13 @@ export class WebhookController {
 
   @Get()
   @Portal('read')
-  @Operation(readWebhook)
+  @Operation(operations.readWebhook)
   async read(
     @Param('id') id: string,
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookDetails> {
-    const found = await this.webhooks.find(callerIdOf(request), readId(id));
-    if (found === undefined) throw notFound();
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
     void reply.header('etag', etagOf(found.version));
     return this.#shown(found.details);
   }
@@ -88,7 +42,7 @@ export class WebhookController {
   @Patch()
   @HasVersions()
   @Portal('write')
-  @Operation(patchWebhook)
+  @Operation(operations.patchWebhook)
   async change(
     @Param('id') given: string,
     @StrictBody(WebhookPatch) body: Body<WebhookPatch>,
@@ -98,8 +52,7 @@ export class WebhookController {
     const id = readId(given);
     const patch = this.#permitted(body());
     const ifVersions = versionsOf(request);
-    const found = await this.webhooks.find(callerIdOf(request), id);
-    if (found === undefined) throw notFound();
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
     if (ifVersions?.includes(found.version) === false) throw staleVersion();
     const faults = patchFaults(patch, await this.#shown(found.details));
     if (faults.length > 0) throw fixedMembers(faults);
@@ -116,7 +69,7 @@ export class WebhookController {
   @HasVersions()
   @Portal('write')
   @HttpCode(204)
-  @Operation(removeWebhook)
+  @Operation(operations.removeWebhook)
   async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
     const id = readId(given);
     const { kind } = await this.webhooks.remove(callerIdOf(request), id, versionsOf(request));
@@ -126,7 +79,7 @@ export class WebhookController {
 
   @Get('secret')
   @Portal('write')
-  @Operation(readWebhookSecret)
+  @Operation(operations.readWebhookSecret)
   async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
     const webhookId = readId(id);
     const secret = await this.webhooks.signingSecret(callerIdOf(request), webhookId);
@@ -139,7 +92,7 @@ export class WebhookController {
   @HasVersions()
   @Portal('write')
   @HttpCode(200)
-  @Operation(rotateWebhookSecret)
+  @Operation(operations.rotateWebhookSecret)
   async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
     const webhookId = readId(id);
     const rotated = await this.webhooks.rotateSecret(callerIdOf(request), webhookId, versionsOf(request));
@@ -154,7 +107,7 @@ export class WebhookController {
   @HasVersions()
   @Portal('write')
   @HttpCode(200)
-  @Operation(enableWebhook)
+  @Operation(operations.enableWebhook)
   async enable(
     @Param('id') given: string,
     @Req() request: FastifyRequest,
@@ -173,7 +126,7 @@ export class WebhookController {
   @HasVersions()
   @Portal('write')
   @HttpCode(200)
-  @Operation(disableWebhook)
+  @Operation(operations.disableWebhook)
   async disable(
     @Param('id') given: string,
     @Req() request: FastifyRequest,
@@ -192,7 +145,7 @@ export class WebhookController {
   @Portal('write')
   @Waits()
   @HttpCode(200)
-  @Operation(testWebhook)
+  @Operation(operations.testWebhook)
   async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
     const webhookId = readId(id);
     await this.#assertVersion(request, webhookId);
@@ -210,8 +163,7 @@ export class WebhookController {
   async #assertVersion(request: FastifyRequest, id: string): Promise<void> {
     const named = versionsOf(request);
     if (named === undefined) return;
-    const found = await this.webhooks.find(callerIdOf(request), id);
-    if (found === undefined) throw notFound();
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
     if (!named.includes(found.version)) throw staleVersion();
   }
 

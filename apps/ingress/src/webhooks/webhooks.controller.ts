@@ -1,24 +1,21 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Controller, Delete, Get, HttpCode, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Post, Put, Req, Res } from '@nestjs/common';
 import type { EgressPolicy } from '@relay/egress';
-import { Access, callerIdOf, HasVersions, IgnoresUnknown, linkToNext, Portal, RateLimitInterceptor, readIfMatch, readQuery, StrictBody, Waits, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Access, callerIdOf, HasVersions, IgnoresUnknown, linkToNext, Portal, readIfMatch, readQuery, StrictBody, Waits, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, policyOf, type IngressConfig } from '@relay/settings';
 import { credentialOf, DeleteInput, ListInput, newSigningSecret, WebhookInput, WebhookStore, WebhookUpdate, type WebhookRecord, type WebhookReference } from '@relay/webhooks';
-import { PartnerAudit } from '../access/partner-audit.js';
+import { PartnerAudit, PartnerRoutes, publicPath } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
 import { TestDeliveries, type DraftTestResult } from './test-deliveries.js';
 import { crowdedOrigin, draftOf, notFound, several, staleVersion, taken } from './webhook-problems.js';
-import { deleteWebhook, listWebhooks, registerWebhook, testDraft, updateWebhook } from './webhooks.openapi.js';
+import { operations } from './webhooks.openapi.js';
 
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
-@Controller('webhooks')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('webhooks')
 export class WebhooksController {
-  readonly #path: string;
   readonly #policy: EgressPolicy;
 
   constructor(
@@ -28,12 +25,11 @@ export class WebhooksController {
     private readonly verification: EndpointVerification,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
     this.#policy = policyOf(config);
   }
 
   @Get()
-  @Operation(listWebhooks)
+  @Operation(operations.listWebhooks)
   @Access({ kind: 'listing', scopes: ['webhooks'] })
   async list(
     @StrictBody(ListInput, 'optional') body: Body<ListInput>,
@@ -53,7 +49,7 @@ export class WebhooksController {
   @Post()
   @IgnoresUnknown()
   @Portal('register')
-  @Operation(registerWebhook)
+  @Operation(operations.registerWebhook)
   async register(
     @StrictBody(WebhookInput) body: Body<WebhookInput>,
     @Req() request: FastifyRequest,
@@ -65,7 +61,7 @@ export class WebhooksController {
     if (result.kind === 'limit')
       throw new ProblemError('conflict', `A partner has at most ${this.config.MAX_WEBHOOKS_PER_PARTNER} webhooks.`);
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
-    void reply.header('location', `${this.#path}/${result.id}`);
+    void reply.header('location', `${publicPath(this.config)}/webhooks/${result.id}`);
     this.verification.begin(callerIdOf(request), result.id);
     return { id: result.id };
   }
@@ -73,7 +69,7 @@ export class WebhooksController {
   @Put()
   @HasVersions()
   @IgnoresUnknown()
-  @Operation(updateWebhook)
+  @Operation(operations.updateWebhook)
   async update(
     @StrictBody(WebhookUpdate) body: Body<WebhookUpdate>,
     @Req() request: FastifyRequest,
@@ -96,7 +92,7 @@ export class WebhooksController {
   @Delete()
   @HasVersions()
   @IgnoresUnknown()
-  @Operation(deleteWebhook)
+  @Operation(operations.deleteWebhook)
   async delete(
     @StrictBody(DeleteInput) body: Body<DeleteInput>,
     @Req() request: FastifyRequest,
@@ -120,9 +116,7 @@ export class WebhooksController {
 }
 
 /** Tests an endpoint before its webhook is registered. Nothing of the registration is kept. */
-@Controller('webhooks/test')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('webhooks/test')
 export class DraftTestController {
   readonly #policy: EgressPolicy;
 
@@ -139,7 +133,7 @@ export class DraftTestController {
   @Portal('register')
   @Waits()
   @HttpCode(200)
-  @Operation(testDraft)
+  @Operation(operations.testDraft)
   async test(
     @StrictBody(WebhookInput) body: Body<WebhookInput>,
     @Req() request: FastifyRequest,

@@ -1,6 +1,5 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { FailureLimiter, NetworkFailures } from '@relay/access';
-import { Audit } from '@relay/audit';
 import { RedisOriginProofs } from '@relay/breaker';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { guardedConnector } from '@relay/egress';
@@ -11,16 +10,15 @@ import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
 import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
-import { Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
-import { PartnerQuota, SharedQuota } from '@relay/http';
+import { SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings } from './listings.js';
 import { TestDeliveries, TestLimits, UnprovenTests } from './test-deliveries.js';
 import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './audited-webhooks.js';
 import { WebhookController } from './webhook.controller.js';
-import { WebhookWaiting } from './webhook-waiting.adapter.js';
+import { WebhookWaiting } from './webhook-waiting.js';
 import { DraftTestController, WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
@@ -31,28 +29,20 @@ const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, eve
 const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
 
 @Module({
-  exports: [WebhookStore],
+  exports: [WebhookStore, WebhookWaiting],
   controllers: [WebhooksController, DraftTestController, WebhookController],
   providers: [
+    EndpointVerification,
+    Listings,
+    PresentRequest,
+    WebhookAudit,
+    WebhookWaiting,
     {
       provide: AuditedWebhooks,
-      useFactory: (
-        registry: RegistryView,
-        audit: Audit,
-        present: PresentRequest,
-        log: ThrottledLog,
-        budget: ChangeBudget,
-        notices: Notices,
-      ) =>
-        new AuditedWebhooks(
-          registry.of<WebhookCommand>('webhook'),
-          new WebhookAudit(audit, present, log),
-          budget,
-          notices,
-        ),
-      inject: [RegistryView, Audit, PresentRequest, ThrottledLog, ChangeBudget, Notices],
+      useFactory: (registry: RegistryView, audit: WebhookAudit, budget: ChangeBudget, notices: Notices) =>
+        new AuditedWebhooks(registry.of<WebhookCommand>('webhook'), audit, budget, notices),
+      inject: [RegistryView, WebhookAudit, ChangeBudget, Notices],
     },
-    PresentRequest,
     {
       provide: Notices,
       useFactory: (redis: Redis, publisher: Publisher, log: Log, config: IngressConfig) =>
@@ -64,11 +54,6 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       useFactory: (redis: Redis, present: PresentRequest, { WEBHOOK_CHANGES: points }: IngressConfig) =>
         new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 }), present),
       inject: [Redis, PresentRequest, INGRESS_CONFIG],
-    },
-    {
-      provide: Listings,
-      useFactory: (webhooks: WebhookStore, partnerQuota: PartnerQuota) => new Listings(webhooks, partnerQuota),
-      inject: [WebhookStore, PartnerQuota],
     },
     {
       provide: WebhookStore,
@@ -101,15 +86,8 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
             new SharedQuota(redis, TESTS_OF_PARTNER),
           ),
           new UnprovenTests(new RedisOriginProofs(redis)),
-          Date.now,
         ),
       inject: [Sender, Redis],
-    },
-    {
-      provide: EndpointVerification,
-      useFactory: (webhooks: WebhookStore, tests: TestDeliveries, config: IngressConfig, log: ThrottledLog) =>
-        new EndpointVerification(webhooks, tests, config.VERIFY_ENDPOINTS, log),
-      inject: [WebhookStore, TestDeliveries, INGRESS_CONFIG, ThrottledLog],
     },
     {
       provide: CredentialPartners,
@@ -123,7 +101,6 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         ),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
-    { provide: WebhookWaiting, useFactory: (shards: Shards) => new WebhookWaiting(shards), inject: [Shards] },
   ],
 })
 export class WebhooksModule implements OnApplicationShutdown {

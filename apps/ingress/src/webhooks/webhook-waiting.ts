@@ -1,9 +1,11 @@
+import { Injectable } from '@nestjs/common';
 import { WaitingJobs } from '@relay/jobs';
 import { isParked } from '@relay/progress';
-import type { Shards } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import type { WebhookDetails } from '@relay/webhooks';
 
 /** The waiting deliveries of a webhook, as its partner sees them. */
+@Injectable()
 export class WebhookWaiting {
   readonly #jobs: WaitingJobs;
 

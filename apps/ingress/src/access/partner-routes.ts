@@ -1,8 +1,21 @@
-import type { AskingPartner, Audit } from '@relay/audit';
+import { applyDecorators, Controller, Injectable, UseInterceptors } from '@nestjs/common';
+import { Audit, type AskingPartner } from '@relay/audit';
 import type { OperationsEvent } from '@relay/events';
-import type { FastifyRequest } from '@relay/http';
-import { callerOf } from '@relay/http';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { Access, callerOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import type { IngressConfig } from '@relay/settings';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+
+/** A controller whose routes need a token of the scope `webhooks`, within the quota of the partner. */
+export const PartnerRoutes = (path: string): ClassDecorator =>
+  applyDecorators(
+    Controller(path),
+    Access({ kind: 'bearer', scopes: ['webhooks'] }),
+    UseInterceptors(RateLimitInterceptor),
+  );
+
+/** The path of the public address, without a slash at its end. */
+export const publicPath = ({ PUBLIC_URL }: Pick<IngressConfig, 'PUBLIC_URL'>): string =>
+  new URL(PUBLIC_URL).pathname.replace(/\/$/, '');
 
 /** Who asks, as `relay.operations` names them: the partner, and the operator by whose link to the portal it is asked. */
 export function askedBy(request: FastifyRequest): AskingPartner {
@@ -15,10 +28,11 @@ export function askedBy(request: FastifyRequest): AskingPartner {
 }
 
 /** Tells on `relay.operations` what partners do, and operators by links to their portals. */
+@Injectable()
 export class PartnerAudit {
   constructor(
-    private readonly audit: Pick<Audit, 'report'>,
-    private readonly log: Pick<ThrottledLog, 'warn'>,
+    private readonly audit: Audit,
+    private readonly log: ThrottledLog,
   ) {}
 
   /** To be called before it is done. @throws ProblemError `unavailable` when Kafka does not take the record */

@@ -1,37 +1,31 @@
-import { Controller, Get, Inject, Query, Req, Res, UseInterceptors } from '@nestjs/common';
-import {
-  Access,
-  callerOf,
-  linkToNext,
-  Portal,
-  RateLimitInterceptor,
-  readQuery,
-  type FastifyReply,
-  type FastifyRequest,
-} from '@relay/http';
+import { Get, Inject, Param, Query, Req, Res } from '@nestjs/common';
+import { callerIdOf, callerOf, linkToNext, Portal, readQuery, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookStore } from '@relay/webhooks';
 import { Operation } from '@relay/openapi';
-import { isShown, notFound } from '../webhooks/webhook-problems.js';
-import { listWebhookStates } from './history.openapi.js';
+import { PartnerRoutes } from '../access/partner-routes.js';
+import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
+import { cursorOf, type DeliveryAnswers } from './delivery-facts.js';
+import { PartnerDeliveries } from './delivery-lists.js';
+import { HistoryQuery } from './history-requests.js';
+import { operations } from './history.openapi.js';
 import { HistoryQuota, LOOKED_AT_A_POINT, morePoints } from './own-webhooks.js';
 import { StatesQuery, WebhookStates, type WebhookState, type WebhookStatesAnswer } from './webhook-states.js';
 
-/** How the deliveries of a partner's own webhooks stand. */
-@Controller('webhooks/status')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
-export class WebhookStatesController {
+/** The deliveries of a partner's own webhooks, and how they stand. */
+@PartnerRoutes('webhooks')
+export class WebhookHistoryController {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly states: WebhookStates,
+    private readonly deliveries: PartnerDeliveries,
     private readonly quota: HistoryQuota,
     @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
   ) {}
 
-  @Get()
+  @Get('status')
   @Portal('read')
-  @Operation(listWebhookStates)
+  @Operation(operations.listWebhookStates)
   async list(
     @Query() given: unknown,
     @Req() request: FastifyRequest,
@@ -47,6 +41,23 @@ export class WebhookStatesController {
     await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
     linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
     return { webhooks: await this.states.of(webhooks) };
+  }
+
+  @Get(':id/deliveries')
+  @Portal('read')
+  @Operation(operations.listDeliveries)
+  async deliveriesOf(
+    @Param('id') given: string,
+    @Query() query: unknown,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DeliveryAnswers> {
+    await this.quota.admit(callerIdOf(request));
+    const wanted = readQuery(HistoryQuery, query);
+    const { details } = await ownWebhook(this.webhooks, callerIdOf(request), given);
+    const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), [details.id], wanted);
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
+    return { deliveries };
   }
 
   async #one(request: FastifyRequest, id: string): Promise<WebhookState[]> {
