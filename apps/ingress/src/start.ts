@@ -76,11 +76,13 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     await redisReady(app.get(Redis), () => waiting(log, 'Redis'), stopping.signal);
     await assertNumberOfShards(app.get(Redis), config.REDIS_SHARDS, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
     phase = 'waiting for Kafka';
-    await kafkaReady(app, config, log, stopping.signal);
+    await until(() => learnTopics(app, config, log), 'Kafka', log, stopping.signal);
     phase = 'waiting for the registry';
-    await registryReady(app.get(RegistryView), log, stopping.signal);
+    // Redis shows every registration that was answered 201 then.
+    await until(() => app.get(RegistryView).current(), 'the registry', log, stopping.signal);
     phase = 'waiting for the keys';
-    await keysReady(keys, log, stopping.signal);
+    // Without a key that stored records may need, the process would refuse every caller.
+    await until(async () => (await keys.look()) === undefined, 'the keys', log, stopping.signal);
     keys.start();
     await app.listen(config.PORT, everyAddress());
   } catch (error) {
@@ -94,55 +96,29 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 const waiting = (log: Log, what: string, reason?: string): void =>
   log.warn('ingress.waiting', `The ingress waits for ${what} and then starts`, { reason });
 
-/**
- * Waits for a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a
- * topic get 503. The first envelope of each type must find its topic known: a look for it has 1.5 s, which a starved
- * machine exceeds.
- */
-async function kafkaReady(
-  app: Pick<NestFastifyApplication, 'get'>,
-  config: IngressConfig,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  const kafka = app.get(Kafka);
-  const publisher = app.get<Publisher>(Publisher);
-  const prefix = config.KAFKA_TOPIC_PREFIX;
+/** Repeats an attempt every second until it succeeds; one that answers false tells why by itself. */
+async function until(attempt: () => Promise<unknown>, what: string, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
-      for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
-      await publisher.learn([...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)]);
-      return;
+      if ((await attempt()) !== false) return;
     } catch (error) {
-      waiting(log, 'Kafka', reasonOf(error));
-      await delay(1_000, undefined, { signal });
-    }
-  }
-}
-
-/** Waits until Redis shows every registration that was answered 201. */
-async function registryReady(registry: RegistryView, log: Log, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      return await registry.current();
-    } catch (error) {
-      waiting(log, 'the registry', reasonOf(error));
-      await delay(1_000, undefined, { signal });
-    }
-  }
-}
-
-/** Waits until the process has a key that stored records may need; without any it would refuse every caller. */
-async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      if ((await keys.look()) === undefined) return;
-    } catch (error) {
-      waiting(log, 'the keys', reasonOf(error));
+      waiting(log, what, reasonOf(error));
     }
     await delay(1_000, undefined, { signal });
   }
+}
+
+/**
+ * Finds a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a topic get
+ * 503. The first envelope of each type must find its topic known: a look for it has 1.5 s, which a starved machine exceeds.
+ */
+async function learnTopics(app: Pick<NestFastifyApplication, 'get'>, config: IngressConfig, log: Log): Promise<void> {
+  const kafka = app.get(Kafka);
+  const prefix = config.KAFKA_TOPIC_PREFIX;
+  if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
+  for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
+  const topics = [...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)];
+  await app.get<Publisher>(Publisher).learn(topics);
 }
 
 /** Ends HTTP first, then flushes the publisher, then closes the connections and exports the last spans. */
@@ -153,11 +129,8 @@ async function stopIngress(app: NestFastifyApplication, health: Server, log: Log
     const ended = await Promise.race([closed.then(() => true), delay(STOP_MS, false, { ref: false })]);
     log.info('ingress.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
   } catch (error) {
-    log.error(
-      'ingress.stop_failed',
-      'A step of the shutdown failed; the ingress still ends, and no accepted envelope is lost',
-      { reason: reasonOf(error) },
-    );
+    const message = 'A step of the shutdown failed; the ingress still ends, and no accepted envelope is lost';
+    log.error('ingress.stop_failed', message, { reason: reasonOf(error) });
   }
   health.close();
 }

@@ -1,7 +1,8 @@
-import { applyDecorators, Controller, Injectable, UseInterceptors } from '@nestjs/common';
+import { applyDecorators, Controller, HttpCode, Injectable, UseInterceptors } from '@nestjs/common';
 import { Audit, type AskingPartner } from '@relay/audit';
 import type { OperationsEvent } from '@relay/events';
-import { Access, callerOf, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import { Access, callerOf, HasVersions, Portal, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import { Operation, type OperationText } from '@relay/openapi';
 import type { IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
@@ -12,6 +13,10 @@ export const PartnerRoutes = (path: string): ClassDecorator =>
     Access({ kind: 'bearer', scopes: ['webhooks'] }),
     UseInterceptors(RateLimitInterceptor),
   );
+
+/** A route that changes a webhook, unless `If-Match` names another version. */
+export const Changes = (text: OperationText, status = 200): MethodDecorator =>
+  applyDecorators(HasVersions(), Portal('write'), HttpCode(status), Operation(text));
 
 /** The path of the public address, without a slash at its end. */
 export const publicPath = ({ PUBLIC_URL }: Pick<IngressConfig, 'PUBLIC_URL'>): string =>

@@ -1,6 +1,6 @@
-import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Injectable, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
-import { continueTrace, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope } from '@relay/events';
+import { continueTrace, EVENT_TYPES, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope, type EventType } from '@relay/events';
 import { Access, callerOf, IgnoresUnknown, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
 import { Operation } from '@relay/openapi';
@@ -8,11 +8,45 @@ import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { Acceptance, type Sender } from './acceptance.js';
 import { assertPartners, audienceOf } from './audience.js';
-import { CLOUD_EVENT, CLOUD_EVENTS, operations, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
-import { IngressMetrics } from './ingress-metrics.js';
+import { BATCH_STATUSES, CLOUD_EVENT, CLOUD_EVENTS, operations, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
 import { inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
+
+/** The metrics of the ingress. */
+@Injectable()
+export class IngressMetrics {
+  readonly #events: Counter<'event_type' | 'result'>;
+  readonly #publishing: Histogram;
+
+  constructor(registry: Registry) {
+    this.#events = new Counter({
+      name: 'relay_ingress_events_total',
+      help: 'Envelopes received, by event type (unknown where none could be read) and answer.',
+      labelNames: ['event_type', 'result'],
+      registers: [registry],
+    });
+    // From 0 on: a series that begins with its first event hides that event from rates.
+    for (const event_type of [...EVENT_TYPES, 'unknown'])
+      for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
+    this.#publishing = new Histogram({
+      name: 'relay_publish_duration_seconds',
+      help: 'From handing an envelope to the publisher to the acknowledgement of all in-sync replicas.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    });
+  }
+
+  count(eventType: EventType | 'unknown', result: BatchResult['status']): void {
+    this.#events.inc({ event_type: eventType, result });
+  }
+
+  /** Starts the measurement of a publish; the returned function ends it. */
+  timePublish(): () => void {
+    return this.#publishing.startTimer();
+  }
+}
 
 const NDJSON = 'application/x-ndjson';
 

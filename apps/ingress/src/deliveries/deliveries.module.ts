@@ -9,8 +9,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog, Tracing } from '@relay/telemetry';
 import type { FastifyInstance } from 'fastify';
 import { Acceptance } from './acceptance.js';
-import { DeliveriesController } from './deliveries.controller.js';
-import { IngressMetrics } from './ingress-metrics.js';
+import { DeliveriesController, IngressMetrics } from './deliveries.controller.js';
 import { RememberedIds } from './remembered-ids.js';
 
 const BRING_ENVELOPES = new Set(['/deliveries', '/deliveries/batch']);
@@ -52,11 +51,7 @@ const providers: Provider[] = [
     inject: [SeenStore, ThrottledLog, Shards, INGRESS_CONFIG],
   },
   IngressMetrics,
-  {
-    provide: Acceptance,
-    useFactory: acceptanceOf,
-    inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG],
-  },
+  { provide: Acceptance, useFactory: acceptanceOf, inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG] },
 ];
 
 /** Accepts envelopes over HTTP and appends them to the log. */

@@ -57,10 +57,7 @@ export const operations = operationsOf('Deliveries', {
       isRequired: true,
       byType: {
         'application/json': { schema: Envelope, example },
-        [CLOUD_EVENT]: {
-          schema: CloudEvent,
-          example: event,
-        },
+        [CLOUD_EVENT]: { schema: CloudEvent, example: event },
       },
     },
     answer: { description: 'It is stored, now or before.', content: { schema: Receipt, example: receipt } },

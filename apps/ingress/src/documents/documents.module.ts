@@ -1,11 +1,36 @@
 import { applyDecorators, Controller, Get, Header, Module, Param, Res, type DynamicModule, type Type } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
 import { Access, type FastifyReply } from '@relay/http';
-import { Operation, type OperationText } from '@relay/openapi';
+import { Operation, operationsOf, type OperationText } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { z } from 'zod';
 import { Documents } from './documents.js';
-import { operations } from './documents.openapi.js';
+import { EventCatalogue } from './event-catalogue.js';
+
+const document = z.looseObject({}).describe('The document.');
+
+const reading = (summary: string, mediaType: string, schema: z.ZodType) => ({
+  summary,
+  answer: { description: 'The document.', mediaType, content: { schema } },
+});
+const schemaName = z.string().describe('Name of the schema, as in this document, and `.json`.');
+
+export const operations = operationsOf('Documents', {
+  readOpenApi: reading('This document', 'application/json', document),
+  readAsyncApi: reading('The Kafka topics (AsyncAPI 3)', 'application/json', document),
+  readDocs: reading('This document for people', 'text/html', z.string()),
+  readErrors: reading('What each error means', 'text/markdown', z.string()),
+  readEventTypes: {
+    summary: 'The event types that webhooks can be registered for',
+    answer: { description: 'All event types.', content: { schema: EventCatalogue } },
+  },
+  readSchema: {
+    ...reading('One JSON Schema', 'application/schema+json', document),
+    path: { name: { schema: schemaName, example: 'Envelope.json' } },
+    problems: ['not-found'],
+  },
+});
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 

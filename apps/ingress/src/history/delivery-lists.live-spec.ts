@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import type { RegisteredWebhook } from '@relay/webhooks';
 import { DeliveryRetries } from './delivery-retries.js';
 import { cursorOf, type DeliveryAnswer } from './delivery-facts.js';
-import { DeliveriesQuery } from './history-requests.js';
+import { DeliveriesQuery } from './history.openapi.js';
 import { DeliveryLists, PartnerDeliveries } from './delivery-lists.js';
 
 const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];

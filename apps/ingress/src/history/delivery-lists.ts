@@ -4,7 +4,7 @@ import { merged, RedisDeliveryHistory, type SortedList } from '@relay/history';
 import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
 import { WebhookStore } from '@relay/webhooks';
 import { answerOf, comparePlaces, deadBehind, deliveredBehind, deliveredFacts, DELIVERY_STATUSES, placeOf, unsettledFacts, type DeliveryAnswer, type DeliveryFacts, type Period, type Place } from './delivery-facts.js';
-import type { DeliveriesQuery } from './history-requests.js';
+import type { DeliveriesQuery } from './history.openapi.js';
 
 interface DeliveryFilter extends Period {
   readonly statuses: readonly DeliveryFacts['status'][];
@@ -125,12 +125,6 @@ const isAnswered = (last: Pick<AttemptFacts, 'status'> | undefined, wanted: stri
   last?.status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(last.status)[0] : wanted === String(last.status));
 
-/** `next` is set when more deliveries follow. */
-interface DeliveryPage {
-  readonly deliveries: DeliveryAnswer[];
-  readonly next?: Place;
-}
-
 /** What a partner reads of its deliveries. Callers check the owner of the webhooks first. */
 @Injectable()
 export class PartnerDeliveries {
@@ -139,18 +133,18 @@ export class PartnerDeliveries {
     private readonly lists: DeliveryLists,
   ) {}
 
-  /** Newest first. */
+  /** Newest first; `next` is set when more deliveries follow. */
   async ofWebhooks(
     partnerId: string,
     webhookIds: readonly string[],
     { status, since, until, limit, cursor, httpStatus, error }: Omit<DeliveriesQuery, 'webhookId' | 'eventType'>,
-  ): Promise<DeliveryPage> {
+  ): Promise<{ deliveries: DeliveryAnswer[]; next: Place | undefined }> {
     const statuses = status === undefined ? DELIVERY_STATUSES : [status];
     const filter = { statuses, since: timeOf(since), until: timeOf(until), httpStatus, error };
     const after = cursor === undefined ? undefined : placeOf(cursor);
     const { entries, next } = await this.lists.page(webhookIds, filter, after, limit);
     const facts = entries.map((entry) => entry.facts);
-    return { deliveries: await this.#told(partnerId, facts), ...(next === undefined ? {} : { next }) };
+    return { deliveries: await this.#told(partnerId, facts), next };
   }
 
   /** Without those to webhooks that were deleted a moment ago. */

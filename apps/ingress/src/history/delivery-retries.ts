@@ -7,7 +7,7 @@ import type { WebhookStore } from '@relay/webhooks';
 import { cursorOf, placeOf } from './delivery-facts.js';
 import { DeliveryLists, LOOKED_AT, timeOf, type Entry } from './delivery-lists.js';
 import { HistoryQuota } from './own-webhooks.js';
-import type { RetrySelection, SelectionRetried } from './history-requests.js';
+import type { RetrySelection, SelectionRetried } from './history.openapi.js';
 
 /** A delivery that waits or is dead. */
 interface Retryable {
@@ -17,16 +17,8 @@ interface Retryable {
 }
 
 /** The result of a retry: deliveries now due, and why others are not. */
-interface Retried {
-  readonly retried: number;
-  readonly refused: readonly Refused[];
-}
-
-interface Refused {
-  readonly envelopeId: string;
-  readonly webhookId: string;
-  readonly why: string;
-}
+type Retried = Pick<SelectionRetried, 'retried' | 'refused'>;
+type Refused = Retried['refused'][number];
 
 const DISABLED = 'Its webhook is disabled: enable it first.';
 
@@ -119,7 +111,7 @@ export class BulkRetry {
     if (dryRun) return { ...found, retried: 0, refused: [] };
     await this.quota.admit(by.partnerId, Math.ceil(entries.length / RETRIES_A_POINT));
     const { retried, refused } = await this.retries.retry(by, entries.flatMap(retryableOf));
-    return { ...found, retried, refused: [...refused] };
+    return { ...found, retried, refused };
   }
 }
 

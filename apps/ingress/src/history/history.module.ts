@@ -15,12 +15,10 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { built } from '../built.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { BulkRetry, DeliveryRetries } from './delivery-retries.js';
-import { EnvelopeDeliveriesController, EnvelopePayloadController, EnvelopePayloads } from './envelope.controller.js';
 import { HistoryQuota, OwnWebhooks } from './own-webhooks.js';
 import { DeliveryLists, PartnerDeliveries } from './delivery-lists.js';
 import { PartnerStories } from './partner-stories.js';
-import { PartnerDeliveriesController } from './partner-deliveries.controller.js';
-import { WebhookHistoryController } from './webhook-history.controller.js';
+import { EnvelopeDeliveriesController, EnvelopePayloadController, EnvelopePayloads, PartnerDeliveriesController, WebhookHistoryController } from './history.controller.js';
 import { WebhookStates } from './webhook-states.js';
 
 /**

@@ -3,7 +3,7 @@ import type { Caller } from '@relay/access';
 import { PartnerQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import { WebhookStore } from '@relay/webhooks';
-import type { RetrySelection } from './history-requests.js';
+import type { RetrySelection } from './history.openapi.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
 /**

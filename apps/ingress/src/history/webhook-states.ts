@@ -9,7 +9,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookDetails, WebhookId, type RegisteredWebhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { webhooksPage } from '../webhooks/listings.js';
-import { WebhookWaiting } from '../webhooks/webhook-waiting.js';
+import { WebhookWaiting } from '../webhooks/webhook-problems.js';
 
 const moment = z.iso.datetime();
 

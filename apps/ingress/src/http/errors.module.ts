@@ -2,7 +2,7 @@ import { Controller, Get, Header, Module } from '@nestjs/common';
 import { Access } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { errorsPage } from '@relay/problem';
-import { operations } from '../documents/documents.openapi.js';
+import { operations } from '../documents/documents.module.js';
 
 const PAGE = errorsPage();
 

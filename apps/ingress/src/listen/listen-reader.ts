@@ -2,7 +2,6 @@ import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { EVENT_TYPES, readRecord, topicOf, type EventType } from '@relay/events';
 import { placeOutside, type LogFetcher, type LogPlace, type LogSlice } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { ListenMetrics } from './listen-metrics.js';
 import type { Listener } from './listener.js';
 import { madeAnew, MOST_BEHIND } from './position.js';
 
@@ -82,7 +81,7 @@ export class ListenReader {
     private readonly listeners: ReadonlySet<Listener>,
     private readonly prefix: string,
     private readonly log: ThrottledLog,
-    private readonly metrics: Pick<ListenMetrics, 'sent'>,
+    private readonly metrics: { sent(type: EventType): void },
   ) {
     this.#types = new Map(EVENT_TYPES.map((type) => [topicOf(prefix, type), type]));
   }

@@ -32,9 +32,7 @@ export class OAuthError extends Error {
 
 /** The same answer for an unknown client and a wrong secret. */
 export const invalidClient = (description = 'Client authentication failed'): OAuthError =>
-  new OAuthError(401, 'invalid_client', description, {
-    'www-authenticate': 'Basic realm="relay", charset="UTF-8"',
-  });
+  new OAuthError(401, 'invalid_client', description, { 'www-authenticate': 'Basic realm="relay", charset="UTF-8"' });
 
 export const notNow = (status: 429 | 503, description: string, headers: Readonly<Record<string, string>>): OAuthError =>
   new OAuthError(status, 'temporarily_unavailable', description, headers);

@@ -1,12 +1,145 @@
 import { randomBytes } from 'node:crypto';
-import { Module, type OnModuleInit } from '@nestjs/common';
+import { Controller, Delete, Get, Header, HttpCode, Inject, Injectable, Module, Param, Post, Req, Res, UseInterceptors, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { PortalLinks } from '@relay/access';
-import { SharedQuota } from '@relay/http';
+import { AccessTokens, holderOf, isStillGranted, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, RevokedTokens, type PortalLink, type PortalLinkAnswer } from '@relay/access';
+import { Access, callerIdOf, callerOf, Portal, RateLimitInterceptor, SharedQuota, StrictBody, TakesBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { ClientDirectory, type ClientRecord } from '@relay/identity';
+import { Operation } from '@relay/openapi';
+import { Page, type Served } from '@relay/pages';
+import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
-import { PortalController, PortalPageController, PortalTokens } from './portal.controller.js';
+import { PartnerAudit } from '../access/partner-routes.js';
+import { operations, PortalTrade, type PortalTokenAnswer } from './portal.openapi.js';
+
+/** Trades the codes of links for tokens, and ends tokens. */
+@Injectable()
+export class PortalTokens {
+  constructor(
+    private readonly links: PortalLinks,
+    private readonly directory: ClientDirectory,
+    private readonly tokens: AccessTokens,
+    private readonly revoked: RevokedTokens,
+  ) {}
+
+  /** @throws ProblemError `not-found` for a code that is unknown, used or expired, or whose maker's secret has ended; `unavailable` */
+  async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
+    const link = await this.links.take(code);
+    const partner = link === undefined ? undefined : await this.#partnerOf(link);
+    const isGranted = link !== undefined && (await isStillGranted(link.grant, this.directory));
+    if (!isGranted || partner === undefined)
+      throw new ProblemError('not-found', 'The link was opened before, or it is too old: ask for a new one.');
+    const { partnerId, grant, generation = partner.generation } = link;
+    const ttlS = Math.min(link.ttlS, this.tokens.expiresInS);
+    return {
+      token: await this.tokens.issuePortal(partnerId, grant, generation, ttlS),
+      expiresAt: new Date(Date.now() + ttlS * 1_000).toISOString(),
+      access: grant.access,
+      webhookIds: grant.webhookIds ?? null,
+      partnerId,
+    };
+  }
+
+  /** A partner's link counts as long as a token does that the same secret got. */
+  #partnerOf({ partnerId: clientId, generation }: PortalLink): Promise<ClientRecord | undefined> {
+    return generation === undefined
+      ? this.directory.find(clientId)
+      : this.directory.findByToken({ clientId, generation });
+  }
+
+  /** Ends a token that a guard has let in. */
+  async end(text: string): Promise<void> {
+    const verification = await this.tokens.verify(text);
+    if (verification.kind !== 'valid') return;
+    const { token } = verification;
+    const { jti, issuedAtS, expiresAtS: endsAtS } = token;
+    await this.revoked.revoke({ clientId: holderOf(token), jti, issuedAtS, endsAtS });
+  }
+}
+
+/** The ways into the portal, and out of it. */
+@Controller('portal')
+@Access({ kind: 'bearer', scopes: ['webhooks'] })
+export class PortalController {
+  constructor(
+    private readonly links: PortalLinks,
+    private readonly tokens: PortalTokens,
+    private readonly quota: SharedQuota,
+    private readonly audit: PartnerAudit,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Post('links')
+  @UseInterceptors(RateLimitInterceptor)
+  @Operation(operations.createPortalLink)
+  async link(
+    @StrictBody(PortalLinkRequest, 'optional') body: Body<PortalLinkRequest>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PortalLinkAnswer> {
+    const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId, reply, 'You have made too many links: wait.');
+    const wanted = body();
+    const { access, webhookIds } = wanted;
+    this.audit.tellLink(request, { access, webhookIds });
+    const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
+    const code = await this.links.create(portalLinkOf(partnerId, wanted, callerOf(request)));
+    return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
+  }
+
+  @Post('tokens')
+  @HttpCode(200)
+  @Header('pragma', 'no-cache') // RFC 6749 section 5.1
+  @Access({ kind: 'public' })
+  @TakesBody({ maxBytes: 1_024 })
+  @Operation(operations.tradePortalCode)
+  async trade(@StrictBody(PortalTrade) body: Body<PortalTrade>): Promise<PortalTokenAnswer> {
+    return { ...(await this.tokens.trade(body().code)), frames: this.config.PORTAL_FRAMES };
+  }
+
+  @Delete('tokens')
+  @HttpCode(204)
+  @Portal('read')
+  @UseInterceptors(RateLimitInterceptor)
+  @Operation(operations.endPortalToken)
+  async leave(@Req() request: FastifyRequest): Promise<void> {
+    await this.tokens.end(readBearer(request.headers.authorization) ?? '');
+  }
+}
+
+/** The page of the portal. */
+@Controller('portal')
+@Access({ kind: 'public' })
+export class PortalPageController {
+  readonly #page: Page;
+
+  constructor(@Inject(INGRESS_CONFIG) { PORTAL_FRAMES }: IngressConfig) {
+    this.#page = new Page('portal', PORTAL_FRAMES);
+  }
+
+  @Get()
+  @Operation(operations.readPortal)
+  async document(@Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+    return sent(await this.#page.document(), reply);
+  }
+
+  @Get('files/:name')
+  @Operation(operations.readPortalFile)
+  async file(
+    @Param('name') name: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    return sent(await this.#page.file(name, String(request.headers['accept-encoding'])), reply);
+  }
+}
+
+function sent(served: Served | undefined, reply: FastifyReply): Buffer {
+  if (served === undefined) throw new ProblemError('not-found', 'There is no such file.');
+  void reply.headers(served.headers);
+  return served.bytes;
+}
 
 /** Links that one partner may make in a minute, over all processes. */
 const LINKS_A_MINUTE = 300;

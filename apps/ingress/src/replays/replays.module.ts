@@ -1,12 +1,107 @@
-import { Module } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@nestjs/common';
 import { Audit } from '@relay/audit';
-import { KeptAdmin } from '@relay/kafka';
+import { callerIdOf, callerOf, linkToNext, Portal, readIfMatch, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { KeptAdmin, type TimeWindow } from '@relay/kafka';
+import { Operation } from '@relay/openapi';
+import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
+import { openReplayService, replayFacts, ReplayId, ReplayRequest, ReplayService, type ReplayAnswer, type ReplayStatus, type ReplayTarget } from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { openReplayService, ReplayService } from '@relay/replays';
+import { WebhookStore } from '@relay/webhooks';
+import { askedBy, Changes, PartnerRoutes, publicPath } from '../access/partner-routes.js';
 import { HistoryModule } from '../history/history.module.js';
+import { HistoryQuota } from '../history/own-webhooks.js';
+import { isShown, ownWebhook, staleVersion } from '../webhooks/webhook-problems.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
-import { ReplaysController } from './replays.controller.js';
+import { operations, ReplaysQuery, type ReplayAnswers } from './replays.openapi.js';
+
+/** A list is charged by its size. */
+const REPLAYS_FOR_A_POINT = 10;
+
+/** A partner’s replays, whether the partner or an operator ordered them, and orders of them. */
+@PartnerRoutes('/')
+export class ReplaysController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly desk: ReplayService,
+    private readonly quota: HistoryQuota,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
+
+  @Get('replays')
+  @Portal('read')
+  @Operation(operations.listReplays)
+  async list(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ReplayAnswers> {
+    const { limit, cursor } = readQuery(ReplaysQuery, request.query);
+    await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
+    const { clientId, portal } = callerOf(request);
+    const { replays, next } = await this.desk.ofPartner(clientId, { limit, cursor }, portal?.webhookIds);
+    linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
+    return { replays: replays.map((replay) => replayFacts(replay)) };
+  }
+
+  @Get('replays/:id')
+  @Portal('read')
+  @Operation(operations.readReplay)
+  async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
+    return replayFacts(await this.#find(id, request));
+  }
+
+  @Delete('replays/:id')
+  @Portal('write')
+  @HttpCode(204)
+  @Operation(operations.cancelReplay)
+  async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
+    const replay = await this.#find(id, request);
+    await this.desk.cancel(replay.id, askedBy(request));
+  }
+
+  @Post('webhooks/:id/replay')
+  @Changes(operations.replayWebhook, 202)
+  async order(
+    @Param('id') given: string,
+    @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<ReplayAnswer> {
+    const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId);
+    const found = await ownWebhook(this.webhooks, partnerId, given);
+    if (readIfMatch(request.headers['if-match'])?.includes(found.version) === false) throw staleVersion();
+    const wanted = body();
+    const window = windowOf(wanted);
+    const { id: webhookId, eventType } = found.details;
+    const target = { webhookId, partnerId, eventType, status: wanted.status };
+    if (wanted.dryRun) return dryRunOf(target, window, await this.desk.count(target, window));
+    const ordered = await this.desk.order(target, window, askedBy(request));
+    if (ordered.kind === 'running')
+      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
+        members: { id: ordered.id },
+      });
+    void reply.header('location', `${publicPath(this.config)}/replays/${ordered.replay.id}`);
+    return replayFacts(ordered.replay);
+  }
+
+  /** A replay of another partner is not found, like one that is unknown or expired. */
+  async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
+    const id = ReplayId.safeParse(given);
+    const found = id.success ? await this.desk.find(id.data) : undefined;
+    if (found?.partnerId !== callerIdOf(request) || !isShown(callerOf(request), found.webhookId))
+      throw new ProblemError('not-found', 'You have no such replay.');
+    return found;
+  }
+}
+
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
+
+/** The answer to a dry run, as a replay. */
+function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
+  const now = Date.now();
+  const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
+  const facts = { ...window, ...counts, ...target, id: '', orderedBy: 'partner' as const, createdAt: now, endedAt: now };
+  return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
+}
 
 @Module({
   imports: [WebhooksModule, HistoryModule],

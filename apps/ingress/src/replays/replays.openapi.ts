@@ -4,10 +4,7 @@ import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 import { pageLimit } from '../webhooks/listings.js';
 
-export const ReplaysQuery = z.strictObject({
-  limit: pageLimit(100, /^(?:[1-9]\d?|100)$/, 20),
-  cursor: ReplayCursor,
-});
+export const ReplaysQuery = z.strictObject({ limit: pageLimit(100, /^(?:[1-9]\d?|100)$/, 20), cursor: ReplayCursor });
 
 export const ReplayAnswers = z
   .object({ replays: z.array(ReplayAnswer) })

@@ -1,32 +1,27 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Delete, Get, HttpCode, Inject, Post, Put, Req, Res } from '@nestjs/common';
-import type { EgressPolicy } from '@relay/egress';
-import { Access, callerIdOf, HasVersions, IgnoresUnknown, linkToNext, Portal, readIfMatch, readQuery, StrictBody, Waits, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
+import { Access, callerIdOf, callerOf, etagOf, HasVersions, IgnoresUnknown, linkToNext, Portal, readIfMatch, readQuery, StrictBody, Waits, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { INGRESS_CONFIG, policyOf, type IngressConfig } from '@relay/settings';
-import { credentialOf, DeleteInput, ListInput, newSigningSecret, WebhookInput, WebhookStore, WebhookUpdate, type WebhookRecord, type WebhookReference } from '@relay/webhooks';
-import { PartnerAudit, PartnerRoutes, publicPath } from '../access/partner-routes.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { credentialOf, DeleteInput, ListInput, newSigningSecret, patchFaults, WebhookId, WebhookInput, WebhookPatch, WebhookStore, WebhookUpdate, type RegisteredWebhook, type SigningSecret, type WebhookDetails, type WebhookRecord, type WebhookReference } from '@relay/webhooks';
+import { Changes, PartnerAudit, PartnerRoutes, publicPath } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
-import { TestDeliveries, type DraftTestResult } from './test-deliveries.js';
-import { crowdedOrigin, draftOf, notFound, several, staleVersion, taken } from './webhook-problems.js';
+import { TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
+import { crowdedOrigin, destinationOf, draftOf, isShown, notFound, ownWebhook, staleVersion, taken, unverified, WebhookWaiting } from './webhook-problems.js';
 import { operations } from './webhooks.openapi.js';
 
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
 @PartnerRoutes('webhooks')
 export class WebhooksController {
-  readonly #policy: EgressPolicy;
-
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly listings: Listings,
     private readonly partners: CredentialPartners,
     private readonly verification: EndpointVerification,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {
-    this.#policy = policyOf(config);
-  }
+  ) {}
 
   @Get()
   @Operation(operations.listWebhooks)
@@ -36,10 +31,9 @@ export class WebhooksController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<readonly WebhookRecord[]> {
-    const query = readQuery(ListQuery, request.query);
+    const { eventType, limit, cursor } = readQuery(ListQuery, request.query);
     const credential = credentialOf(body());
     const partnerId = request.caller?.clientId ?? (await this.partners.partnerOf(credential, request.ip));
-    const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
     await this.listings.charge(request, reply, page.read);
     linkToNext(request, reply, page.next, { publicUrl: this.config.PUBLIC_URL });
@@ -55,7 +49,7 @@ export class WebhooksController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
-    const draft = draftOf(body(), this.#policy);
+    const draft = draftOf(body(), this.config);
     const result = await this.webhooks.register(callerIdOf(request), draft);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'limit')
@@ -75,14 +69,11 @@ export class WebhooksController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
-    const { id, ...draft } = draftOf(body(), this.#policy);
-    const result = await this.webhooks.update(callerIdOf(request), draft, id, readIfMatch(request.headers['if-match']));
+    const { id, ...draft } = draftOf(body(), this.config);
+    const result = await this.webhooks.update(callerIdOf(request), draft, id, versionsOf(request));
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'stale') throw staleVersion();
-    if (result.kind === 'ambiguous') {
-      await this.listings.charge(request, reply, result.ids.length);
-      throw several(result.ids);
-    }
+    if (result.kind === 'ambiguous') throw await this.#several(request, reply, result.ids);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     this.verification.begin(callerIdOf(request), result.id);
@@ -99,34 +90,29 @@ export class WebhooksController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WebhookReference> {
     const { eventType, id } = body();
-    const result = await this.webhooks.delete(
-      callerIdOf(request),
-      eventType,
-      id,
-      readIfMatch(request.headers['if-match']),
-    );
+    const result = await this.webhooks.delete(callerIdOf(request), eventType, id, versionsOf(request));
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'stale') throw staleVersion();
-    if (result.kind === 'ambiguous') {
-      await this.listings.charge(request, reply, result.ids.length);
-      throw several(result.ids);
-    }
+    if (result.kind === 'ambiguous') throw await this.#several(request, reply, result.ids);
     return { id: result.id };
+  }
+
+  async #several(request: FastifyRequest, reply: FastifyReply, ids: readonly string[]): Promise<ProblemError> {
+    await this.listings.charge(request, reply, ids.length);
+    return new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', {
+      members: { ids },
+    });
   }
 }
 
 /** Tests an endpoint before its webhook is registered. Nothing of the registration is kept. */
 @PartnerRoutes('webhooks/test')
 export class DraftTestController {
-  readonly #policy: EgressPolicy;
-
   constructor(
     private readonly tests: TestDeliveries,
     private readonly audit: PartnerAudit,
-    @Inject(INGRESS_CONFIG) config: IngressConfig,
-  ) {
-    this.#policy = policyOf(config);
-  }
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
 
   @Post()
   @IgnoresUnknown()
@@ -138,7 +124,7 @@ export class DraftTestController {
     @StrictBody(WebhookInput) body: Body<WebhookInput>,
     @Req() request: FastifyRequest,
   ): Promise<DraftTestResult> {
-    const draft = draftOf(body(), this.#policy);
+    const draft = draftOf(body(), this.config);
     const credential = credentialOf(draft);
     if (credential === undefined) throw new TypeError('A webhook without a credential passed validation');
     const partnerId = callerIdOf(request);
@@ -155,4 +141,156 @@ export class DraftTestController {
     });
     return { ...result, secret };
   }
+}
+
+/** One webhook by its id. */
+@PartnerRoutes('webhooks/:id')
+export class WebhookController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly waiting: WebhookWaiting,
+    private readonly verification: EndpointVerification,
+    private readonly audit: PartnerAudit,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Get()
+  @Portal('read')
+  @Operation(operations.readWebhook)
+  async read(
+    @Param('id') id: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
+    void reply.header('etag', etagOf(found.version));
+    return this.#shown(found.details);
+  }
+
+  @Patch()
+  @Changes(operations.patchWebhook)
+  async change(
+    @Param('id') given: string,
+    @StrictBody(WebhookPatch) body: Body<WebhookPatch>,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    const patch = this.#permitted(body());
+    const ifVersions = versionsOf(request);
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
+    if (ifVersions?.includes(found.version) === false) throw staleVersion();
+    const faults = patchFaults(patch, await this.#shown(found.details));
+    if (faults.length > 0) throw new ProblemError('invalid-body', 'A patch cannot change these members.', { errors: faults });
+    const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersions);
+    if (result.kind === 'exists') throw taken(isShown(callerOf(request), result.id) ? result.id : undefined);
+    if (result.kind === 'stale') throw staleVersion();
+    if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
+    const read = await this.read(id, request, reply);
+    this.verification.begin(callerIdOf(request), id);
+    return read;
+  }
+
+  @Delete()
+  @Changes(operations.removeWebhook, 204)
+  async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
+    const id = readId(given);
+    const { kind } = await this.webhooks.remove(callerIdOf(request), id, versionsOf(request));
+    if (kind === 'stale') throw staleVersion();
+    if (kind === 'not-found') throw notFound();
+  }
+
+  @Get('secret')
+  @Portal('write')
+  @Operation(operations.readWebhookSecret)
+  async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const webhookId = readId(id);
+    const secret = await this.webhooks.signingSecret(callerIdOf(request), webhookId);
+    if (secret === undefined) throw notFound();
+    await this.audit.report(request, 'secret.read', { webhookId });
+    return { secret };
+  }
+
+  @Post('secret/rotate')
+  @Changes(operations.rotateWebhookSecret)
+  async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const webhookId = readId(id);
+    const rotated = await this.webhooks.rotateSecret(callerIdOf(request), webhookId, versionsOf(request));
+    if (rotated.kind === 'not-found') throw notFound();
+    if (rotated.kind === 'stale') throw staleVersion();
+    // A repeated rotation changes nothing, and answers the secret all the same.
+    await this.audit.report(request, 'secret.read', { webhookId });
+    return { secret: rotated.secret };
+  }
+
+  @Post('enable')
+  @Changes(operations.enableWebhook)
+  async enable(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    const outcome = await this.verification.enable(callerIdOf(request), id, versionsOf(request));
+    if (outcome === 'not-found') throw notFound();
+    if (outcome === 'stale') throw staleVersion();
+    if (outcome === 'operator')
+      throw new ProblemError('conflict', 'An operator of the relay disabled this webhook: only an operator enables it.');
+    if (outcome !== 'enabled') throw unverified(outcome);
+    return this.read(id, request, reply);
+  }
+
+  @Post('disable')
+  @Changes(operations.disableWebhook)
+  async disable(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    await this.#assertVersion(request, id);
+    // `stale`: it is disabled already and keeps its reason. An unverified webhook stays unverified.
+    const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
+    if (kind === 'not-found') throw notFound();
+    return this.read(id, request, reply);
+  }
+
+  @Post('test')
+  @Waits()
+  @Changes(operations.testWebhook)
+  async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
+    const webhookId = readId(id);
+    await this.#assertVersion(request, webhookId);
+    await this.audit.reportOperator(request, 'webhook.tested', { webhookId });
+    const result = await this.verification.test(callerIdOf(request), webhookId);
+    if (result === undefined) throw notFound();
+    return result;
+  }
+
+  async #shown(details: RegisteredWebhook): Promise<WebhookDetails> {
+    return { ...details, ...(await this.waiting.of(details.id, details.status)) };
+  }
+
+  /** @throws ProblemError `not-found`, `precondition-failed` */
+  async #assertVersion(request: FastifyRequest, id: string): Promise<void> {
+    const named = versionsOf(request);
+    if (named === undefined) return;
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
+    if (!named.includes(found.version)) throw staleVersion();
+  }
+
+  #permitted(patch: WebhookPatch): Parameters<WebhookStore['patch']>[2] {
+    if (patch.endPointUrl === undefined) return patch;
+    return { ...patch, ...destinationOf(patch.endPointUrl, this.config) };
+  }
+}
+
+/** The versions that `If-Match` names, if any. */
+const versionsOf = ({ headers }: FastifyRequest): readonly number[] | undefined => readIfMatch(headers['if-match']);
+
+/** A text that is no UUID is the id of no webhook. */
+function readId(given: string): string {
+  const id = WebhookId.safeParse(given);
+  if (!id.success) throw notFound();
+  return id.data;
 }

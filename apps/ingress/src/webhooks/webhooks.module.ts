@@ -17,9 +17,8 @@ import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings } from './listings.js';
 import { TestDeliveries, TestLimits, UnprovenTests } from './test-deliveries.js';
 import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './audited-webhooks.js';
-import { WebhookController } from './webhook.controller.js';
-import { WebhookWaiting } from './webhook-waiting.js';
-import { DraftTestController, WebhooksController } from './webhooks.controller.js';
+import { WebhookWaiting } from './webhook-problems.js';
+import { DraftTestController, WebhookController, WebhooksController } from './webhooks.controller.js';
 
 const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
 /** Tests of a partner's endpoints without a webhook: no change of the registry holds them back. */

@@ -56,10 +56,7 @@ export const operations = operationsOf('Webhooks', {
     answer: {
       description: 'The webhooks, oldest first.',
       headers: LINK,
-      content: {
-        schema: z.array(WebhookRecord),
-        example: [listed],
-      },
+      content: { schema: z.array(WebhookRecord), example: [listed] },
     },
   },
   registerWebhook: {
@@ -67,11 +64,7 @@ export const operations = operationsOf('Webhooks', {
     description:
       'Exactly one of `apiKey`, `jwt`, or `userName` with `password`: the endpoint gets it with every delivery.',
     body: { isRequired: true, schema: WebhookInput, example: input },
-    answer: {
-      description: 'It is registered.',
-      headers: { Location: 'Path of the webhook.' },
-      content: reference,
-    },
+    answer: { description: 'It is registered.', headers: { Location: 'Path of the webhook.' }, content: reference },
     problems: ['conflict'],
   },
   updateWebhook: {
@@ -91,10 +84,7 @@ export const operations = operationsOf('Webhooks', {
   readWebhookSecret: {
     summary: 'Read the secret that deliveries are signed with',
     path,
-    answer: {
-      description: 'The secret, in the format of Standard Webhooks.',
-      content: secret,
-    },
+    answer: { description: 'The secret, in the format of Standard Webhooks.', content: secret },
     problems: ['not-found'],
   },
   readWebhook: {
@@ -123,10 +113,7 @@ export const operations = operationsOf('Webhooks', {
     description:
       'Each former secret also signs for 24 hours after its rotation; at most three secrets sign a delivery. A call within 60 s of the last rotation answers the same new secret, so that a call that timed out can be repeated.',
     path,
-    answer: {
-      description: 'The new secret.',
-      content: secret,
-    },
+    answer: { description: 'The new secret.', content: secret },
     problems: ['not-found'],
   },
   enableWebhook: {

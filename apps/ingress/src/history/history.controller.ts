@@ -1,20 +1,117 @@
-import { Get, Header, HttpCode, Injectable, Param, Post, Query, Req } from '@nestjs/common';
+import { Get, Header, HttpCode, Inject, Injectable, Param, Post, Req, Res } from '@nestjs/common';
 import { RedisDeliveryHistory } from '@relay/history';
-import { callerIdOf, callerOf, Portal, readQuery, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { callerIdOf, callerOf, linkToNext, Portal, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { JobBodies } from '@relay/jobs';
 import { EnvelopeFinder } from '@relay/kafka';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
 import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { clueOf, ClueQuery } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
 import { askedBy, PartnerAudit, PartnerRoutes } from '../access/partner-routes.js';
-import { DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
-import { EnvelopeId, RetryRequest, type RetryAnswer } from './history-requests.js';
-import { operations } from './history.openapi.js';
-import { HistoryQuota, morePoints, OwnWebhooks } from './own-webhooks.js';
+import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
+import { cursorOf, type DeliveryAnswers } from './delivery-facts.js';
+import { PartnerDeliveries } from './delivery-lists.js';
+import { BulkRetry, DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
+import { DeliveriesQuery, EnvelopeId, HistoryQuery, operations, RetryRequest, RetrySelection, type RetryAnswer, type SelectionRetried } from './history.openapi.js';
+import { HistoryQuota, LOOKED_AT_A_POINT, morePoints, OwnWebhooks } from './own-webhooks.js';
 import { PartnerStories, type PartnerStory } from './partner-stories.js';
+import { StatesQuery, WebhookStates, type WebhookState, type WebhookStatesAnswer } from './webhook-states.js';
+
+/** A partner's own deliveries to all of its webhooks. */
+@PartnerRoutes('deliveries')
+export class PartnerDeliveriesController {
+  constructor(
+    private readonly own: OwnWebhooks,
+    private readonly deliveries: PartnerDeliveries,
+    private readonly retries: BulkRetry,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
+
+  @Get()
+  @Portal('read')
+  @Operation(operations.listAllDeliveries)
+  async list(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DeliveryAnswers> {
+    const wanted = readQuery(DeliveriesQuery, request.query);
+    const { webhookId: webhookIds, eventType } = wanted;
+    const partnerId = callerIdOf(request);
+    const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
+    const { deliveries, next } = await this.deliveries.ofWebhooks(partnerId, ids, wanted);
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
+    return { deliveries };
+  }
+
+  @Post('retry')
+  @Portal('write')
+  @HttpCode(202)
+  @Operation(operations.retrySelection)
+  async retry(
+    @StrictBody(RetrySelection) body: Body<RetrySelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<SelectionRetried> {
+    const wanted = body();
+    return this.retries.retry(askedBy(request), await this.own.select(callerOf(request), wanted), wanted);
+  }
+}
+
+/** The deliveries of a partner's own webhooks, and how they stand. */
+@PartnerRoutes('webhooks')
+export class WebhookHistoryController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly states: WebhookStates,
+    private readonly deliveries: PartnerDeliveries,
+    private readonly quota: HistoryQuota,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
+
+  @Get('status')
+  @Portal('read')
+  @Operation(operations.listWebhookStates)
+  async list(
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<WebhookStatesAnswer> {
+    const query = readQuery(StatesQuery, request.query);
+    const { clientId: partnerId, portal } = callerOf(request);
+    await this.quota.admit(partnerId);
+    if (query.webhookId !== undefined) return { webhooks: await this.#one(request, query.webhookId) };
+    const { eventType, limit, cursor: after } = query;
+    const listing = { eventType, limit, after, ids: portal?.webhookIds };
+    const { webhooks, next } = await this.webhooks.listDetails(partnerId, listing);
+    await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
+    linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
+    return { webhooks: await this.states.of(webhooks) };
+  }
+
+  @Get(':id/deliveries')
+  @Portal('read')
+  @Operation(operations.listDeliveries)
+  async deliveriesOf(
+    @Param('id') given: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<DeliveryAnswers> {
+    await this.quota.admit(callerIdOf(request));
+    const wanted = readQuery(HistoryQuery, request.query);
+    const { details } = await ownWebhook(this.webhooks, callerIdOf(request), given);
+    const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), [details.id], wanted);
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
+    return { deliveries };
+  }
+
+  async #one(request: FastifyRequest, id: string): Promise<WebhookState[]> {
+    const caller = callerOf(request);
+    const found = isShown(caller, id) ? await this.webhooks.find(caller.clientId, id) : undefined;
+    if (found === undefined) throw notFound();
+    return this.states.of([found.details]);
+  }
+}
 
 /** Points of the quota: a payload, and an envelope that is looked for by its time, may read some megabytes of the log. */
 const POINTS_OF_A_SEARCH = 10;
@@ -105,10 +202,9 @@ export class EnvelopeDeliveriesController {
   @Operation(operations.readDeliveries)
   async read(
     @Param('envelopeId') given: string,
-    @Query() query: unknown,
     @Req() request: FastifyRequest,
   ): Promise<PartnerStory> {
-    const clue = clueOf(readQuery(ClueQuery, query));
+    const clue = clueOf(readQuery(ClueQuery, request.query));
     const envelopeId = readEnvelopeId(given);
     const partnerId = callerIdOf(request);
     const owned = await this.own.ids(callerOf(request));
