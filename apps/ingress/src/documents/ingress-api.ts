@@ -98,7 +98,7 @@ function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Sch
   return {
     webhooks: Object.fromEntries(webhooks),
     parameters: Object.fromEntries(headers.map((header) => [header['name'], header])),
-    responses: Object.fromEntries(Object.entries(ANSWERS).map(([status, answer]) => [nameOf(status), answer])),
+    responses: Object.fromEntries(Object.entries(ANSWERS).map(([status, description]) => [nameOf(status), { description }])),
   };
 }
 
@@ -106,14 +106,9 @@ function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Sch
 const nameOf = (status: string): string => `Endpoint${status}`;
 
 const ANSWERS = {
-  '2XX': { description: 'Delivered. The body is not read.' },
-  '410': { description: 'Never again: the webhook is disabled.' },
-  '429': {
-    description: 'Not now: nothing is sent to the whole endpoint for as long as `Retry-After` says, 24 h at most.',
-  },
-  '503': { description: 'As 429.' },
-  default: {
-    description:
-      'Failed, as are redirections, time-outs (15 s) and broken connections; repeated on the retry schedule.',
-  },
+  '2XX': 'Delivered. The body is not read.',
+  '410': 'Never again: the webhook is disabled.',
+  '429': 'Not now: nothing is sent to the whole endpoint for as long as `Retry-After` says, 24 h at most.',
+  '503': 'As 429.',
+  default: 'Failed, as are redirections, time-outs (15 s) and broken connections; repeated on the retry schedule.',
 };

@@ -14,21 +14,26 @@ const moment = z.iso.datetime({ offset: true });
 
 const Cursor = z.string().regex(CURSOR, 'a cursor comes from the page before').optional();
 
-const AnsweredStatus = StatusFilter.optional().describe(
-  'Only deliveries whose last attempt was answered so: a status such as `503`, or a class such as `5xx`.',
-);
+const period = {
+  since: moment.optional().describe('Only those with an `at` of this time or later.'),
+  until: moment.optional().describe('Only those with an `at` before this time.'),
+};
 
-const FailureKind = z
-  .string()
-  .regex(/^[a-z][a-z-]{0,31}$/, 'a kind of failure such as timeout is expected')
-  .optional()
-  .describe('Only deliveries whose last attempt failed so without an answer: `timeout`, `dns`, `tls`, `refused` …');
+const lastAttempt = {
+  httpStatus: StatusFilter.optional().describe(
+    'Only deliveries whose last attempt was answered so: a status such as `503`, or a class such as `5xx`.',
+  ),
+  error: z
+    .string()
+    .regex(/^[a-z][a-z-]{0,31}$/, 'a kind of failure such as timeout is expected')
+    .optional()
+    .describe('Only deliveries whose last attempt failed so without an answer: `timeout`, `dns`, `tls`, `refused` …'),
+};
 
 /** Strict, as all filters: one that is written wrong would select all. */
 export const HistoryQuery = z.strictObject({
   status: z.enum(DELIVERY_STATUSES).optional().describe('Only deliveries that stand so.'),
-  since: moment.optional().describe('Only those with an `at` of this time or later.'),
-  until: moment.optional().describe('Only those with an `at` before this time.'),
+  ...period,
   limit: pageLimit(200, /^(?:[1-9]\d?|1\d\d|200)$/, 50),
   cursor: Cursor.describe('Where the page begins; out of the Link header of the page before.'),
 });
@@ -46,8 +51,7 @@ export const DeliveriesQuery = z.strictObject({
     .optional()
     .describe(`Only to these webhooks: up to ${MAX_IDS} ids with commas between them.`),
   eventType: EventTypeName.optional().describe('Only to webhooks of this event type.'),
-  httpStatus: AnsweredStatus,
-  error: FailureKind,
+  ...lastAttempt,
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 
@@ -75,10 +79,8 @@ export const RetrySelection = z
     status: z.enum(['waiting', 'dead']).describe('`waiting`: attempt them now; `dead`: start their schedule again.'),
     webhookIds: z.array(WebhookId).min(1).max(100).optional().describe('Only to these webhooks; to all without.'),
     eventType: EventTypeName.optional().describe('Only to webhooks of this event type.'),
-    since: moment.optional().describe('Only those with an `at` of this time or later.'),
-    until: moment.optional().describe('Only those with an `at` before this time.'),
-    httpStatus: AnsweredStatus,
-    error: FailureKind,
+    ...period,
+    ...lastAttempt,
     dryRun: z.boolean().default(false).describe('Only count them.'),
     cursor: Cursor.describe('The `cursor` of the answer before; the first call has none.'),
   })

@@ -35,7 +35,7 @@ export class TokenController {
   @TakesBody({ types: ['application/json', 'application/x-www-form-urlencoded'] })
   async issue(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<TokenAnswer> {
     const client = await this.#admit('token', request, reply);
-    const { scope } = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
+    const scope = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
     const scopes = narrowScopes(client.scopes, scope);
     if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
     return {

@@ -3,12 +3,6 @@ import { parseJson } from '@relay/json';
 import { z } from 'zod';
 import { OAuthError } from './oauth-error.filter.js';
 
-/** The members of a token request beside its client. */
-interface TokenRequest {
-  /** As sent; undefined: every scope of the client. */
-  readonly scope: string | undefined;
-}
-
 const GRANT = 'client_credentials';
 
 export const TokenMembers = z
@@ -33,16 +27,16 @@ export const TokenAnswer = z
 export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
 /**
- * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
+ * The scope of a token request as sent, undefined for every scope of the client. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
  * a JSON content type and no body, which means the only grant there is. Unknown members are ignored (section 3.2).
  * @throws OAuthError
  */
-export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): TokenRequest {
-  if (bytes === undefined) return { scope: undefined };
+export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
   return mediaType === 'application/x-www-form-urlencoded' ? readForm(bytes) : readObject(bytes);
 }
 
-function readForm(bytes: Buffer): TokenRequest {
+function readForm(bytes: Buffer): string | undefined {
   const form = new URLSearchParams(bytes.toString('utf8'));
   for (const name of ['grant_type', 'scope'])
     if (form.getAll(name).length > 1) throw invalid(`${name} must not be repeated`);
@@ -52,17 +46,16 @@ function readForm(bytes: Buffer): TokenRequest {
   return granted(grant, form.get('scope') ?? '');
 }
 
-function readObject(bytes: Buffer): TokenRequest {
+function readObject(bytes: Buffer): string | undefined {
   const result = parseJson(bytes);
   const members = TokenMembers.safeParse(result.ok ? result.value : undefined);
   if (!members.success) throw invalid('The body must be absent, a JSON object of strings or a form');
-  const { grant_type: grant, scope } = members.data;
-  return granted(grant, scope);
+  return granted(members.data.grant_type, members.data.scope);
 }
 
-function granted(grant: string, scope: string): TokenRequest {
+function granted(grant: string, scope: string): string | undefined {
   if (grant !== GRANT) throw new OAuthError(400, 'unsupported_grant_type', 'Only client_credentials is supported');
-  return { scope: scope === '' ? undefined : scope };
+  return scope === '' ? undefined : scope;
 }
 
 const invalid = (description: string): OAuthError => new OAuthError(400, 'invalid_request', description);
@@ -79,8 +72,7 @@ export const TokenForm = z
 export function readTokenParameter(bytes: Buffer | undefined): string {
   const given = new URLSearchParams(bytes?.toString('utf8')).getAll('token');
   const form = TokenForm.safeParse({ token: given[0] });
-  if (!form.success || given.length > 1)
-    throw new OAuthError(400, 'invalid_request', 'Exactly one token must be in the form');
+  if (!form.success || given.length > 1) throw invalid('Exactly one token must be in the form');
   return form.data.token;
 }
 
@@ -94,10 +86,9 @@ const SECRETS = ['client_secret', 'client_assertion'];
 export function refuseSecondClient(request: FastifyRequest, clientId: string): void {
   const members = membersOf(request);
   const secret = SECRETS.find((name) => members.some(([given]) => given === name));
-  if (secret !== undefined)
-    throw new OAuthError(400, 'invalid_request', `${secret} must not come beside HTTP Basic: one way is enough`);
+  if (secret !== undefined) throw invalid(`${secret} must not come beside HTTP Basic: one way is enough`);
   if (members.some(([name, value]) => name === 'client_id' && value !== clientId))
-    throw new OAuthError(400, 'invalid_request', 'client_id must be that of the Authorization header');
+    throw invalid('client_id must be that of the Authorization header');
 }
 
 function membersOf({ headers, rawBody }: FastifyRequest): (readonly [string, unknown])[] {

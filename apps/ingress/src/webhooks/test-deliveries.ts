@@ -63,42 +63,12 @@ export class UnprovenTests {
   }
 }
 
-/** How often a partner may test, over all processes. */
-export class TestLimits {
-  constructor(
-    /** Counts every test of a webhook. */
-    private readonly ofWebhook: FailureLimiter,
-    /** Counts every test of a partner's endpoints without a webhook. */
-    private readonly ofDrafts: FailureLimiter,
-    /** Counts every test of a partner. */
-    private readonly ofPartner: Pick<SharedQuota, 'consume' | 'quota'>,
-  ) {}
-
-  /** @throws ProblemError `too-many-requests` */
-  async countWebhook({ id, partnerId }: Pick<Webhook, 'id' | 'partnerId'>): Promise<void> {
-    await counted(this.ofWebhook, id, 'This webhook has');
-    await this.#countPartner(partnerId);
-  }
-
-  /** @throws ProblemError `too-many-requests` */
-  async countDraft(partnerId: string): Promise<void> {
-    await counted(this.ofDrafts, partnerId, 'Endpoints without a webhook have');
-    await this.#countPartner(partnerId);
-  }
-
-  async #countPartner(partnerId: string): Promise<void> {
-    const { isSpent, resetS } = await this.ofPartner.consume(partnerId);
-    if (isSpent) throw tooOften('Your webhooks have', spentHeaders(this.ofPartner.quota, resetS));
-  }
+/** How often a partner may test, over all processes: each webhook, its endpoints without a webhook, and all together. */
+export interface TestLimits {
+  readonly webhook: FailureLimiter;
+  readonly drafts: FailureLimiter;
+  readonly partner: Pick<SharedQuota, 'consume' | 'quota'>;
 }
-
-async function counted(limiter: FailureLimiter, key: string, whose: string): Promise<void> {
-  const waitS = await limiter.fail(key);
-  if (waitS !== undefined) throw tooOften(whose, spentHeaders(limiter.limit, waitS));
-}
-
-const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
-  new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });
 
 export const TestResult = z
   .object({
@@ -149,15 +119,15 @@ export class TestDeliveries {
 
   /** Tests a webhook. @throws ProblemError `too-many-requests` */
   send(webhook: Webhook): Promise<TestResult> {
-    return this.#run(webhook, () => this.limits.countWebhook(webhook));
+    return this.#run(webhook, this.limits.webhook, webhook.id, 'This webhook has');
   }
 
   /** Tests an endpoint that has no webhook yet. @throws ProblemError `too-many-requests` */
   sendDraft(draft: TestTarget): Promise<TestResult> {
-    return this.#run(draft, () => this.limits.countDraft(draft.partnerId));
+    return this.#run(draft, this.limits.drafts, draft.partnerId, 'Endpoints without a webhook have');
   }
 
-  async #run(target: TestTarget, count: () => Promise<void>): Promise<TestResult> {
+  async #run(target: TestTarget, limiter: FailureLimiter, key: string, whose: string): Promise<TestResult> {
     const { endpoint } = target;
     const running = this.#running.get(endpoint) ?? 0;
     // An endpoint can have many webhooks.
@@ -167,7 +137,10 @@ export class TestDeliveries {
       });
     this.#running.set(endpoint, running + 1);
     try {
-      await count();
+      const waitS = await limiter.fail(key);
+      if (waitS !== undefined) throw tooOften(whose, spentHeaders(limiter.limit, waitS));
+      const { isSpent, resetS } = await this.limits.partner.consume(target.partnerId);
+      if (isSpent) throw tooOften('Your webhooks have', spentHeaders(this.limits.partner.quota, resetS));
       return await this.unproven.run(
         endpoint,
         () => this.#send(target),
@@ -217,3 +190,6 @@ export class TestDeliveries {
     };
   }
 }
+
+const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
+  new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });

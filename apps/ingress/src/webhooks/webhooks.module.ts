@@ -15,7 +15,7 @@ import { SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings } from './listings.js';
-import { TestDeliveries, TestLimits, UnprovenTests } from './test-deliveries.js';
+import { TestDeliveries, UnprovenTests } from './test-deliveries.js';
 import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './audited-webhooks.js';
 import { WebhookWaiting } from './webhook-problems.js';
 import { DraftTestController, WebhookController, WebhooksController } from './webhooks.controller.js';
@@ -79,11 +79,11 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       useFactory: (sender: Sender, redis: Redis) =>
         new TestDeliveries(
           sender,
-          new TestLimits(
-            new FailureLimiter(redis, TESTS),
-            new FailureLimiter(redis, TESTS_OF_DRAFTS),
-            new SharedQuota(redis, TESTS_OF_PARTNER),
-          ),
+          {
+            webhook: new FailureLimiter(redis, TESTS),
+            drafts: new FailureLimiter(redis, TESTS_OF_DRAFTS),
+            partner: new SharedQuota(redis, TESTS_OF_PARTNER),
+          },
           new UnprovenTests(new RedisOriginProofs(redis)),
         ),
       inject: [Sender, Redis],
