@@ -6,13 +6,16 @@ import { Operation, type OperationText } from '@relay/openapi';
 import type { IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
-/** A controller whose routes need a token of the scope `webhooks`, within the quota of the partner. */
-export const PartnerRoutes = (path: string): ClassDecorator =>
+/** A controller whose routes need a token of this scope, within the quota of the partner. */
+export const PartnerRoutes = (path: string, scope = 'webhooks'): ClassDecorator =>
   applyDecorators(
     Controller(path),
-    Access({ kind: 'bearer', scopes: ['webhooks'] }),
+    Access({ kind: 'bearer', scopes: [scope] }),
     UseInterceptors(RateLimitInterceptor),
   );
+
+/** A route that a token of the portal may read by. */
+export const Reads = (text: OperationText): MethodDecorator => applyDecorators(Portal('read'), Operation(text));
 
 /** A route that changes a webhook, unless `If-Match` names another version. */
 export const Changes = (text: OperationText, status = 200): MethodDecorator =>

@@ -50,11 +50,8 @@ export class IngressMetrics {
 
 const NDJSON = 'application/x-ndjson';
 
-/** An envelope of a batch that the log did not acknowledge. */
-interface Unacknowledged {
-  readonly envelopeId: string;
-  readonly reason: string;
-}
+/** Envelopes of a batch that the log did not acknowledge. */
+type Unacknowledged = { readonly envelopeId: string; readonly reason: string }[];
 
 /** Accepts envelopes: 202 only after the acknowledgement of the log. */
 @Controller('deliveries')
@@ -106,7 +103,7 @@ export class DeliveriesController {
     const type = mediaTypeOf(request.headers);
     const parts = splitBatch(request.rawBody, type === NDJSON);
     const readOne = type === CLOUD_EVENTS ? readCloudEvent : readEnvelope;
-    const failures: Unacknowledged[] = [];
+    const failures: Unacknowledged = [];
     const take = async (part: Buffer): Promise<BatchResult> => {
       const read = readPart(part, audience, readOne);
       const result = 'status' in read ? read : await this.#acceptPart(read, sender, failures);
@@ -156,7 +153,7 @@ export class DeliveriesController {
     }
   }
 
-  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged[]): Promise<BatchResult> {
+  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged): Promise<BatchResult> {
     const { id } = envelope;
     try {
       return { id, status: await this.acceptance.accept(envelope, sender) };

@@ -1,4 +1,4 @@
-import { Inject, Module, type Provider } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { RedisRepeatCounts, RedisSeenStore, RepeatCounter, SeenStore } from '@relay/dedupe';
@@ -38,7 +38,7 @@ function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
   });
 }
 
-const providers: Provider[] = [
+const providers = [
   {
     provide: SeenStore,
     useFactory: (shards: Shards, config: IngressConfig) => new RedisSeenStore(shards, config.DEDUPE_WINDOW),
@@ -51,7 +51,14 @@ const providers: Provider[] = [
     inject: [SeenStore, ThrottledLog, Shards, INGRESS_CONFIG],
   },
   IngressMetrics,
-  { provide: Acceptance, useFactory: acceptanceOf, inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG] },
+  {
+    provide: Acceptance,
+    useFactory: (publisher: Publisher, ids: RememberedIds, metrics: IngressMetrics, config: IngressConfig) => {
+      const settings = { topicPrefix: config.KAFKA_TOPIC_PREFIX, ceSource: config.PUBLIC_URL };
+      return new Acceptance(publisher, ids, settings, Date.now, () => metrics.timePublish());
+    },
+    inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG],
+  },
 ];
 
 /** Accepts envelopes over HTTP and appends them to the log. */
@@ -61,14 +68,4 @@ export class DeliveriesModule {
     // Must run before the routes are registered: a route takes the hooks that exist then.
     if (tracing !== undefined) traceRequests(host.httpAdapter.getInstance(), tracing);
   }
-}
-
-function acceptanceOf(
-  publisher: Publisher,
-  remembered: RememberedIds,
-  metrics: IngressMetrics,
-  config: IngressConfig,
-): Acceptance {
-  const settings = { topicPrefix: config.KAFKA_TOPIC_PREFIX, ceSource: config.PUBLIC_URL };
-  return new Acceptance(publisher, remembered, settings, Date.now, () => metrics.timePublish());
 }

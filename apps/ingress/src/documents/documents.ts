@@ -48,7 +48,7 @@ export class Documents {
     const document = openApi(routesOf(controllers), facts, ingressApi(facts.publicUrl));
     this.openApi = bytesOf(document);
     this.asyncApi = bytesOf(asyncApi(facts));
-    this.eventTypes = bytesOf(eventCatalogue(facts));
+    this.eventTypes = bytesOf(eventCatalogue(facts.publicUrl, facts.topicPrefix));
     this.page = Buffer.from(docsPage(document));
     this.schemas = jsonSchemas(facts.publicUrl);
   }

@@ -26,13 +26,8 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
-interface CatalogueFacts {
-  readonly publicUrl: string;
-  readonly topicPrefix: string;
-}
-
 /** What a partner can register for. */
-export const eventCatalogue = ({ publicUrl, topicPrefix }: CatalogueFacts): z.infer<typeof EventCatalogue> => ({
+export const eventCatalogue = (publicUrl: string, topicPrefix: string): z.infer<typeof EventCatalogue> => ({
   eventTypes: ENVELOPE_TYPES.map((name) => {
     const schema = payloadSchemaOf(name);
     return {

@@ -10,7 +10,7 @@ import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { clueOf, ClueQuery } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
-import { askedBy, PartnerAudit, PartnerRoutes } from '../access/partner-routes.js';
+import { askedBy, PartnerAudit, PartnerRoutes, Reads } from '../access/partner-routes.js';
 import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
 import { cursorOf, type DeliveryAnswers } from './delivery-facts.js';
 import { PartnerDeliveries } from './delivery-lists.js';
@@ -31,8 +31,7 @@ export class PartnerDeliveriesController {
   ) {}
 
   @Get()
-  @Portal('read')
-  @Operation(operations.listAllDeliveries)
+  @Reads(operations.listAllDeliveries)
   async list(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -71,8 +70,7 @@ export class WebhookHistoryController {
   ) {}
 
   @Get('status')
-  @Portal('read')
-  @Operation(operations.listWebhookStates)
+  @Reads(operations.listWebhookStates)
   async list(
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -90,8 +88,7 @@ export class WebhookHistoryController {
   }
 
   @Get(':id/deliveries')
-  @Portal('read')
-  @Operation(operations.listDeliveries)
+  @Reads(operations.listDeliveries)
   async deliveriesOf(
     @Param('id') given: string,
     @Req() request: FastifyRequest,
@@ -198,8 +195,7 @@ export class EnvelopeDeliveriesController {
   ) {}
 
   @Get()
-  @Portal('read')
-  @Operation(operations.readDeliveries)
+  @Reads(operations.readDeliveries)
   async read(
     @Param('envelopeId') given: string,
     @Req() request: FastifyRequest,
@@ -257,9 +253,8 @@ export class EnvelopePayloadController {
   ) {}
 
   @Get()
-  @Portal('read')
   @Header('content-type', 'application/json')
-  @Operation(operations.readPayload)
+  @Reads(operations.readPayload)
   async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
     const envelopeId = readEnvelopeId(given);
     const partnerId = callerIdOf(request);

@@ -166,16 +166,13 @@ export class ListenStreams implements OnModuleDestroy {
   #makeRoom(partnerId: string): void {
     const own = this.#of(partnerId);
     const [oldest] = own;
-    if (oldest !== undefined && hasAll(own)) this.#end(oldest);
+    if (oldest === undefined || !hasAll(own)) return;
+    oldest.end('replaced');
+    this.#listeners.delete(oldest);
   }
 
   #of(partnerId: string): readonly Listener[] {
     return [...this.#listeners].filter((listener) => listener.partnerId === partnerId);
-  }
-
-  #end(listener: Listener): void {
-    listener.end('replaced');
-    this.#listeners.delete(listener);
   }
 
   #add(listener: Listener): void {

@@ -95,7 +95,7 @@ export class ListenController {
     const { type: types } = readQuery(ListenQuery, oneType(request.query));
     const told = this.#told(request);
     if (request.method === 'HEAD') return void reply.headers(HEADERS).send('');
-    await this.#admit(callerIdOf(request));
+    await this.#openings.charge(callerIdOf(request), 'You have opened too many streams.', 1);
     const isPermitted = (): Promise<boolean> => this.#isPermitted(request);
     const { stream } = await this.streams.open({ partnerId: callerIdOf(request), types, told, isPermitted });
     // A client that has left meanwhile tells it no more.
@@ -110,10 +110,6 @@ export class ListenController {
     const told = read.success ? this.keys.opened(callerIdOf(request), String(given)) : undefined;
     if (told !== undefined) return told;
     throw new ProblemError('invalid-request', 'Last-Event-ID is not the id of an event that this relay sent you.');
-  }
-
-  async #admit(partnerId: string): Promise<void> {
-    await this.#openings.charge(partnerId, 'You have opened too many streams.', 1);
   }
 
   async #isPermitted(request: FastifyRequest): Promise<boolean> {

@@ -8,7 +8,7 @@ import { Shards } from '@relay/redis';
 import { openReplayService, replayFacts, ReplayId, ReplayRequest, ReplayService, type ReplayAnswer, type ReplayStatus, type ReplayTarget } from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookStore } from '@relay/webhooks';
-import { askedBy, Changes, PartnerRoutes, publicPath } from '../access/partner-routes.js';
+import { askedBy, Changes, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { HistoryModule } from '../history/history.module.js';
 import { HistoryQuota } from '../history/own-webhooks.js';
 import { isShown, ownWebhook, staleVersion } from '../webhooks/webhook-problems.js';
@@ -29,8 +29,7 @@ export class ReplaysController {
   ) {}
 
   @Get('replays')
-  @Portal('read')
-  @Operation(operations.listReplays)
+  @Reads(operations.listReplays)
   async list(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ReplayAnswers> {
     const { limit, cursor } = readQuery(ReplaysQuery, request.query);
     await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
@@ -41,8 +40,7 @@ export class ReplaysController {
   }
 
   @Get('replays/:id')
-  @Portal('read')
-  @Operation(operations.readReplay)
+  @Reads(operations.readReplay)
   async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
     return replayFacts(await this.#find(id, request));
   }

@@ -1,12 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Controller, Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res, UseInterceptors } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@nestjs/common';
 import { RedisSessionStore, SessionStore, type Session } from '@relay/access';
-import { Access, callerIdOf, IgnoresUnknown, RateLimitInterceptor, SharedQuota, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import { callerIdOf, IgnoresUnknown, SharedQuota, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
+import { PartnerRoutes } from '../access/partner-routes.js';
 
 /** The optional body of a new session, which has no members. */
 const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
@@ -68,9 +69,7 @@ const operations = operationsOf('Sessions', {
   },
 });
 
-@Controller('auth')
-@Access({ kind: 'bearer', scopes: ['sessions'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('auth', 'sessions')
 export class SessionsController {
   constructor(
     private readonly sessions: SessionStore,

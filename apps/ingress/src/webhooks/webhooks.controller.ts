@@ -5,7 +5,7 @@ import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { credentialOf, DeleteInput, ListInput, newSigningSecret, patchFaults, WebhookId, WebhookInput, WebhookPatch, WebhookStore, WebhookUpdate, type RegisteredWebhook, type SigningSecret, type WebhookDetails, type WebhookRecord, type WebhookReference } from '@relay/webhooks';
-import { Changes, PartnerAudit, PartnerRoutes, publicPath } from '../access/partner-routes.js';
+import { Changes, PartnerAudit, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
 import { TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
@@ -155,8 +155,7 @@ export class WebhookController {
   ) {}
 
   @Get()
-  @Portal('read')
-  @Operation(operations.readWebhook)
+  @Reads(operations.readWebhook)
   async read(
     @Param('id') id: string,
     @Req() request: FastifyRequest,
