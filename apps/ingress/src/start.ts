@@ -31,10 +31,7 @@ export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, confi
 
 const STOP_MS = 25_000;
 
-/**
- * Starts health, then waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when it accepts
- * requests or is stopped.
- */
+/** Starts health, waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when it is started or stopped. */
 export async function startIngress(config: IngressConfig): Promise<void> {
   const clock = new StoreClock().rule();
   const app = await createIngressApp(IngressModule.register(config), config);

@@ -30,10 +30,7 @@ const parameter = (
   example?: unknown,
 ): Schema => ({ name, in: place, required, description, schema, example });
 
-/**
- * The security requirements of a route, by the names of its app's security schemes; several are alternatives, an empty
- * one means that none is needed.
- */
+/** The security requirements of a route: several are alternatives, an empty one means that none is needed. */
 export function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
   switch (access) {
     case 'public':

@@ -29,10 +29,7 @@ export interface Content {
   readonly example?: unknown;
 }
 
-/**
- * The description of an operation. Path, method, status of success, media types and limits of the body, access and
- * scopes come from the decorators that enforce them.
- */
+/** An operation. Path, method, status, media types, limits and access come from the decorators that enforce them. */
 export interface OperationText {
   /** Name of the operation in generated clients. */
   readonly id: string;

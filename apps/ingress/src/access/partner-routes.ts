@@ -2,12 +2,13 @@ import { applyDecorators, Controller, HttpCode, Injectable, UseInterceptors } fr
 import { Audit, type AskingPartner } from '@relay/audit';
 import type { OperationsEvent } from '@relay/events';
 import { Access, callerOf, HasVersions, Portal, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import type { Scope } from '@relay/identity';
 import { Operation, type OperationText } from '@relay/openapi';
 import type { IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
 /** A controller whose routes need a token of this scope, within the quota of the partner. */
-export const PartnerRoutes = (path: string, scope = 'webhooks'): ClassDecorator =>
+export const PartnerRoutes = (path: string, scope: Scope = 'webhooks'): ClassDecorator =>
   applyDecorators(
     Controller(path),
     Access({ kind: 'bearer', scopes: [scope] }),

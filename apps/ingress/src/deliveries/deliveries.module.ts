@@ -14,10 +14,7 @@ import { RememberedIds } from './remembered-ids.js';
 
 const BRING_ENVELOPES = new Set(['/deliveries', '/deliveries/batch']);
 
-/**
- * Opens a span for each request with envelopes whose head can be read. The records and log lines of the request become
- * children of this span.
- */
+/** Opens a span for each request with envelopes whose head can be read. Its records and log lines become children of the span. */
 function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const route = request.routeOptions.url ?? '';

@@ -22,10 +22,7 @@ export function readReceived(headers: IncomingHttpHeaders, bytes: Buffer, audien
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_ENVELOPES = 1_000;
 
-/**
- * Splits a batch into its envelopes, each with its original bytes.
- * @throws ProblemError 400 when the body is no batch, 413 when it has too many envelopes
- */
+/** The envelopes of a batch, each with its original bytes. @throws ProblemError 400 for no batch, 413 for too many envelopes */
 export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[] {
   if (bytes === undefined) throw new ProblemError('invalid-body', 'A batch of envelopes is expected.');
   const parts = isLines ? splitLines(bytes, MAX_ENVELOPES) : splitArray(bytes, MAX_ENVELOPES);

@@ -8,9 +8,8 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Combines single calls into calls over many. One call is under way at a time; items that arrive meanwhile form the
- * next one, so the size of a batch follows the load. `run` answers in the order of its items; undefined where it has no
- * answer.
+ * Combines single calls into calls over many. One call is under way at a time; items that arrive meanwhile form the next one, so
+ * the size of a batch follows the load. `run` answers in the order of its items; undefined where it has no answer.
  */
 class MicroBatch<In, Out> {
   #waiting: Waiting<In, Out>[] = [];

@@ -29,10 +29,7 @@ export const LOOKED_AT = 1_000;
 /** How often the entries of a page are read, spread over all lists: most of them are in few of these. */
 const SPARE = 3;
 
-/**
- * The deliveries of webhooks, newest first: from the queues until they settle, from the history afterwards. Callers
- * check the owner of the webhooks first.
- */
+/** Deliveries, newest first: from the queues until they settle, then from the history. Callers check the owner first. */
 @Injectable()
 export class DeliveryLists {
   constructor(

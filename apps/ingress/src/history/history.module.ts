@@ -21,10 +21,7 @@ import { PartnerStories } from './partner-stories.js';
 import { EnvelopeDeliveriesController, EnvelopePayloadController, EnvelopePayloads, PartnerDeliveriesController, WebhookHistoryController } from './history.controller.js';
 import { WebhookStates } from './webhook-states.js';
 
-/**
- * BullMQ’s own connection, which waits for Redis. Ownership is checked before, on the other connection, which fails at
- * once.
- */
+/** BullMQ’s connections, which wait for Redis. The owner is checked before, over the others, which fail at once. */
 const QUEUE_SHARDS = Symbol('shards over queue connections');
 
 /** Reads the log over connections of its own. */

@@ -6,10 +6,7 @@ import { WebhookStore } from '@relay/webhooks';
 import type { RetrySelection } from './history.openapi.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
-/**
- * Limits look-ups of deliveries and replays, which search Redis and Kafka: so many a minute for each partner in each
- * process. A person with 1,000 webhooks who turns a page every second stays within it.
- */
+/** Limits look-ups in Redis and Kafka. A person with 1,000 webhooks who turns a page every second stays within it. */
 export class HistoryQuota extends PartnerQuota {
   constructor() {
     super({ name: 'history', points: 600, windowMs: 60_000 });
@@ -45,10 +42,7 @@ export class OwnWebhooks {
     return new Set(ids.filter((id) => isShown(caller, id)));
   }
 
-  /**
-   * The ids of the selected webhooks.
-   * @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks
-   */
+  /** @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks */
   async select(caller: Caller, { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>): Promise<string[]> {
     const partnerId = caller.clientId;
     if (webhookIds?.every((id) => isShown(caller, id)) === false) throw notFound();

@@ -39,10 +39,7 @@ export class PartnerStories {
     private readonly log: ThrottledLog,
   ) {}
 
-  /**
-   * Undefined when no delivery to these webhooks is known by the stores that answered; `away` names those that did not.
-   * @param webhookIds those of the partner that the caller may see
-   */
+  /** `story` is undefined when the stores that answered know no delivery to these webhooks; `away` names the other stores. */
   async of(
     partnerId: string,
     envelopeId: string,

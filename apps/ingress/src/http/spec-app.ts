@@ -74,10 +74,7 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   return { app, config, clients, url, registryLog, told, raw };
 }
 
-/**
- * The application over these modules with a Redis of its own. Both end after the last test of the file.
- * To be called at the top level of a spec.
- */
+/** The application over these modules with a Redis of its own, for the top level of a spec. Both end after its last test. */
 export async function appOfSpec(
   modules: DynamicModule['imports'],
   changes: Record<string, string> = {},

@@ -32,9 +32,7 @@ export class ClientAuthenticator {
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
-  /**
-   * Failures of a network over its limit no longer count for any client, so it cannot fill the store with invented ids.
-   */
+  /** Failures of a network over its limit no longer count for any client, so it cannot fill the store with invented ids. */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
     const spent = await this.failuresOfNetwork.fail(address);
     if (spent !== undefined) return tooMany(spent);
@@ -63,10 +61,7 @@ async function orNotNow<T>(found: Promise<T>): Promise<T> {
 
 export type Endpoint = 'token' | 'revoke' | 'introspect';
 
-/**
- * Quotas of one client at the OAuth endpoints, over all processes. They count authenticated requests only, so no client
- * can use up the quota of another.
- */
+/** Quotas of one client over all processes. They count authenticated requests only: no client can use up that of another. */
 export class ClientQuotas {
   constructor(private readonly quotas: Readonly<Record<Endpoint, SharedQuota>>) {}
 

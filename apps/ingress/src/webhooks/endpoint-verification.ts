@@ -49,10 +49,7 @@ export class EndpointVerification {
     return result;
   }
 
-  /**
-   * Tests a webhook, and enables an unverified one that passes; undefined when the partner has no such webhook.
-   * @throws ProblemError `too-many-requests`
-   */
+  /** Enables an unverified webhook that passes; undefined for an unknown one. @throws ProblemError `too-many-requests` */
   async test(partnerId: string, id: string): Promise<TestResult | undefined> {
     const verified = await this.passes(partnerId, id);
     if (verified !== undefined) return verified;
@@ -60,10 +57,7 @@ export class EndpointVerification {
     return webhook && this.tests.send(webhook);
   }
 
-  /**
-   * Enables a webhook. An unverified one needs a passed test; the result of a failed test is returned.
-   * @throws ProblemError `too-many-requests`
-   */
+  /** Returns the failed test of an unverified webhook, which stays disabled. @throws ProblemError `too-many-requests` */
   async enable(
     partnerId: string,
     id: string,

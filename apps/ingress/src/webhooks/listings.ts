@@ -61,10 +61,7 @@ export class Listings {
     }
   }
 
-  /**
-   * Charges a request for the number of records or ids it read, beyond the one point of every request. A caller without a token is
-   * charged by the quota of its network instead.
-   */
+  /** Charges what was read beyond the point of every request. A caller without a token is charged by its network instead. */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
     if (caller === undefined || points <= 0) return;

@@ -22,10 +22,7 @@ export class UnprovenTests {
 
   constructor(private readonly proofs: Pick<OriginProofs, 'prove' | 'proven'>) {}
 
-  /**
-   * @param isDelivered whether the test was answered 2xx
-   * @throws ProblemError `too-many-requests`
-   */
+  /** @param isDelivered whether the test was answered 2xx @throws ProblemError `too-many-requests` */
   async run<T>(endpoint: string, send: () => Promise<T>, isDelivered: (result: T) => boolean): Promise<T> {
     const origin = originOf(endpoint);
     await this.#mayGo(endpoint, origin);
