@@ -5,7 +5,7 @@ import type { Route } from './routes.adapter.js';
 import { SchemaBook, type Schema } from './schema-book.js';
 
 /** The parameters of one operation, those in the path first. */
-export function parametersOf({ path = {}, query, headers }: OperationText, book: SchemaBook): Schema[] {
+function parametersOf({ path = {}, query, headers }: OperationText, book: SchemaBook): Schema[] {
   const inPath = Object.entries(path).map(([name, { schema, example }]) =>
     parameter(name, 'path', true, book.of(schema, 'input'), example),
   );
@@ -31,23 +31,17 @@ const parameter = (
 ): Schema => ({ name, in: place, required, description, schema, example });
 
 /** The security requirements of a route: several are alternatives, an empty one means that none is needed. */
-export function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
-  switch (access) {
-    case 'public':
-      return [];
-    case 'client':
-      return [{ client: [] }];
-    case 'bearer':
-      return [{ token: scopes }, ...(portal === undefined ? [] : [{ portal: [] }])];
-    case 'listing':
-      return [{ token: scopes }, {}];
-    case 'source':
-      return [{ token: scopes }, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }];
-    case 'operator':
-      return [{ token: scopes }, { operator: [] }];
-    default:
-      return access satisfies never;
-  }
+function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
+  const token = { token: scopes };
+  const ways: Record<Route['access'], Record<string, readonly string[]>[]> = {
+    public: [],
+    client: [{ client: [] }],
+    bearer: [token, ...(portal === undefined ? [] : [{ portal: [] }])],
+    listing: [token, {}],
+    source: [token, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }],
+    operator: [token, { operator: [] }],
+  };
+  return ways[access];
 }
 
 export interface ApiFacts {

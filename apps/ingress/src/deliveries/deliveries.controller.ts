@@ -50,6 +50,13 @@ export class IngressMetrics {
 
 const NDJSON = 'application/x-ndjson';
 
+const FAULTS = {
+  // The data of a CloudEvent may be short enough while its envelope is too long.
+  'too-long': ['payload-too-large', 'The envelope is longer than 256 KiB.'],
+  malformed: ['malformed-json', 'The body is not the JSON that this relay accepts.'],
+  invalid: ['invalid-body', 'The body is not an envelope.'],
+} as const;
+
 /** Envelopes of a batch that the log did not acknowledge. */
 type Unacknowledged = { readonly envelopeId: string; readonly reason: string }[];
 
@@ -139,18 +146,8 @@ export class DeliveriesController {
     this.metrics.count('unknown', 'invalid');
     if (bytes === undefined)
       throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
-    const { fault, errors } = result;
-    switch (fault) {
-      // The data of a CloudEvent may be short enough while its envelope is too long.
-      case 'too-long':
-        throw new ProblemError('payload-too-large', 'The envelope is longer than 256 KiB.', { errors });
-      case 'malformed':
-        throw new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', { errors });
-      case 'invalid':
-        throw new ProblemError('invalid-body', 'The body is not an envelope.', { errors });
-      default:
-        return fault satisfies never;
-    }
+    const [code, detail] = FAULTS[result.fault];
+    throw new ProblemError(code, detail, { errors: result.errors });
   }
 
   async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged): Promise<BatchResult> {

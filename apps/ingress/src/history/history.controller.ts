@@ -6,7 +6,7 @@ import { EnvelopeFinder } from '@relay/kafka';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
-import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
+import { PendingDeliveries } from '@relay/retry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { clueOf, ClueQuery } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
@@ -38,9 +38,8 @@ export class PartnerDeliveriesController {
   ): Promise<DeliveryAnswers> {
     const wanted = readQuery(DeliveriesQuery, request.query);
     const { webhookId: webhookIds, eventType } = wanted;
-    const partnerId = callerIdOf(request);
     const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
-    const { deliveries, next } = await this.deliveries.ofWebhooks(partnerId, ids, wanted);
+    const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), ids, wanted);
     linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
     return { deliveries };
   }
@@ -153,25 +152,20 @@ export class EnvelopePayloads {
       // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
       if (body !== undefined) return Buffer.from(body);
     }
-    const [lost] = pending;
-    const known =
-      lost === undefined ? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0] : acceptanceOf(lost);
+    // Redis can lose a body.
+    const lost = pending[0]?.job;
+    const known = lost ?? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0];
     if (known === undefined) return undefined;
+    const acceptedAt = lost?.waitedSince ?? known.acceptedAt;
     const webhook = await this.webhooks.find(partnerId, known.webhookId);
     if (webhook === undefined) return undefined;
     const { eventType } = webhook.details;
-    const found = await this.finder.find({ envelopeId, eventType, acceptedAt: known.acceptedAt }).catch(away);
+    const found = await this.finder.find({ envelopeId, eventType, acceptedAt }).catch(away);
     if (found === undefined || !isFor(found.envelope.audience, partnerId))
       throw new ProblemError('not-found', 'There was a delivery of this envelope, but the log no longer has it.');
     return found.envelope.bytes;
   }
 }
-
-/** Redis can lose a body. */
-const acceptanceOf = ({ job: { webhookId, acceptedAt, waitedSince = acceptedAt } }: PendingDelivery) => ({
-  webhookId,
-  acceptedAt: waitedSince,
-});
 
 /** The delivery was for the partner; a record of another acceptance of this id need not be. */
 const isFor = (audience: readonly string[], partnerId: string): boolean =>

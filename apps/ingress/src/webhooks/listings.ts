@@ -36,15 +36,10 @@ const [AT_ONCE, WAITING] = [2, 32];
 /** Records per point of the partner's quota. */
 const RECORDS_A_POINT = 100;
 
-interface Line {
-  running: number;
-  readonly waiting: (() => void)[];
-}
-
 /** Lists of webhooks. The lists of one partner wait for each other, so that many long ones load Redis no more than two. */
 @Injectable()
 export class Listings {
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   constructor(
     @Inject(WebhookStore) private readonly webhooks: Pick<WebhookStore, 'list'>,
