@@ -1,13 +1,14 @@
 import { Global, Inject, Module, type DynamicModule, type FactoryProvider, type OnApplicationShutdown, type ValueProvider } from '@nestjs/common';
 import { tokenProviders } from '@relay/access';
 import { Audit } from '@relay/audit';
+import { registryTopic } from '@relay/events';
 import { PartnerQuota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
-import { connectKafka } from '@relay/kafka';
+import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Publisher } from '@relay/publishing';
+import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
-import { RegistryLog, RegistryView } from '@relay/registry';
+import { KafkaRegistryLog, RegistryLog, RegistryView } from '@relay/registry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -84,4 +85,36 @@ function driversOf(config: IngressConfig): (FactoryProvider | ValueProvider)[] {
     { provide: Kafka, useValue: kafka },
     { provide: Health, useValue: health },
   ];
+}
+
+const providers = [
+  { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
+  built(KeptAdmin, Kafka),
+  { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG, Log] },
+];
+
+/** The log on Kafka, for envelopes and registrations; specs replace it by one in memory. */
+@Global()
+@Module({ providers, exports: [KeptAdmin, Publisher, RegistryLog] })
+export class LogModule implements OnApplicationShutdown {
+  constructor(
+    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly admin: KeptAdmin,
+  ) {}
+
+  /** HTTP is closed by now; accepted envelopes are still being sent. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.publisher.close(), this.admin.close()]);
+  }
+}
+
+function publisherOf(kafka: Kafka, log: Log, health: Health, tracing: Tracing | undefined): Publisher {
+  const publisher = new KafkaPublisher(kafka, log);
+  health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
+  return tracing === undefined ? publisher : new TracedPublisher(publisher, tracing);
+}
+
+function registryLogOf(admin: KeptAdmin, publisher: Publisher, config: IngressConfig, log: Log): RegistryLog {
+  const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+  return new KafkaRegistryLog(admin, publisher, topic, config.KAFKA_CONSUMER_GROUP, log);
 }

@@ -10,9 +10,8 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Acceptance, type Sender } from './acceptance.js';
-import { assertPartners, audienceOf } from './audience.js';
 import { BATCH_STATUSES, CLOUD_EVENT, CLOUD_EVENTS, operations, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
-import { inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
+import { assertPartners, audienceOf, inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
 
 /** The metrics of the ingress. */
 @Injectable()

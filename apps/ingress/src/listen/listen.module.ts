@@ -79,7 +79,7 @@ const HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no'
 
 /** A partner's envelopes as they are accepted. */
 @PartnerRoutes('listen')
-export class ListenController {
+class ListenController {
   readonly #openings = new PartnerQuota(OPENINGS);
 
   constructor(

@@ -18,7 +18,7 @@ const FORM = { types: ['application/x-www-form-urlencoded'] };
  */
 @Controller('auth')
 @Access({ kind: 'client' })
-export class TokenController {
+class TokenController {
   constructor(
     private readonly clients: ClientAuthenticator,
     private readonly quotas: ClientQuotas,
@@ -112,7 +112,7 @@ const BASIC = ['client_secret_basic'];
 /** Metadata for OAuth libraries and verifiers of tokens: RFC 8414 and RFC 7517. */
 @Controller('.well-known')
 @Access({ kind: 'public' })
-export class MetadataController {
+class MetadataController {
   constructor(
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
     private readonly tokens: AccessTokens,

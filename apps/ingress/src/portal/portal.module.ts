@@ -2,20 +2,79 @@ import { randomBytes } from 'node:crypto';
 import { Controller, Delete, Get, Header, HttpCode, Inject, Injectable, Module, Param, Post, Req, Res, UseInterceptors, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { AccessTokens, holderOf, isStillGranted, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, RevokedTokens, type PortalLink, type PortalLinkAnswer } from '@relay/access';
+import { AccessTokens, holderOf, isStillGranted, PortalAccess, PortalLinkAnswer, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, RevokedTokens, type PortalLink } from '@relay/access';
 import { Access, callerIdOf, callerOf, Portal, RateLimitInterceptor, SharedQuota, StrictBody, TakesBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { ClientDirectory, type ClientRecord } from '@relay/identity';
-import { Operation } from '@relay/openapi';
+import { Operation, operationsOf } from '@relay/openapi';
 import { Page, type Served } from '@relay/pages';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
+import { z } from 'zod';
 import { PartnerAudit } from '../access/partner-routes.js';
-import { operations, PortalTrade, type PortalTokenAnswer } from './portal.openapi.js';
+
+const PortalTrade = z
+  .strictObject({ code: z.string().max(100).describe('What stands behind `#code=` in a link.') })
+  .meta({ id: 'PortalTrade', description: 'The code of a link.' });
+type PortalTrade = z.infer<typeof PortalTrade>;
+
+const PortalTokenAnswer = z
+  .object({
+    token: z.string().describe('For `Authorization: Bearer`, on the operations that name `portal`.'),
+    expiresAt: z.iso.datetime(),
+    access: PortalAccess,
+    webhookIds: z.array(z.guid()).nullable().describe('The only webhooks that are shown; `null` for all.'),
+    partnerId: z.string(),
+    frames: z.array(z.string()).describe('Origins that may show the portal in a frame.'),
+  })
+  .meta({ id: 'PortalToken', description: 'A token for the portal.' });
+type PortalTokenAnswer = z.infer<typeof PortalTokenAnswer>;
+
+const code = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';
+
+const operations = operationsOf('Portal', {
+  createPortalLink: {
+    summary: 'Make a link to the portal',
+    description:
+      'For people at the partner who shall see its webhooks and deliveries without a credential. Your service makes the link when someone asks for it, and sends the browser there. It can be opened once, within `PORTAL_LINK_TTL`, a minute unless the operator says otherwise.',
+    body: { isRequired: false, schema: PortalLinkRequest, example: { access: 'write', ttl: 900 } },
+    answer: {
+      description: 'The link.',
+      content: {
+        schema: PortalLinkAnswer,
+        example: { url: `https://relay.example/portal#code=${code}`, expiresAt: '2030-01-01T10:01:00.000Z' },
+      },
+    },
+  },
+  tradePortalCode: {
+    summary: 'Trade the code of a link for a token',
+    description: 'The page of the portal does this. The token ends with the secret that the link was made under.',
+    body: { isRequired: true, schema: PortalTrade, example: { code } },
+    answer: { description: 'The token, and what it is good for.', content: { schema: PortalTokenAnswer } },
+    problems: ['not-found', 'unavailable'],
+  },
+  endPortalToken: {
+    summary: 'Leave the portal',
+    description: 'Ends the token that it is sent with, at every process within seconds.',
+    answer: { description: 'The token has ended.' },
+  },
+  readPortal: {
+    summary: 'The portal',
+    description: 'The page for people. It needs a link of `POST /portal/links`.',
+    answer: { description: 'The page.', mediaType: 'text/html; charset=utf-8', content: { schema: z.string() } },
+    problems: ['not-found'],
+  },
+  readPortalFile: {
+    summary: 'A file of the portal',
+    path: { name: { schema: z.string(), example: 'main-5YTHK2JN.js' } },
+    answer: { description: 'Script, style or image.', mediaType: '*/*', content: { schema: z.string() } },
+    problems: ['not-found'],
+  },
+});
 
 /** Trades the codes of links for tokens, and ends tokens. */
 @Injectable()
-export class PortalTokens {
+class PortalTokens {
   constructor(
     private readonly links: PortalLinks,
     private readonly directory: ClientDirectory,
@@ -61,7 +120,7 @@ export class PortalTokens {
 /** The ways into the portal, and out of it. */
 @Controller('portal')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
-export class PortalController {
+class PortalController {
   constructor(
     private readonly links: PortalLinks,
     private readonly tokens: PortalTokens,
@@ -111,7 +170,7 @@ export class PortalController {
 /** The page of the portal. */
 @Controller('portal')
 @Access({ kind: 'public' })
-export class PortalPageController {
+class PortalPageController {
   readonly #page: Page;
 
   constructor(@Inject(INGRESS_CONFIG) { PORTAL_FRAMES }: IngressConfig) {

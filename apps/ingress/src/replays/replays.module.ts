@@ -2,25 +2,76 @@ import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@n
 import { Audit } from '@relay/audit';
 import { callerIdOf, callerOf, linkToNext, Portal, readIfMatch, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
-import { Operation } from '@relay/openapi';
+import { LINK, Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
-import { openReplayService, replayFacts, ReplayId, ReplayRequest, ReplayService, type ReplayAnswer, type ReplayStatus, type ReplayTarget } from '@relay/replays';
+import { openReplayService, REPLAY_EXAMPLE, ReplayAnswer, ReplayCursor, replayFacts, ReplayId, ReplayRequest, ReplayService, type ReplayStatus, type ReplayTarget } from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookStore } from '@relay/webhooks';
+import { WebhookId, WebhookStore } from '@relay/webhooks';
+import { z } from 'zod';
 import { askedBy, Changes, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { HistoryModule } from '../history/history.module.js';
 import { HistoryQuota } from '../history/own-webhooks.js';
+import { pageLimit } from '../webhooks/listings.js';
 import { isShown, ownWebhook, staleVersion } from '../webhooks/webhook-problems.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
-import { operations, ReplaysQuery, type ReplayAnswers } from './replays.openapi.js';
+
+const ReplaysQuery = z.strictObject({ limit: pageLimit(100, /^(?:[1-9]\d?|100)$/, 20), cursor: ReplayCursor });
+
+const ReplayAnswers = z
+  .object({ replays: z.array(ReplayAnswer) })
+  .meta({ id: 'Replays', description: 'Replays, newest first.' });
+type ReplayAnswers = z.infer<typeof ReplayAnswers>;
+
+const running = { schema: ReplayAnswer, example: REPLAY_EXAMPLE };
+
+const operations = operationsOf('Webhooks', {
+  replayWebhook: {
+    summary: 'Deliver the envelopes of a time once more',
+    description:
+      'Replayed deliveries are made beside new ones, within the same limits and with the same `webhook-id`; `relay-attempt` counts from 1 again. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only envelopes with a dead letter of the webhook are replayed; each dead letter becomes a delivery that is due at once, and one that fails once more is a dead letter again. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`.',
+    path: { id: { schema: WebhookId, example: REPLAY_EXAMPLE.webhookId } },
+    body: { isRequired: false, schema: ReplayRequest, example: { since: '2030-01-01T00:00:00Z', dryRun: false } },
+    answer: {
+      description: 'It is ordered, or counted only.',
+      content: running,
+      headers: { Location: 'Where its progress is read; not after a dry run.' },
+    },
+    problems: ['not-found', 'conflict', 'unavailable'],
+  },
+  listReplays: {
+    summary: 'List your replays',
+    description: 'Those that you or the operator ordered in the last 30 days: the newest 20 of each webhook.',
+    query: ReplaysQuery,
+    answer: {
+      description: 'The replays, newest first.',
+      headers: LINK,
+      content: { schema: ReplayAnswers, example: { replays: [running.example] } },
+    },
+  },
+  readReplay: {
+    summary: 'Read how far a replay is',
+    description: 'The relay keeps the newest 20 replays of a webhook for 30 days.',
+    path: { id: { schema: ReplayId, example: REPLAY_EXAMPLE.id } },
+    answer: { description: 'The replay.', content: running },
+    problems: ['not-found'],
+  },
+  cancelReplay: {
+    summary: 'End a replay',
+    description:
+      'The replay ends within a second or two; deliveries handed over by then are still made. An ended replay stays unchanged.',
+    path: { id: { schema: ReplayId, example: REPLAY_EXAMPLE.id } },
+    answer: { description: 'It has ended or is ending.' },
+    problems: ['not-found', 'unavailable'],
+  },
+});
 
 /** A list is charged by its size. */
 const REPLAYS_FOR_A_POINT = 10;
 
 /** A partner’s replays, whether the partner or an operator ordered them, and orders of them. */
 @PartnerRoutes('/')
-export class ReplaysController {
+class ReplaysController {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly desk: ReplayService,

@@ -70,7 +70,7 @@ const operations = operationsOf('Sessions', {
 });
 
 @PartnerRoutes('auth', 'sessions')
-export class SessionsController {
+class SessionsController {
   constructor(
     private readonly sessions: SessionStore,
     private readonly openings: SharedQuota,

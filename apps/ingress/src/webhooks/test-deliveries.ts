@@ -61,7 +61,7 @@ export class UnprovenTests {
 }
 
 /** How often a partner may test, over all processes: each webhook, its endpoints without a webhook, and all together. */
-export interface TestLimits {
+interface TestLimits {
   readonly webhook: FailureLimiter;
   readonly drafts: FailureLimiter;
   readonly partner: Pick<SharedQuota, 'consume' | 'quota'>;
