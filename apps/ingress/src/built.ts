@@ -1,7 +1,7 @@
-import type { FactoryProvider } from '@nestjs/common';
+import type { Abstract, FactoryProvider } from '@nestjs/common';
 
 /** Stands for what a parameter of a constructor takes: its class, or a symbol. */
-type TokenOf<Each> = symbol | (abstract new (...args: never[]) => Each);
+type TokenOf<Each> = symbol | Abstract<Each>;
 
 /** Provides a class of a lib, whose constructor takes what these tokens stand for. */
 export const built = <Args extends unknown[], Made>(

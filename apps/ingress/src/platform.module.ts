@@ -1,4 +1,12 @@
-import { Global, Inject, Module, type DynamicModule, type FactoryProvider, type OnApplicationShutdown, type ValueProvider } from '@nestjs/common';
+import {
+  Global,
+  Inject,
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type OnApplicationShutdown,
+  type ValueProvider,
+} from '@nestjs/common';
 import { tokenProviders } from '@relay/access';
 import { Audit } from '@relay/audit';
 import { registryTopic } from '@relay/events';

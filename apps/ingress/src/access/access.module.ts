@@ -1,5 +1,14 @@
 import { Global, Module } from '@nestjs/common';
-import { AccessTokens, BearerGuard, FailureLimiter, Guesses, NetworkFailures, SourceGuard, type AccessRule, type Caller } from '@relay/access';
+import {
+  AccessTokens,
+  BearerGuard,
+  FailureLimiter,
+  Guesses,
+  NetworkFailures,
+  SourceGuard,
+  type AccessRule,
+  type Caller,
+} from '@relay/access';
 import { CallerFinder, spentHeaders, type FastifyRequest } from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';

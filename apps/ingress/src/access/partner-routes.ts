@@ -9,11 +9,7 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
 /** A controller whose routes need a token of this scope, within the quota of the partner. */
 export const PartnerRoutes = (path: string, scope: Scope = 'webhooks'): ClassDecorator =>
-  applyDecorators(
-    Controller(path),
-    Access({ kind: 'bearer', scopes: [scope] }),
-    UseInterceptors(RateLimitInterceptor),
-  );
+  applyDecorators(Controller(path), Access({ kind: 'bearer', scopes: [scope] }), UseInterceptors(RateLimitInterceptor));
 
 /** A route that a token of the portal may read by. */
 export const Reads = (text: OperationText): MethodDecorator => applyDecorators(Portal('read'), Operation(text));

@@ -1,7 +1,23 @@
 import { Controller, HttpCode, Inject, Injectable, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
-import { continueTrace, EVENT_TYPES, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope, type EventType } from '@relay/events';
-import { Access, callerOf, IgnoresUnknown, mediaTypeOf, requestFacts, TakesBody, type FastifyRequest } from '@relay/http';
+import {
+  continueTrace,
+  EVENT_TYPES,
+  MAX_ENVELOPE_BYTES,
+  readCloudEvent,
+  readEnvelope,
+  type AcceptedEnvelope,
+  type EventType,
+} from '@relay/events';
+import {
+  Access,
+  callerOf,
+  IgnoresUnknown,
+  mediaTypeOf,
+  requestFacts,
+  TakesBody,
+  type FastifyRequest,
+} from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
@@ -10,8 +26,24 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Acceptance, type Sender } from './acceptance.js';
-import { BATCH_STATUSES, CLOUD_EVENT, CLOUD_EVENTS, operations, type BatchAnswer, type BatchResult, type Receipt } from './deliveries.openapi.js';
-import { assertPartners, audienceOf, inTurns, MAX_BATCH_BYTES, readPart, readReceived, splitBatch } from './received.js';
+import {
+  BATCH_STATUSES,
+  CLOUD_EVENT,
+  CLOUD_EVENTS,
+  operations,
+  type BatchAnswer,
+  type BatchResult,
+  type Receipt,
+} from './deliveries.openapi.js';
+import {
+  assertPartners,
+  audienceOf,
+  inTurns,
+  MAX_BATCH_BYTES,
+  readPart,
+  readReceived,
+  splitBatch,
+} from './received.js';
 
 /** The metrics of the ingress. */
 @Injectable()

@@ -1,6 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { setImmediate as turn } from 'node:timers/promises';
-import { readBinaryCloudEvent, readCloudEvent, readEnvelope, type AcceptedEnvelope, type EnvelopeError, type EnvelopeResult } from '@relay/events';
+import {
+  readBinaryCloudEvent,
+  readCloudEvent,
+  readEnvelope,
+  type AcceptedEnvelope,
+  type EnvelopeError,
+  type EnvelopeResult,
+} from '@relay/events';
 import { mediaTypeOf } from '@relay/http';
 import type { ClientDirectory } from '@relay/identity';
 import { parseJson, splitArray, splitLines } from '@relay/json';

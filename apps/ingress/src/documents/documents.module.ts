@@ -1,4 +1,14 @@
-import { applyDecorators, Controller, Get, Header, Module, Param, Res, type DynamicModule, type Type } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  Get,
+  Header,
+  Module,
+  Param,
+  Res,
+  type DynamicModule,
+  type Type,
+} from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
 import { Access, type FastifyReply } from '@relay/http';
 import { Operation, operationsOf, type OperationText } from '@relay/openapi';
@@ -35,11 +45,7 @@ export const operations = operationsOf('Documents', {
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 const Serves = (text: OperationText, mediaType: string): MethodDecorator =>
-  applyDecorators(
-    Operation(text),
-    Header('cache-control', 'public, max-age=300'),
-    Header('content-type', mediaType),
-  );
+  applyDecorators(Operation(text), Header('cache-control', 'public, max-age=300'), Header('content-type', mediaType));
 
 /** The documents about the relay, for generators, validators and people. */
 @Controller()

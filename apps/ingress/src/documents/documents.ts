@@ -1,6 +1,14 @@
 import { hash } from 'node:crypto';
 import type { Type } from '@nestjs/common';
-import { AttemptRecord, Envelope, EnvelopeHeaders, Notice, NoticeHeaders, OperationsRecord, PAYLOADS } from '@relay/events';
+import {
+  AttemptRecord,
+  Envelope,
+  EnvelopeHeaders,
+  Notice,
+  NoticeHeaders,
+  OperationsRecord,
+  PAYLOADS,
+} from '@relay/events';
 import { openApi, routesOf } from '@relay/openapi';
 import { ProblemBody } from '@relay/problem';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
@@ -27,10 +35,7 @@ function jsonSchemas(publicUrl: string): Map<string, Buffer> {
     ...Object.entries(WRITTEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'output' })] as const),
   ];
   return new Map(
-    entries.map(([name, schema]) => [
-      `${name}.json`,
-      bytesOf({ $id: `${publicUrl}/schemas/${name}.json`, ...schema }),
-    ]),
+    entries.map(([name, schema]) => [`${name}.json`, bytesOf({ $id: `${publicUrl}/schemas/${name}.json`, ...schema })]),
   );
 }
 

@@ -1,4 +1,15 @@
-import { Envelope, ENVELOPE_TYPES, EVENT_MEANINGS, examplePayload, isNoticeType, Notice, NOTICE_MEANINGS, payloadSchemaOf, topicOf, type EnvelopeType } from '@relay/events';
+import {
+  Envelope,
+  ENVELOPE_TYPES,
+  EVENT_MEANINGS,
+  examplePayload,
+  isNoticeType,
+  Notice,
+  NOTICE_MEANINGS,
+  payloadSchemaOf,
+  topicOf,
+  type EnvelopeType,
+} from '@relay/events';
 import { z } from 'zod';
 
 /** An envelope of this type, for the documents and test deliveries. */

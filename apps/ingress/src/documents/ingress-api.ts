@@ -98,7 +98,9 @@ function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Sch
   return {
     webhooks: Object.fromEntries(webhooks),
     parameters: Object.fromEntries(headers.map((header) => [header['name'], header])),
-    responses: Object.fromEntries(Object.entries(ANSWERS).map(([status, description]) => [nameOf(status), { description }])),
+    responses: Object.fromEntries(
+      Object.entries(ANSWERS).map(([status, description]) => [nameOf(status), { description }]),
+    ),
   };
 }
 

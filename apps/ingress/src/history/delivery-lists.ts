@@ -3,7 +3,20 @@ import type { AttemptFacts } from '@relay/events';
 import { merged, RedisDeliveryHistory, type SortedList } from '@relay/history';
 import { PendingDeliveries, type PendingDelivery } from '@relay/retry';
 import { WebhookStore } from '@relay/webhooks';
-import { answerOf, comparePlaces, deadBehind, deliveredBehind, deliveredFacts, DELIVERY_STATUSES, placeOf, unsettledFacts, type DeliveryAnswer, type DeliveryFacts, type Period, type Place } from './delivery-facts.js';
+import {
+  answerOf,
+  comparePlaces,
+  deadBehind,
+  deliveredBehind,
+  deliveredFacts,
+  DELIVERY_STATUSES,
+  placeOf,
+  unsettledFacts,
+  type DeliveryAnswer,
+  type DeliveryFacts,
+  type Period,
+  type Place,
+} from './delivery-facts.js';
 import type { DeliveriesQuery } from './history.openapi.js';
 
 interface DeliveryFilter extends Period {

@@ -1,6 +1,16 @@
 import { Get, Header, HttpCode, Inject, Injectable, Param, Post, Req, Res } from '@nestjs/common';
 import { RedisDeliveryHistory } from '@relay/history';
-import { callerIdOf, callerOf, linkToNext, Portal, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  callerIdOf,
+  callerOf,
+  linkToNext,
+  Portal,
+  readQuery,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { JobBodies } from '@relay/jobs';
 import { EnvelopeFinder } from '@relay/kafka';
 import { Operation } from '@relay/openapi';
@@ -15,7 +25,16 @@ import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
 import { cursorOf, type DeliveryAnswers } from './delivery-facts.js';
 import { PartnerDeliveries } from './delivery-lists.js';
 import { BulkRetry, DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
-import { DeliveriesQuery, EnvelopeId, HistoryQuery, operations, RetryRequest, RetrySelection, type RetryAnswer, type SelectionRetried } from './history.openapi.js';
+import {
+  DeliveriesQuery,
+  EnvelopeId,
+  HistoryQuery,
+  operations,
+  RetryRequest,
+  RetrySelection,
+  type RetryAnswer,
+  type SelectionRetried,
+} from './history.openapi.js';
 import { HistoryQuota, LOOKED_AT_A_POINT, morePoints, OwnWebhooks } from './own-webhooks.js';
 import { PartnerStories, type PartnerStory } from './partner-stories.js';
 import { StatesQuery, WebhookStates, type WebhookState, type WebhookStatesAnswer } from './webhook-states.js';
@@ -190,10 +209,7 @@ export class EnvelopeDeliveriesController {
 
   @Get()
   @Reads(operations.readDeliveries)
-  async read(
-    @Param('envelopeId') given: string,
-    @Req() request: FastifyRequest,
-  ): Promise<PartnerStory> {
+  async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<PartnerStory> {
     const clue = clueOf(readQuery(ClueQuery, request.query));
     const envelopeId = readEnvelopeId(given);
     const partnerId = callerIdOf(request);

@@ -18,7 +18,13 @@ import { BulkRetry, DeliveryRetries } from './delivery-retries.js';
 import { HistoryQuota, OwnWebhooks } from './own-webhooks.js';
 import { DeliveryLists, PartnerDeliveries } from './delivery-lists.js';
 import { PartnerStories } from './partner-stories.js';
-import { EnvelopeDeliveriesController, EnvelopePayloadController, EnvelopePayloads, PartnerDeliveriesController, WebhookHistoryController } from './history.controller.js';
+import {
+  EnvelopeDeliveriesController,
+  EnvelopePayloadController,
+  EnvelopePayloads,
+  PartnerDeliveriesController,
+  WebhookHistoryController,
+} from './history.controller.js';
 import { WebhookStates } from './webhook-states.js';
 
 /** BullMQ’s connections, which wait for Redis. The owner is checked before, over the others, which fail at once. */

@@ -43,7 +43,10 @@ export class OwnWebhooks {
   }
 
   /** @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks */
-  async select(caller: Caller, { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>): Promise<string[]> {
+  async select(
+    caller: Caller,
+    { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>,
+  ): Promise<string[]> {
     const partnerId = caller.clientId;
     if (webhookIds?.every((id) => isShown(caller, id)) === false) throw notFound();
     await this.quota.admit(partnerId);

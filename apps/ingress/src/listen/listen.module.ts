@@ -1,6 +1,14 @@
 import { Get, Module, Req, Res } from '@nestjs/common';
 import { EVENT_TYPES, isEventType, ListenEvents } from '@relay/events';
-import { CallerFinder, callerIdOf, PartnerQuota, readQuery, Waits, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  CallerFinder,
+  callerIdOf,
+  PartnerQuota,
+  readQuery,
+  Waits,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { LogFetcher } from '@relay/kafka';
 import { Operation, type OperationText } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';

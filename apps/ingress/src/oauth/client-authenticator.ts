@@ -1,4 +1,15 @@
-import { clientBehind, formDecode, headerOf, readBasic, type Caller, type FailureLimiter, type GuardedRequest, type NetworkFailures, type SpentLimit, type VerifiedToken } from '@relay/access';
+import {
+  clientBehind,
+  formDecode,
+  headerOf,
+  readBasic,
+  type Caller,
+  type FailureLimiter,
+  type GuardedRequest,
+  type NetworkFailures,
+  type SpentLimit,
+  type VerifiedToken,
+} from '@relay/access';
 import { spentHeaders, tellQuota, type FastifyReply, type SharedQuota } from '@relay/http';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';

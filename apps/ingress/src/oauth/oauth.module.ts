@@ -1,6 +1,15 @@
 import { Controller, Get, Header, HttpCode, Inject, Module, Post, Req, Res } from '@nestjs/common';
 import { AccessTokens, holderOf, RevokedTokens, type Caller, type VerifiedToken } from '@relay/access';
-import { Access, callerOf, IgnoresUnknown, mediaTypeOf, SharedQuota, TakesBody, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerOf,
+  IgnoresUnknown,
+  mediaTypeOf,
+  SharedQuota,
+  TakesBody,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { hasRole, narrowScopes, SCOPES_OF, type ClientRecord } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';

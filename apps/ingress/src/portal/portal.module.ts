@@ -1,9 +1,49 @@
 import { randomBytes } from 'node:crypto';
-import { Controller, Delete, Get, Header, HttpCode, Inject, Injectable, Module, Param, Post, Req, Res, UseInterceptors, type OnModuleInit } from '@nestjs/common';
+import {
+  Controller,
+  Delete,
+  Get,
+  Header,
+  HttpCode,
+  Inject,
+  Injectable,
+  Module,
+  Param,
+  Post,
+  Req,
+  Res,
+  UseInterceptors,
+  type OnModuleInit,
+} from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { AccessTokens, holderOf, isStillGranted, PortalAccess, PortalLinkAnswer, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, readBearer, RevokedTokens, type PortalLink } from '@relay/access';
-import { Access, callerIdOf, callerOf, Portal, RateLimitInterceptor, SharedQuota, StrictBody, TakesBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  AccessTokens,
+  holderOf,
+  isStillGranted,
+  PortalAccess,
+  PortalLinkAnswer,
+  portalLinkOf,
+  PortalLinkRequest,
+  PortalLinks,
+  portalUrl,
+  readBearer,
+  RevokedTokens,
+  type PortalLink,
+} from '@relay/access';
+import {
+  Access,
+  callerIdOf,
+  callerOf,
+  Portal,
+  RateLimitInterceptor,
+  SharedQuota,
+  StrictBody,
+  TakesBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { ClientDirectory, type ClientRecord } from '@relay/identity';
 import { Operation, operationsOf } from '@relay/openapi';
 import { Page, type Served } from '@relay/pages';

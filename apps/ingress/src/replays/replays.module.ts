@@ -1,11 +1,33 @@
 import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@nestjs/common';
 import { Audit } from '@relay/audit';
-import { callerIdOf, callerOf, linkToNext, Portal, readIfMatch, readQuery, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  callerIdOf,
+  callerOf,
+  linkToNext,
+  Portal,
+  readIfMatch,
+  readQuery,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
 import { LINK, Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
-import { openReplayService, REPLAY_EXAMPLE, ReplayAnswer, ReplayCursor, replayFacts, ReplayId, ReplayRequest, ReplayService, type ReplayStatus, type ReplayTarget } from '@relay/replays';
+import {
+  openReplayService,
+  REPLAY_EXAMPLE,
+  ReplayAnswer,
+  ReplayCursor,
+  replayFacts,
+  ReplayId,
+  ReplayRequest,
+  ReplayService,
+  type ReplayStatus,
+  type ReplayTarget,
+} from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { z } from 'zod';
@@ -148,7 +170,15 @@ const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: time
 function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
   const now = Date.now();
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
-  const facts = { ...window, ...counts, ...target, id: '', orderedBy: 'partner' as const, createdAt: now, endedAt: now };
+  const facts = {
+    ...window,
+    ...counts,
+    ...target,
+    id: '',
+    orderedBy: 'partner' as const,
+    createdAt: now,
+    endedAt: now,
+  };
   return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
 }
 

@@ -1,7 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@nestjs/common';
 import { RedisSessionStore, SessionStore, type Session } from '@relay/access';
-import { callerIdOf, IgnoresUnknown, SharedQuota, StrictBody, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  callerIdOf,
+  IgnoresUnknown,
+  SharedQuota,
+  StrictBody,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';

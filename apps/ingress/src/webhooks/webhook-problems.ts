@@ -6,7 +6,13 @@ import { ProblemError } from '@relay/problem';
 import { isParked } from '@relay/progress';
 import { Shards } from '@relay/redis';
 import { policyOf, type IngressConfig } from '@relay/settings';
-import { WebhookId, type WebhookDetails, type WebhookDraft, type WebhookInput, type WebhookStore } from '@relay/webhooks';
+import {
+  WebhookId,
+  type WebhookDetails,
+  type WebhookDraft,
+  type WebhookInput,
+  type WebhookStore,
+} from '@relay/webhooks';
 import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');

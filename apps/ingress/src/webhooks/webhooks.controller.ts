@@ -1,15 +1,58 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
-import { Access, callerIdOf, callerOf, etagOf, HasVersions, IgnoresUnknown, linkToNext, Portal, readIfMatch, readQuery, StrictBody, Waits, type Body, type FastifyReply, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerIdOf,
+  callerOf,
+  etagOf,
+  HasVersions,
+  IgnoresUnknown,
+  linkToNext,
+  Portal,
+  readIfMatch,
+  readQuery,
+  StrictBody,
+  Waits,
+  type Body,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { credentialOf, DeleteInput, ListInput, newSigningSecret, patchFaults, WebhookId, WebhookInput, WebhookPatch, WebhookStore, WebhookUpdate, type RegisteredWebhook, type SigningSecret, type WebhookDetails, type WebhookRecord, type WebhookReference } from '@relay/webhooks';
+import {
+  credentialOf,
+  DeleteInput,
+  ListInput,
+  newSigningSecret,
+  patchFaults,
+  WebhookId,
+  WebhookInput,
+  WebhookPatch,
+  WebhookStore,
+  WebhookUpdate,
+  type RegisteredWebhook,
+  type SigningSecret,
+  type WebhookDetails,
+  type WebhookRecord,
+  type WebhookReference,
+} from '@relay/webhooks';
 import { Changes, PartnerAudit, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
 import { TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
-import { crowdedOrigin, destinationOf, draftOf, isShown, notFound, ownWebhook, staleVersion, taken, unverified, WebhookWaiting } from './webhook-problems.js';
+import {
+  crowdedOrigin,
+  destinationOf,
+  draftOf,
+  isShown,
+  notFound,
+  ownWebhook,
+  staleVersion,
+  taken,
+  unverified,
+  WebhookWaiting,
+} from './webhook-problems.js';
 import { operations } from './webhooks.openapi.js';
 
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
@@ -180,7 +223,8 @@ export class WebhookController {
     const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
     if (ifVersions?.includes(found.version) === false) throw staleVersion();
     const faults = patchFaults(patch, await this.#shown(found.details));
-    if (faults.length > 0) throw new ProblemError('invalid-body', 'A patch cannot change these members.', { errors: faults });
+    if (faults.length > 0)
+      throw new ProblemError('invalid-body', 'A patch cannot change these members.', { errors: faults });
     const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersions);
     if (result.kind === 'exists') throw taken(isShown(callerOf(request), result.id) ? result.id : undefined);
     if (result.kind === 'stale') throw staleVersion();
@@ -234,7 +278,10 @@ export class WebhookController {
     if (outcome === 'not-found') throw notFound();
     if (outcome === 'stale') throw staleVersion();
     if (outcome === 'operator')
-      throw new ProblemError('conflict', 'An operator of the relay disabled this webhook: only an operator enables it.');
+      throw new ProblemError(
+        'conflict',
+        'An operator of the relay disabled this webhook: only an operator enables it.',
+      );
     if (outcome !== 'enabled') throw unverified(outcome);
     return this.read(id, request, reply);
   }
