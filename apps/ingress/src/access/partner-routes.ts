@@ -1,7 +1,23 @@
-import { applyDecorators, Controller, HttpCode, Injectable, UseInterceptors } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  createParamDecorator,
+  HttpCode,
+  Injectable,
+  UseInterceptors,
+  type ExecutionContext,
+} from '@nestjs/common';
 import { Audit, type AskingPartner } from '@relay/audit';
 import type { OperationsEvent } from '@relay/events';
-import { Access, callerOf, HasVersions, Portal, RateLimitInterceptor, type FastifyRequest } from '@relay/http';
+import {
+  Access,
+  callerOf,
+  HasVersions,
+  Portal,
+  RateLimitInterceptor,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
 import type { Scope } from '@relay/identity';
 import { Operation, type OperationText } from '@relay/openapi';
 import type { IngressConfig } from '@relay/settings';
@@ -10,6 +26,16 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 /** A controller whose routes need a token of this scope, within the quota of the partner. */
 export const PartnerRoutes = (path: string, scope: Scope = 'webhooks'): ClassDecorator =>
   applyDecorators(Controller(path), Access({ kind: 'bearer', scopes: [scope] }), UseInterceptors(RateLimitInterceptor));
+
+/** A request and its answer, whose body is what the handler returns. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+export const Exchange = createParamDecorator((_: unknown, context: ExecutionContext): Exchange => {
+  const http = context.switchToHttp();
+  return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
+});
 
 /** A route that a token of the portal may read by. */
 export const Reads = (text: OperationText): MethodDecorator => applyDecorators(Portal('read'), Operation(text));

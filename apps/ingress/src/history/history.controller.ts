@@ -1,4 +1,4 @@
-import { Get, Header, HttpCode, Inject, Injectable, Param, Post, Req, Res } from '@nestjs/common';
+import { Get, Header, HttpCode, Inject, Injectable, Param, Post, Req } from '@nestjs/common';
 import { RedisDeliveryHistory } from '@relay/history';
 import {
   callerIdOf,
@@ -8,7 +8,6 @@ import {
   readQuery,
   StrictBody,
   type Body,
-  type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
 import { JobBodies } from '@relay/jobs';
@@ -20,7 +19,7 @@ import { PendingDeliveries } from '@relay/retry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { clueOf, ClueQuery } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
-import { askedBy, PartnerAudit, PartnerRoutes, Reads } from '../access/partner-routes.js';
+import { askedBy, Exchange, PartnerAudit, PartnerRoutes, Reads } from '../access/partner-routes.js';
 import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
 import { cursorOf, type DeliveryAnswers } from './delivery-facts.js';
 import { PartnerDeliveries } from './delivery-lists.js';
@@ -51,10 +50,7 @@ export class PartnerDeliveriesController {
 
   @Get()
   @Reads(operations.listAllDeliveries)
-  async list(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<DeliveryAnswers> {
+  async list(@Exchange() { request, reply }: Exchange): Promise<DeliveryAnswers> {
     const wanted = readQuery(DeliveriesQuery, request.query);
     const { webhookId: webhookIds, eventType } = wanted;
     const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
@@ -89,10 +85,7 @@ export class WebhookHistoryController {
 
   @Get('status')
   @Reads(operations.listWebhookStates)
-  async list(
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<WebhookStatesAnswer> {
+  async list(@Exchange() { request, reply }: Exchange): Promise<WebhookStatesAnswer> {
     const query = readQuery(StatesQuery, request.query);
     const { clientId: partnerId, portal } = callerOf(request);
     await this.quota.admit(partnerId);
@@ -107,11 +100,7 @@ export class WebhookHistoryController {
 
   @Get(':id/deliveries')
   @Reads(operations.listDeliveries)
-  async deliveriesOf(
-    @Param('id') given: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<DeliveryAnswers> {
+  async deliveriesOf(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<DeliveryAnswers> {
     await this.quota.admit(callerIdOf(request));
     const wanted = readQuery(HistoryQuery, request.query);
     const { details } = await ownWebhook(this.webhooks, callerIdOf(request), given);

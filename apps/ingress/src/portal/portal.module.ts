@@ -51,7 +51,7 @@ import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { PartnerAudit } from '../access/partner-routes.js';
+import { Exchange, PartnerAudit } from '../access/partner-routes.js';
 
 const PortalTrade = z
   .strictObject({ code: z.string().max(100).describe('What stands behind `#code=` in a link.') })
@@ -174,8 +174,7 @@ class PortalController {
   @Operation(operations.createPortalLink)
   async link(
     @StrictBody(PortalLinkRequest, 'optional') body: Body<PortalLinkRequest>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<PortalLinkAnswer> {
     const partnerId = callerIdOf(request);
     await this.quota.admit(partnerId, reply, 'You have made too many links: wait.');
@@ -225,11 +224,7 @@ class PortalPageController {
 
   @Get('files/:name')
   @Operation(operations.readPortalFile)
-  async file(
-    @Param('name') name: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<Buffer> {
+  async file(@Param('name') name: string, @Exchange() { request, reply }: Exchange): Promise<Buffer> {
     return sent(await this.#page.file(name, String(request.headers['accept-encoding'])), reply);
   }
 }

@@ -1,4 +1,4 @@
-import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import {
   callerIdOf,
@@ -9,7 +9,6 @@ import {
   readQuery,
   StrictBody,
   type Body,
-  type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
@@ -31,7 +30,7 @@ import {
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { WebhookId, WebhookStore } from '@relay/webhooks';
 import { z } from 'zod';
-import { askedBy, Changes, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
+import { askedBy, Changes, Exchange, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { HistoryModule } from '../history/history.module.js';
 import { HistoryQuota } from '../history/own-webhooks.js';
 import { pageLimit } from '../webhooks/listings.js';
@@ -103,7 +102,7 @@ class ReplaysController {
 
   @Get('replays')
   @Reads(operations.listReplays)
-  async list(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<ReplayAnswers> {
+  async list(@Exchange() { request, reply }: Exchange): Promise<ReplayAnswers> {
     const { limit, cursor } = readQuery(ReplaysQuery, request.query);
     await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
     const { clientId, portal } = callerOf(request);
@@ -132,8 +131,7 @@ class ReplaysController {
   async order(
     @Param('id') given: string,
     @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<ReplayAnswer> {
     const partnerId = callerIdOf(request);
     await this.quota.admit(partnerId);

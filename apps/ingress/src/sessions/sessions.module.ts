@@ -1,21 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req, Res } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req } from '@nestjs/common';
 import { RedisSessionStore, SessionStore, type Session } from '@relay/access';
-import {
-  callerIdOf,
-  IgnoresUnknown,
-  SharedQuota,
-  StrictBody,
-  type Body,
-  type FastifyReply,
-  type FastifyRequest,
-} from '@relay/http';
+import { callerIdOf, IgnoresUnknown, SharedQuota, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Redis } from 'ioredis';
 import { z } from 'zod';
-import { PartnerRoutes } from '../access/partner-routes.js';
+import { Exchange, PartnerRoutes } from '../access/partner-routes.js';
 
 /** The optional body of a new session, which has no members. */
 const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
@@ -92,8 +84,7 @@ class SessionsController {
   async create(
     @Param('userId') id: string,
     @StrictBody(NoMembers, 'optional') body: Body<NoMembers>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<SessionReference> {
     const userId = UserId.safeParse(id);
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');

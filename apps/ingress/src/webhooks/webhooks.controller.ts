@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Req, Res } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Req } from '@nestjs/common';
 import {
   Access,
   callerIdOf,
@@ -37,7 +37,7 @@ import {
   type WebhookRecord,
   type WebhookReference,
 } from '@relay/webhooks';
-import { Changes, PartnerAudit, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
+import { Changes, Exchange, PartnerAudit, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
 import { TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
@@ -71,8 +71,7 @@ export class WebhooksController {
   @Access({ kind: 'listing', scopes: ['webhooks'] })
   async list(
     @StrictBody(ListInput, 'optional') body: Body<ListInput>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<readonly WebhookRecord[]> {
     const { eventType, limit, cursor } = readQuery(ListQuery, request.query);
     const credential = credentialOf(body());
@@ -89,8 +88,7 @@ export class WebhooksController {
   @Operation(operations.registerWebhook)
   async register(
     @StrictBody(WebhookInput) body: Body<WebhookInput>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
     const draft = draftOf(body(), this.config);
     const result = await this.webhooks.register(callerIdOf(request), draft);
@@ -109,8 +107,7 @@ export class WebhooksController {
   @Operation(operations.updateWebhook)
   async update(
     @StrictBody(WebhookUpdate) body: Body<WebhookUpdate>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
     const { id, ...draft } = draftOf(body(), this.config);
     const result = await this.webhooks.update(callerIdOf(request), draft, id, versionsOf(request));
@@ -129,8 +126,7 @@ export class WebhooksController {
   @Operation(operations.deleteWebhook)
   async delete(
     @StrictBody(DeleteInput) body: Body<DeleteInput>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
     const { eventType, id } = body();
     const result = await this.webhooks.delete(callerIdOf(request), eventType, id, versionsOf(request));
@@ -199,11 +195,7 @@ export class WebhookController {
 
   @Get()
   @Reads(operations.readWebhook)
-  async read(
-    @Param('id') id: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<WebhookDetails> {
+  async read(@Param('id') id: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
     const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
     void reply.header('etag', etagOf(found.version));
     return this.#shown(found.details);
@@ -214,8 +206,7 @@ export class WebhookController {
   async change(
     @Param('id') given: string,
     @StrictBody(WebhookPatch) body: Body<WebhookPatch>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookDetails> {
     const id = readId(given);
     const patch = this.#permitted(body());
@@ -229,7 +220,7 @@ export class WebhookController {
     if (result.kind === 'exists') throw taken(isShown(callerOf(request), result.id) ? result.id : undefined);
     if (result.kind === 'stale') throw staleVersion();
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
-    const read = await this.read(id, request, reply);
+    const read = await this.read(id, { request, reply });
     this.verification.begin(callerIdOf(request), id);
     return read;
   }
@@ -268,11 +259,7 @@ export class WebhookController {
 
   @Post('enable')
   @Changes(operations.enableWebhook)
-  async enable(
-    @Param('id') given: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<WebhookDetails> {
+  async enable(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
     const id = readId(given);
     const outcome = await this.verification.enable(callerIdOf(request), id, versionsOf(request));
     if (outcome === 'not-found') throw notFound();
@@ -283,22 +270,18 @@ export class WebhookController {
         'An operator of the relay disabled this webhook: only an operator enables it.',
       );
     if (outcome !== 'enabled') throw unverified(outcome);
-    return this.read(id, request, reply);
+    return this.read(id, { request, reply });
   }
 
   @Post('disable')
   @Changes(operations.disableWebhook)
-  async disable(
-    @Param('id') given: string,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<WebhookDetails> {
+  async disable(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
     const id = readId(given);
     await this.#assertVersion(request, id);
     // `stale`: it is disabled already and keeps its reason. An unverified webhook stays unverified.
     const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
     if (kind === 'not-found') throw notFound();
-    return this.read(id, request, reply);
+    return this.read(id, { request, reply });
   }
 
   @Post('test')
