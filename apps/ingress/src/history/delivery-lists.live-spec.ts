@@ -8,9 +8,8 @@ import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { RegisteredWebhook } from '@relay/webhooks';
 import { DeliveryRetries } from './delivery-retries.js';
-import { cursorOf, type DeliveryAnswer } from './delivery-facts.js';
 import { DeliveriesQuery } from './history.openapi.js';
-import { DeliveryLists, PartnerDeliveries } from './delivery-lists.js';
+import { cursorOf, DeliveryLists, PartnerDeliveries, type DeliveryAnswer } from './delivery-lists.js';
 
 const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
 const disabled = randomUUID();

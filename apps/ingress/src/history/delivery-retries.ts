@@ -4,8 +4,7 @@ import type { DeadLetterService } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import type { PendingDeliveries } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
-import { cursorOf, placeOf } from './delivery-facts.js';
-import { DeliveryLists, LOOKED_AT, timeOf, type Entry } from './delivery-lists.js';
+import { cursorOf, DeliveryLists, LOOKED_AT, placeOf, timeOf, type Entry } from './delivery-lists.js';
 import { HistoryQuota } from './own-webhooks.js';
 import type { RetrySelection, SelectionRetried } from './history.openapi.js';
 

@@ -21,8 +21,7 @@ import { clueOf, ClueQuery } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
 import { askedBy, Exchange, PartnerAudit, PartnerRoutes, Reads } from '../access/partner-routes.js';
 import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
-import { cursorOf, type DeliveryAnswers } from './delivery-facts.js';
-import { PartnerDeliveries } from './delivery-lists.js';
+import { cursorOf, PartnerDeliveries, type DeliveryAnswers } from './delivery-lists.js';
 import { BulkRetry, DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
 import {
   DeliveriesQuery,

@@ -4,7 +4,7 @@ import { ClueQuery } from '@relay/story';
 import { EventTypeName, WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 import { pageLimit } from '../webhooks/listings.js';
-import { CURSOR, DELIVERY_STATUSES, DeliveryAnswers } from './delivery-facts.js';
+import { CURSOR, DELIVERY_STATUSES, DeliveryAnswers } from './delivery-lists.js';
 import { PartnerStory } from './partner-stories.js';
 import { StatesQuery, WebhookStatesAnswer } from './webhook-states.js';
 
@@ -37,7 +37,6 @@ export const HistoryQuery = z.strictObject({
   limit: pageLimit(200, /^(?:[1-9]\d?|1\d\d|200)$/, 50),
   cursor: Cursor.describe('Where the page begins; out of the Link header of the page before.'),
 });
-export type HistoryQuery = z.infer<typeof HistoryQuery>;
 
 export const DeliveriesQuery = z.strictObject({
   ...HistoryQuery.shape,

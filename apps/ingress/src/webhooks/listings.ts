@@ -28,7 +28,6 @@ export const webhooksPage = (longest: number, limits: RegExp) => ({
 });
 
 export const ListQuery = z.object(webhooksPage(1_000, /^(?:[1-9]\d{0,2}|1000)$/));
-export type ListQuery = z.infer<typeof ListQuery>;
 
 /** Concurrent lists of one partner in a process, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
