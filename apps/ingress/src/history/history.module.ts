@@ -31,7 +31,7 @@ import { WebhookStates } from './webhook-states.js';
 const QUEUE_SHARDS = Symbol('shards over queue connections');
 
 /** Reads the log over connections of its own. */
-const finder = <Finder>(
+const finderOf = <Finder>(
   type: new (fetcher: LogFetcher, admin: KeptAdmin, prefix: string) => Finder,
 ): FactoryProvider<Finder> => ({
   provide: type,
@@ -58,8 +58,8 @@ const finder = <Finder>(
     EnvelopePayloads,
     PartnerStories,
     WebhookStates,
-    finder(EnvelopeFinder),
-    finder(AttemptFinder),
+    finderOf(EnvelopeFinder),
+    finderOf(AttemptFinder),
     { provide: QUEUE_SHARDS, useFactory: queueShardsOf, inject: [INGRESS_CONFIG, ThrottledLog] },
     built(PendingDeliveries, Shards, QUEUE_SHARDS),
     built(StoryState, Redis, Shards, PendingDeliveries, RedisDeliveryHistory),

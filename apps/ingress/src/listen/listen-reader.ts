@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { EVENT_TYPES, readRecord, topicOf, type EventType } from '@relay/events';
 import { placeOutside, type LogFetcher, type LogPlace, type LogSlice } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
@@ -200,7 +200,7 @@ export class ListenReader {
   /** An event is signed and sealed for its stream alone: many streams of one record take as long as many records. */
   async #step(): Promise<void> {
     this.#steps += 1;
-    if (this.#steps % STEPS_OF_A_TURN === 0) await turn();
+    if (this.#steps % STEPS_OF_A_TURN === 0) await nextTurn();
   }
 
   #lose({ topic, partition }: Omit<LogPlace, 'offset'>): void {

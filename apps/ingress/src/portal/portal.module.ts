@@ -70,7 +70,7 @@ const PortalTokenAnswer = z
   .meta({ id: 'PortalToken', description: 'A token for the portal.' });
 type PortalTokenAnswer = z.infer<typeof PortalTokenAnswer>;
 
-const code = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';
+const CODE = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';
 
 const operations = operationsOf('Portal', {
   createPortalLink: {
@@ -82,14 +82,14 @@ const operations = operationsOf('Portal', {
       description: 'The link.',
       content: {
         schema: PortalLinkAnswer,
-        example: { url: `https://relay.example/portal#code=${code}`, expiresAt: '2030-01-01T10:01:00.000Z' },
+        example: { url: `https://relay.example/portal#code=${CODE}`, expiresAt: '2030-01-01T10:01:00.000Z' },
       },
     },
   },
   tradePortalCode: {
     summary: 'Trade the code of a link for a token',
     description: 'The page of the portal does this. The token ends with the secret that the link was made under.',
-    body: { isRequired: true, schema: PortalTrade, example: { code } },
+    body: { isRequired: true, schema: PortalTrade, example: { code: CODE } },
     answer: { description: 'The token, and what it is good for.', content: { schema: PortalTokenAnswer } },
     problems: ['not-found', 'unavailable'],
   },

@@ -34,36 +34,36 @@ const SessionAnswer = z
   .meta({ id: 'Session', description: 'A session that has not ended.' });
 type SessionAnswer = z.infer<typeof SessionAnswer>;
 
-const userId = { schema: UserId, example: '9d8c7b6a-5f4e-4d3c-8b2a-190817263544' };
-const sessionId = { schema: SessionId, example: 'Zk3mQ0Yt1a6rXc9uE4wPj2bVh8sLd7fNgTqKoM5iRyA' };
+const aUser = { schema: UserId, example: '9d8c7b6a-5f4e-4d3c-8b2a-190817263544' };
+const aSession = { schema: SessionId, example: 'Zk3mQ0Yt1a6rXc9uE4wPj2bVh8sLd7fNgTqKoM5iRyA' };
 
 const operations = operationsOf('Sessions', {
   createSession: {
     summary: 'Start a session for a user',
     description:
       'A session ends by itself after `SESSION_TTL`, one hour unless the operator says otherwise. A user has at most ten: a further one ends the session with the earliest expiry. You have at most `SESSIONS_PER_PARTNER` (100,000) and open at most `SESSION_RATE_LIMIT` (6,000) a minute; beyond either the answer is 429.',
-    path: { userId },
+    path: { userId: aUser },
     body: { isRequired: false, schema: NoMembers, example: {} },
     answer: {
       description: 'The session.',
-      content: { schema: SessionReference, example: { sessionId: sessionId.example } },
+      content: { schema: SessionReference, example: { sessionId: aSession.example } },
     },
   },
   readSession: {
     summary: 'Read a session',
-    path: { sessionId },
+    path: { sessionId: aSession },
     answer: {
       description: 'The session.',
       content: {
         schema: SessionAnswer,
-        example: { sessionId: sessionId.example, userId: userId.example, expiresAt: '2030-01-01T10:00:00.000Z' },
+        example: { sessionId: aSession.example, userId: aUser.example, expiresAt: '2030-01-01T10:00:00.000Z' },
       },
     },
     problems: ['not-found'],
   },
   endSession: {
     summary: 'End a session',
-    path: { sessionId },
+    path: { sessionId: aSession },
     answer: { description: 'It has ended.' },
     problems: ['not-found'],
   },
