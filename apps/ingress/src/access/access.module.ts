@@ -75,10 +75,6 @@ class GuardCallerFinder extends CallerFinder {
   }
 }
 
-const OF_CLIENT = { name: 'token', points: 10, windowMs: 60_000 };
-const OF_NETWORK = { name: 'token-network', points: 100, windowMs: 60_000 };
-const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
-
 /** Authenticates callers; the HTTP shell asks it before it reads a body. */
 @Global()
 @Module({
@@ -88,15 +84,17 @@ const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
       useFactory: (directory: ClientDirectory, redis: Redis) =>
         new ClientAuthenticator(
           directory,
-          new FailureLimiter(redis, OF_CLIENT),
-          new NetworkFailures(redis, OF_NETWORK),
+          new FailureLimiter(redis, { name: 'token', points: 10, windowMs: 60_000 }),
+          new NetworkFailures(redis, { name: 'token-network', points: 100, windowMs: 60_000 }),
         ),
       inject: [ClientDirectory, Redis],
     },
     {
       provide: CallerFinder,
       useFactory: (tokens: AccessTokens, directory: ClientDirectory, clients: ClientAuthenticator, redis: Redis) => {
-        const guesses = new NetworkGuesses(new NetworkFailures(redis, GUESSES));
+        const guesses = new NetworkGuesses(
+          new NetworkFailures(redis, { name: 'credential-network', points: 100, windowMs: 60_000 }),
+        );
         const [bearer, source] = [
           new BearerGuard(tokens, directory, guesses),
           new SourceGuard(tokens, directory, guesses),

@@ -141,10 +141,7 @@ const message = (title: string, headers: Schema, payload: Schema, key?: string):
 });
 
 const keyed = (description?: string): Schema => ({
-  kafka: {
-    key: { type: 'string', ...(description === undefined ? {} : { description }) },
-    bindingVersion: BINDING,
-  },
+  kafka: { key: { type: 'string', ...(description === undefined ? {} : { description }) }, bindingVersion: BINDING },
 });
 
 const nameOf = (type: string): string => type.replace('.', '_');

@@ -109,24 +109,16 @@ function toldOf(command: WebhookCommand): ReportedChange | undefined {
  * again is told after it, by whichever change, as are the notices to its partner that the change has left.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
+  readonly current = (): Promise<void> => this.view.current();
+  readonly catchUp = (): Promise<void> => this.view.catchUp();
+  readonly settled = (): Promise<void> => this.view.settled();
+
   constructor(
     private readonly view: LogView<WebhookCommand>,
     private readonly audit: Pick<WebhookAudit, 'before' | 'after'>,
     private readonly budget: Pick<ChangeBudget, 'charge'>,
     private readonly notices: Pick<Notices, 'publish'>,
   ) {}
-
-  current(): Promise<void> {
-    return this.view.current();
-  }
-
-  catchUp(): Promise<void> {
-    return this.view.catchUp();
-  }
-
-  settled(): Promise<void> {
-    return this.view.settled();
-  }
 
   async change(command: WebhookCommand): Promise<unknown> {
     await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);

@@ -20,13 +20,6 @@ import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './a
 import { WebhookWaiting } from './webhook-problems.js';
 import { DraftTestController, WebhookController, WebhooksController } from './webhooks.controller.js';
 
-const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
-/** Tests of a partner's endpoints without a webhook: no change of the registry holds them back. */
-const TESTS_OF_DRAFTS = { name: 'draft-test', points: 6, windowMs: 60_000 };
-const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
-const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
-const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
-
 @Module({
   exports: [WebhookStore, WebhookWaiting],
   controllers: [WebhooksController, DraftTestController, WebhookController],
@@ -80,9 +73,10 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         new TestDeliveries(
           sender,
           {
-            webhook: new FailureLimiter(redis, TESTS),
-            drafts: new FailureLimiter(redis, TESTS_OF_DRAFTS),
-            partner: new SharedQuota(redis, TESTS_OF_PARTNER),
+            webhook: new FailureLimiter(redis, { name: 'webhook-test', points: 6, windowMs: 60_000 }),
+            // No change of the registry holds these tests back.
+            drafts: new FailureLimiter(redis, { name: 'draft-test', points: 6, windowMs: 60_000 }),
+            partner: new SharedQuota(redis, { name: 'tests-of-partner', points: 60, windowMs: 60_000 }),
           },
           new UnprovenTests(new RedisOriginProofs(redis)),
         ),
@@ -94,8 +88,8 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         new CredentialPartners(
           webhooks,
           clients,
-          new NetworkFailures(redis, FAILURES),
-          new NetworkFailures(redis, LISTINGS),
+          new NetworkFailures(redis, { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 }),
+          new NetworkFailures(redis, { name: 'listings-by-credential', points: 120, windowMs: 60_000 }),
           config.LIST_BY_CREDENTIAL,
         ),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
