@@ -167,7 +167,7 @@ export class EnvelopePayloads {
     const webhook = await this.webhooks.find(partnerId, known.webhookId);
     if (webhook === undefined) return undefined;
     const { eventType } = webhook.details;
-    const found = await this.finder.find({ envelopeId, eventType, acceptedAt }).catch(logAway);
+    const found = await this.finder.find({ envelopeId, eventType, acceptedAt }).catch(logIsAway);
     if (found === undefined || !isFor(found.envelope.audience, partnerId))
       throw new ProblemError('not-found', 'There was a delivery of this envelope, but the log no longer has it.');
     return found.envelope.bytes;
@@ -178,7 +178,7 @@ export class EnvelopePayloads {
 const isFor = (audience: readonly string[], partnerId: string): boolean =>
   audience.length === 0 || audience.includes(partnerId);
 
-function logAway(cause: unknown): never {
+function logIsAway(cause: unknown): never {
   throw new ProblemError('unavailable', 'Kafka, which has the envelope, does not answer at the moment.', {
     headers: { 'retry-after': '5' },
     cause,
