@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { RELAY_VERSION } from '@relay/config';
 import { routesOf } from '@relay/openapi';
 import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
-import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
+import { controllersOf, FEATURES } from '../../apps/ingress/src/ingress.module.js';
 import { publishedDocuments } from './published-documents.js';
 
 const inDocs = (name: string): string => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8');

@@ -1,16 +1,16 @@
 import 'reflect-metadata';
 import { RELAY_VERSION } from '@relay/config';
-import { DocumentsController } from '../../apps/ingress/src/documents/documents.controller.js';
-import { documentsOf } from '../../apps/ingress/src/documents/documents.js';
+import { DocumentsController } from '../../apps/ingress/src/documents/documents.module.js';
+import { Documents } from '../../apps/ingress/src/documents/documents.js';
 import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
 import { documentBytes } from '../../apps/operations/src/state/document.js';
-import { controllersOf, FEATURES } from '../../apps/ingress/src/features.js';
+import { controllersOf, FEATURES } from '../../apps/ingress/src/ingress.module.js';
 import { jsonText } from './json-text.js';
 
 /** The texts of the documents in docs: as a relay with default settings serves them. */
 export function publishedDocuments(): Readonly<Record<string, string>> {
   const facts = { publicUrl: 'https://relay.example', version: RELAY_VERSION, topicPrefix: '', partitions: 6 };
-  const { openApi, asyncApi } = documentsOf([...controllersOf(FEATURES), DocumentsController], facts);
+  const { openApi, asyncApi } = new Documents([...controllersOf(FEATURES), DocumentsController], facts);
   const text = (bytes: Buffer): string => jsonText(JSON.parse(bytes.toString()));
   return {
     'openapi.json': text(openApi),

@@ -4,7 +4,7 @@ import { registerClock } from '@relay/metrics';
 import { OperationsEnv, WorkerEnv } from '@relay/settings';
 import { aSigningKeyText } from '@relay/testing';
 import { Registry } from 'prom-client';
-import { registerMetrics as registerIngress } from '../../apps/ingress/src/metrics.js';
+import { registerMetrics as registerIngress } from '../../apps/ingress/src/start.js';
 import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
 import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
 import { IngressModule } from '../../apps/ingress/src/ingress.module.js';

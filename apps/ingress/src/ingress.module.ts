@@ -1,9 +1,34 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule, type Type } from '@nestjs/common';
+import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import type { IngressConfig } from '@relay/settings';
+import { DeliveriesModule } from './deliveries/deliveries.module.js';
 import { DocumentsModule } from './documents/documents.module.js';
-import { controllersOf, FEATURES } from './features.js';
-import { LogModule } from './log.module.js';
-import { PlatformModule } from './platform.module.js';
+import { HistoryModule } from './history/history.module.js';
+import { ErrorsModule } from './http/errors.module.js';
+import { ListenModule } from './listen/listen.module.js';
+import { OAuthModule } from './oauth/oauth.module.js';
+import { LogModule, PlatformModule } from './platform.module.js';
+import { PortalModule } from './portal/portal.module.js';
+import { ReplaysModule } from './replays/replays.module.js';
+import { SessionsModule } from './sessions/sessions.module.js';
+import { WebhooksModule } from './webhooks/webhooks.module.js';
+
+/** The modules of all features, one for each folder, without the documents about them. */
+export const FEATURES: readonly Type[] = [
+  ErrorsModule,
+  OAuthModule,
+  SessionsModule,
+  WebhooksModule,
+  ReplaysModule,
+  HistoryModule,
+  DeliveriesModule,
+  ListenModule,
+  PortalModule,
+];
+
+/** The controllers of those modules. */
+export const controllersOf = (modules: readonly Type[]): Type[] =>
+  modules.flatMap((module) => (Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, module) ?? []) as Type[]);
 
 /** The ingress: the platform, one module for each feature, and the documents of all of them. */
 @Module({})

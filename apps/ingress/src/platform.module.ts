@@ -1,20 +1,30 @@
-import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Global,
+  Inject,
+  Module,
+  type DynamicModule,
+  type FactoryProvider,
+  type OnApplicationShutdown,
+  type ValueProvider,
+} from '@nestjs/common';
 import { tokenProviders } from '@relay/access';
 import { Audit } from '@relay/audit';
-import { PartnerQuota, type Quota } from '@relay/http';
+import { registryTopic } from '@relay/events';
+import { PartnerQuota } from '@relay/http';
 import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
-import { connectKafka } from '@relay/kafka';
+import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Publisher } from '@relay/publishing';
+import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
-import { RegistryLog, RegistryView } from '@relay/registry';
+import { KafkaRegistryLog, RegistryLog, RegistryView } from '@relay/registry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
+import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
-import { PartnerAudit } from './access/partner-audit.js';
+import { PartnerAudit } from './access/partner-routes.js';
+import { built } from './built.js';
 
 /** The providers that every module uses: configuration, drivers, keys, log and the client directory. */
 @Global()
@@ -24,55 +34,31 @@ export class PlatformModule implements OnApplicationShutdown {
 
   static register(config: IngressConfig): DynamicModule {
     const providers = [
-      { provide: INGRESS_CONFIG, useValue: config },
-      { provide: Log, useFactory: () => new PinoLog('ingress', config.LOG_LEVEL) },
-      { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
-      { provide: Tracing, useFactory: (log: Log) => openTracing(config, 'partner-relay-ingress', log), inject: [Log] },
-      { provide: Registry, useFactory: () => new Registry() },
-      { provide: Keyring, useFactory: () => Keyring.parse(config.ENCRYPTION_KEYS) },
-      { provide: Redis, useFactory: (log: ThrottledLog) => redisOf(config, log), inject: [ThrottledLog] },
-      {
-        provide: Shards,
-        useFactory: (log: ThrottledLog, redis: Redis) =>
-          connectShards(config, 'command', (error, shard) => away(log, error, { shard }), redis),
-        inject: [ThrottledLog, Redis],
-      },
-      { provide: Kafka, useFactory: (log: ThrottledLog) => kafkaOf(config, log), inject: [ThrottledLog] },
-      { provide: Health, useFactory: healthOf, inject: [Redis] },
+      ...driversOf(config),
       ...tokenProviders(config),
-      {
-        provide: RegistryView,
-        useFactory: (redis: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(redis, registryLog, log),
-        inject: [Redis, RegistryLog, Log],
-      },
+      built(RegistryView, Redis, RegistryLog, Log),
       {
         provide: ClientStore,
         useFactory: (redis: Redis, registry: RegistryView) =>
           new RedisClientStore(redis, registry.of<ClientCommand>('client')),
         inject: [Redis, RegistryView],
       },
-      {
-        provide: ClientDirectory,
-        useFactory: (store: ClientStore, keyring: Keyring) => new ClientDirectory(store, keyring),
-        inject: [ClientStore, Keyring],
-      },
+      built(ClientDirectory, ClientStore, Keyring),
       {
         provide: Audit,
         useFactory: (publisher: Publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
         inject: [Publisher],
       },
       {
-        provide: PartnerAudit,
-        useFactory: (audit: Audit, log: ThrottledLog) => new PartnerAudit(audit, log),
-        inject: [Audit, ThrottledLog],
+        provide: PartnerQuota,
+        useValue: new PartnerQuota({ name: 'partner', points: config.RATE_LIMIT, windowMs: 60_000 }),
       },
-      { provide: PartnerQuota, useValue: new PartnerQuota(quotaOf(config)) },
     ];
     return {
       module: PlatformModule,
       imports: [AccessModule],
-      providers,
-      exports: providers.map(({ provide }) => provide),
+      providers: [PartnerAudit, ...providers],
+      exports: [PartnerAudit, ...providers.map(({ provide }) => provide)],
     };
   }
 
@@ -81,22 +67,62 @@ export class PlatformModule implements OnApplicationShutdown {
   }
 }
 
-const redisOf = (config: IngressConfig, log: ThrottledLog): Redis =>
-  connectRedis({ ...config, clientName: clientNameOf('ingress') }, 'command', (error) => away(log, error, {}));
-
-const away = (log: ThrottledLog, error: Error, where: LogFields): void =>
-  log.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', {
-    ...where,
-    reason: reasonOf(error),
-  });
-
-const kafkaOf = (config: IngressConfig, log: ThrottledLog): Kafka =>
-  connectKafka(config, (_level, text, fields) => log.warn('kafka.fault', text, { detail: JSON.stringify(fields) }));
-
-function healthOf(redis: Redis): Health {
+function driversOf(config: IngressConfig): (FactoryProvider | ValueProvider)[] {
+  const log = new PinoLog('ingress', config.LOG_LEVEL);
+  const throttled = new ThrottledLog(log);
+  const away = (error: Error, shard?: string): void =>
+    throttled.warn('redis.away', 'Redis does not answer; the ingress reconnects by itself', {
+      ...(shard === undefined ? {} : { shard }),
+      reason: reasonOf(error),
+    });
+  const redis = connectRedis({ ...config, clientName: clientNameOf('ingress') }, 'command', (error) => away(error));
+  const kafka = connectKafka(config, (_level, text, fields) =>
+    throttled.warn('kafka.fault', text, { detail: JSON.stringify(fields) }),
+  );
   const health = new Health();
   health.ready('redis', () => redisFault(redis));
-  return health;
+  return [
+    { provide: INGRESS_CONFIG, useValue: config },
+    { provide: Log, useValue: log },
+    { provide: ThrottledLog, useValue: throttled },
+    { provide: Tracing, useFactory: () => openTracing(config, 'partner-relay-ingress', log) },
+    { provide: Registry, useValue: new Registry() },
+    { provide: Keyring, useValue: Keyring.parse(config.ENCRYPTION_KEYS) },
+    { provide: Redis, useValue: redis },
+    { provide: Shards, useValue: connectShards(config, 'command', away, redis) },
+    { provide: Kafka, useValue: kafka },
+    { provide: Health, useValue: health },
+  ];
 }
 
-const quotaOf = (config: IngressConfig): Quota => ({ name: 'partner', points: config.RATE_LIMIT, windowMs: 60_000 });
+const providers = [
+  { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
+  built(KeptAdmin, Kafka),
+  { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG, Log] },
+];
+
+/** The log on Kafka, for envelopes and registrations; specs replace it by one in memory. */
+@Global()
+@Module({ providers, exports: [KeptAdmin, Publisher, RegistryLog] })
+export class LogModule implements OnApplicationShutdown {
+  constructor(
+    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly admin: KeptAdmin,
+  ) {}
+
+  /** HTTP is closed by now; accepted envelopes are still being sent. */
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.publisher.close(), this.admin.close()]);
+  }
+}
+
+function publisherOf(kafka: Kafka, log: Log, health: Health, tracing: Tracing | undefined): Publisher {
+  const publisher = new KafkaPublisher(kafka, log);
+  health.ready('kafka', () => (publisher.state === 'connected' ? undefined : publisher.state));
+  return tracing === undefined ? publisher : new TracedPublisher(publisher, tracing);
+}
+
+function registryLogOf(admin: KeptAdmin, publisher: Publisher, config: IngressConfig, log: Log): RegistryLog {
+  const topic = registryTopic(config.KAFKA_TOPIC_PREFIX);
+  return new KafkaRegistryLog(admin, publisher, topic, config.KAFKA_CONSUMER_GROUP, log);
+}

@@ -1,31 +1,37 @@
 import type { Server } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
 import { envelopeTopics, operationsTopic, registryTopic } from '@relay/events';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
-import { Publisher } from '@relay/publishing';
+import { registerKeyAges, registerMissingKeys, watchClock } from '@relay/metrics';
 import { assertNumberOfShards } from '@relay/progress';
-import { watchClock } from '@relay/metrics';
+import { Publisher } from '@relay/publishing';
 import { redisReady, StoreClock } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
 import type { IngressConfig } from '@relay/settings';
-import { Health, Log, reasonOf, serveHealth, Tracing } from '@relay/telemetry';
+import { Health, Log, reasonOf, registerProcessMetrics, serveHealth, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { registerMetrics } from './metrics.js';
 import { createIngressApp } from './http/ingress-app.js';
 import { IngressModule } from './ingress.module.js';
 
+/** Registers the build, readiness and key ages of the ingress. */
+export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: IngressConfig): void {
+  const registry = app.get<Registry>(Registry);
+  registerProcessMetrics(registry, 'ingress', app.get(Health));
+  const keys = { encryption: config.ENCRYPTION_KEYS, signing: config.JWT_PRIVATE_KEYS };
+  registerKeyAges(registry, app.get(Redis), keys, app.get(ThrottledLog));
+  registerMissingKeys(registry, app.get(Keyring));
+}
+
 const STOP_MS = 25_000;
 
-/**
- * Starts health, then waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when it accepts
- * requests or is stopped.
- */
+/** Starts health, waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when it is started or stopped. */
 export async function startIngress(config: IngressConfig): Promise<void> {
   const clock = new StoreClock().rule();
   const app = await createIngressApp(IngressModule.register(config), config);
@@ -67,11 +73,13 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     await redisReady(app.get(Redis), () => waiting(log, 'Redis'), stopping.signal);
     await assertNumberOfShards(app.get(Redis), config.REDIS_SHARDS, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
     phase = 'waiting for Kafka';
-    await kafkaReady(app, config, log, stopping.signal);
+    await until(() => learnTopics(app, config, log), 'Kafka', log, stopping.signal);
     phase = 'waiting for the registry';
-    await registryReady(app.get(RegistryView), log, stopping.signal);
+    // Redis shows every registration that was answered 201 then.
+    await until(() => app.get(RegistryView).current(), 'the registry', log, stopping.signal);
     phase = 'waiting for the keys';
-    await keysReady(keys, log, stopping.signal);
+    // Without a key that stored records may need, the process would refuse every caller.
+    await until(async () => (await keys.look()) === undefined, 'the keys', log, stopping.signal);
     keys.start();
     await app.listen(config.PORT, everyAddress());
   } catch (error) {
@@ -85,55 +93,29 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 const waiting = (log: Log, what: string, reason?: string): void =>
   log.warn('ingress.waiting', `The ingress waits for ${what} and then starts`, { reason });
 
-/**
- * Waits for a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a
- * topic get 503. The first envelope of each type must find its topic known: a look for it has 1.5 s, which a starved
- * machine exceeds.
- */
-async function kafkaReady(
-  app: Pick<NestFastifyApplication, 'get'>,
-  config: IngressConfig,
-  log: Log,
-  signal: AbortSignal,
-): Promise<void> {
-  const kafka = app.get(Kafka);
-  const publisher = app.get<Publisher>(Publisher);
-  const prefix = config.KAFKA_TOPIC_PREFIX;
+/** Repeats an attempt every second until it succeeds; one that answers false tells why by itself. */
+async function until(attempt: () => Promise<unknown>, what: string, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
-      if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
-      for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
-      await publisher.learn([...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)]);
-      return;
+      if ((await attempt()) !== false) return;
     } catch (error) {
-      waiting(log, 'Kafka', reasonOf(error));
-      await delay(1_000, undefined, { signal });
-    }
-  }
-}
-
-/** Waits until Redis shows every registration that was answered 201. */
-async function registryReady(registry: RegistryView, log: Log, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      return await registry.current();
-    } catch (error) {
-      waiting(log, 'the registry', reasonOf(error));
-      await delay(1_000, undefined, { signal });
-    }
-  }
-}
-
-/** Waits until the process has a key that stored records may need; without any it would refuse every caller. */
-async function keysReady(keys: KeyCheck, log: Log, signal: AbortSignal): Promise<void> {
-  for (;;) {
-    try {
-      if ((await keys.look()) === undefined) return;
-    } catch (error) {
-      waiting(log, 'the keys', reasonOf(error));
+      waiting(log, what, reasonOf(error));
     }
     await delay(1_000, undefined, { signal });
   }
+}
+
+/**
+ * Finds a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a topic get
+ * 503. The first envelope of each type must find its topic known: a look for it has 1.5 s, which a starved machine exceeds.
+ */
+async function learnTopics(app: Pick<NestFastifyApplication, 'get'>, config: IngressConfig, log: Log): Promise<void> {
+  const kafka = app.get(Kafka);
+  const prefix = config.KAFKA_TOPIC_PREFIX;
+  if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
+  for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
+  const topics = [...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)];
+  await app.get<Publisher>(Publisher).learn(topics);
 }
 
 /** Ends HTTP first, then flushes the publisher, then closes the connections and exports the last spans. */
@@ -144,11 +126,8 @@ async function stopIngress(app: NestFastifyApplication, health: Server, log: Log
     const ended = await Promise.race([closed.then(() => true), delay(STOP_MS, false, { ref: false })]);
     log.info('ingress.stopped', ended ? 'All requests are answered' : 'Stopped before all requests were answered');
   } catch (error) {
-    log.error(
-      'ingress.stop_failed',
-      'A step of the shutdown failed; the ingress still ends, and no accepted envelope is lost',
-      { reason: reasonOf(error) },
-    );
+    const message = 'A step of the shutdown failed; the ingress still ends, and no accepted envelope is lost';
+    log.error('ingress.stop_failed', message, { reason: reasonOf(error) });
   }
   health.close();
 }

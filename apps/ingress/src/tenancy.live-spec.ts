@@ -7,7 +7,7 @@ import { PortalModule } from './portal/portal.module.js';
 import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { routesOf } from '@relay/openapi';
-import { controllersOf, FEATURES } from './features.js';
+import { controllersOf, FEATURES } from './ingress.module.js';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from './webhooks/spec-webhooks.js';
 
 let relay: Webhooks;

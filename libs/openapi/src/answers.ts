@@ -1,6 +1,5 @@
-import type { ApiParts } from './api-parts.js';
 import { PROBLEMS, ProblemBody, toProblem, ProblemError, type ProblemCode } from '@relay/problem';
-import type { OperationText } from './operation.decorator.js';
+import type { ApiParts, OperationText } from './operation.decorator.js';
 import type { Route } from './routes.adapter.js';
 import type { Schema, SchemaBook } from './schema-book.js';
 
@@ -56,19 +55,15 @@ export function answersOf(route: Route, text: OperationText, book: SchemaBook): 
           },
         }),
   };
-  const errors = statusesOf(problemsOf(route, text)).map((status): [string, Schema] => [
-    String(status),
-    { $ref: `#/components/responses/${nameOf(status)}` },
-  ]);
-  const oauth =
-    route.access === 'client'
-      ? OAUTH_STATUSES.map((status): [string, Schema] => [
-          String(status),
-          { $ref: `#/components/responses/OAuth${status}` },
-        ])
-      : [];
-  return Object.fromEntries([[String(route.status), success], ...errors, ...oauth]);
+  return {
+    [String(route.status)]: success,
+    ...referredTo('Problem', statusesOf(problemsOf(route, text))),
+    ...referredTo('OAuth', route.access === 'client' ? OAUTH_STATUSES : []),
+  };
 }
+
+const referredTo = (name: string, statuses: readonly number[]): Schema =>
+  Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/${name}${status}` }]));
 
 function problemsOf({ access, hasVersions, mediaTypes, path }: Route, text: OperationText): ProblemCode[] {
   const isForm = !mediaTypes.some((type) => type.includes('json'));
@@ -84,11 +79,10 @@ function problemsOf({ access, hasVersions, mediaTypes, path }: Route, text: Oper
 
 /** The problems of every status and the errors of RFC 6749, for all operations to refer to. */
 export function sharedAnswers(book: SchemaBook, publicUrl: string, errors: ApiParts['oauthErrors']): Schema {
-  const problems = statusesOf(codes).map((status): [string, Schema] => [
-    nameOf(status),
-    problemAnswer(status, book, publicUrl),
-  ]);
-  return { ...Object.fromEntries(problems), ...(errors === undefined ? {} : oauthAnswers(book, publicUrl, errors)) };
+  const problems = Object.fromEntries(
+    statusesOf(codes).map((status) => [`Problem${status}`, problemAnswer(status, book, publicUrl)]),
+  );
+  return { ...problems, ...(errors === undefined ? {} : oauthAnswers(book, publicUrl, errors)) };
 }
 
 function oauthAnswers(
@@ -128,9 +122,6 @@ const codes = Object.keys(PROBLEMS) as ProblemCode[];
 
 const statusesOf = (given: readonly ProblemCode[]): number[] =>
   [...new Set(given.map((code) => PROBLEMS[code].status))].toSorted((a, b) => a - b);
-
-/** Such as `Problem404`. */
-const nameOf = (status: number): string => `Problem${status}`;
 
 const headersOf = (headers: Readonly<Record<string, string>>): Schema =>
   Object.fromEntries(

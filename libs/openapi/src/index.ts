@@ -2,9 +2,14 @@
 // says the rest.
 // Guarantees that a document cannot contradict the code, and that a route, tag or body without a description is an error.
 // Leaves to each app its title, its tags, its ways to authenticate, and the answers of routes that are no JSON.
-export { type ApiFacts, openApi } from './openapi.js';
-export type { ApiParts } from './api-parts.js';
-export { type Content, LINK, Operation, type OperationText } from './operation.decorator.js';
-export { membersOf } from './parameters.js';
+export { type ApiFacts, membersOf, openApi } from './openapi.js';
+export {
+  type ApiParts,
+  type Content,
+  LINK,
+  Operation,
+  operationsOf,
+  type OperationText,
+} from './operation.decorator.js';
 export { type Route, routesOf } from './routes.adapter.js';
 export { type Schema, SchemaBook } from './schema-book.js';

@@ -1,11 +1,48 @@
 import { z } from 'zod';
-import type { ApiParts } from './api-parts.js';
-import type { OperationText } from './operation.decorator.js';
 import { answersOf, sharedAnswers, sharedHeaders } from './answers.js';
-import { parametersOf } from './parameters.js';
+import type { ApiParts, OperationText } from './operation.decorator.js';
 import type { Route } from './routes.adapter.js';
 import { SchemaBook, type Schema } from './schema-book.js';
-import { securityOf } from './security.js';
+
+/** The parameters of one operation, those in the path first. */
+function parametersOf({ path = {}, query, headers }: OperationText, book: SchemaBook): Schema[] {
+  const inPath = Object.entries(path).map(([name, { schema, example }]) =>
+    parameter(name, 'path', true, book.of(schema, 'input'), example),
+  );
+  return [...inPath, ...membersOf('query', query, book), ...membersOf('header', headers, book)];
+}
+
+/** One parameter for each member. */
+export function membersOf(place: string, schema: z.ZodObject | undefined, book: SchemaBook): Schema[] {
+  if (schema === undefined) return [];
+  const { properties, required } = book.of(schema, 'input');
+  return Object.entries(properties as Record<string, Schema>).map(([name, member]) =>
+    parameter(name, place, Array.isArray(required) && required.includes(name), member),
+  );
+}
+
+/** A parameter is described beside its schema. */
+const parameter = (
+  name: string,
+  place: string,
+  required: boolean,
+  { description, ...schema }: Schema,
+  example?: unknown,
+): Schema => ({ name, in: place, required, description, schema, example });
+
+/** The security requirements of a route: several are alternatives, an empty one means that none is needed. */
+function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
+  const token = { token: scopes };
+  const ways: Record<Route['access'], Record<string, readonly string[]>[]> = {
+    public: [],
+    client: [{ client: [] }],
+    bearer: [token, ...(portal === undefined ? [] : [{ portal: [] }])],
+    listing: [token, {}],
+    source: [token, { sourceKey: [] }, { sourceJwt: [] }, { sourceBasic: [] }],
+    operator: [token, { operator: [] }],
+  };
+  return ways[access];
+}
 
 export interface ApiFacts {
   /** Public address of the relay, without a slash at its end. */

@@ -1,6 +1,27 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 import type { ProblemCode } from '@relay/problem';
 import type { z } from 'zod';
+import type { Schema, SchemaBook } from './schema-book.js';
+
+/** What an app says of its API as a whole. */
+export interface ApiParts {
+  readonly title: string;
+  readonly summary: string;
+  readonly description: string;
+  /** Where its paths are, if not at the public address. */
+  readonly server?: string;
+  /** Every tag of an operation is one of these. */
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly securitySchemes: Schema;
+  /** Errors of the routes where clients authenticate (RFC 6749), with an example for each status. */
+  readonly oauthErrors?: { readonly schema: z.ZodType; readonly examples: Readonly<Record<number, unknown>> };
+  /** What the app sends to others, and the components that this refers to. */
+  readonly sent?: (book: SchemaBook) => {
+    readonly webhooks: Schema;
+    readonly parameters: Schema;
+    readonly responses: Schema;
+  };
+}
 
 /** The zod schema that the code validates or builds with, and an example of it. */
 export interface Content {
@@ -8,10 +29,7 @@ export interface Content {
   readonly example?: unknown;
 }
 
-/**
- * The description of an operation. Path, method, status of success, media types and limits of the body, access and
- * scopes come from the decorators that enforce them.
- */
+/** An operation. Path, method, status, media types, limits and access come from the decorators that enforce them. */
 export interface OperationText {
   /** Name of the operation in generated clients. */
   readonly id: string;
@@ -41,6 +59,15 @@ export interface OperationText {
 export const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
 
 export const OPERATION = Symbol('relay.operation');
+
+/** Operations of one tag, by their names in generated clients. */
+export const operationsOf = <Id extends string>(
+  tag: string,
+  texts: Readonly<Record<Id, Omit<OperationText, 'id' | 'tag'>>>,
+): Readonly<Record<Id, OperationText>> =>
+  Object.fromEntries(
+    Object.entries<Omit<OperationText, 'id' | 'tag'>>(texts).map(([id, text]) => [id, { id, tag, ...text }]),
+  ) as Record<Id, OperationText>;
 
 /** Documents a handler. A handler without it fails a test. */
 export const Operation = (text: OperationText): CustomDecorator<symbol> => SetMetadata(OPERATION, text);

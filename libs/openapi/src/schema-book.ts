@@ -2,10 +2,7 @@ import { z } from 'zod';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/**
- * JSON Schemas of zod schemas, the named ones (`meta({ id })`) once each. `input` describes requests and permits
- * unknown members; `output` describes answers, with every member present.
- */
+/** JSON Schemas of zod schemas, the named ones once each. `input` permits unknown members; `output` has every member. */
 export class SchemaBook {
   readonly #named = new Map<string, Schema>();
 

@@ -1,15 +1,79 @@
 import { Global, Module } from '@nestjs/common';
-import { AccessTokens, BearerGuard, FailureLimiter, NetworkFailures, SourceGuard } from '@relay/access';
+import {
+  AccessTokens,
+  BearerGuard,
+  FailureLimiter,
+  Guesses,
+  NetworkFailures,
+  SourceGuard,
+  type AccessRule,
+  type Caller,
+} from '@relay/access';
+import { CallerFinder, spentHeaders, type FastifyRequest } from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
+import { ProblemError } from '@relay/problem';
 import { Redis } from 'ioredis';
-import { CallerFinder } from '@relay/http';
 import { ClientAuthenticator } from '../oauth/client-authenticator.js';
-import { GuardCallerFinder } from './guard-caller-finder.js';
-import { NetworkGuesses } from './network-guesses.js';
+import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
-const OF_CLIENT = { name: 'token', points: 10, windowMs: 60_000 };
-const OF_NETWORK = { name: 'token-network', points: 100, windowMs: 60_000 };
-const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
+/** Counts failed tokens and fixed credentials by network, over all processes. */
+class NetworkGuesses extends Guesses {
+  constructor(private readonly failures: NetworkFailures) {
+    super();
+  }
+
+  isHeldBack(address: string): boolean {
+    return this.failures.isKnownBlocked(address);
+  }
+
+  async miss(address: string): Promise<ProblemError | undefined> {
+    const spent = await this.failures.fail(address);
+    if (spent === undefined) return undefined;
+    return new ProblemError('too-many-requests', 'Your network sent too many credentials that belong to nobody.', {
+      headers: spentHeaders(spent.limit, spent.waitS),
+    });
+  }
+}
+
+/** Maps the rule of a route to the guard that enforces it. */
+class GuardCallerFinder extends CallerFinder {
+  constructor(
+    private readonly bearer: BearerGuard,
+    private readonly source: SourceGuard,
+    private readonly clients: ClientAuthenticator,
+  ) {
+    super();
+  }
+
+  callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | Caller | undefined {
+    switch (rule.kind) {
+      case 'public':
+        return undefined;
+      case 'client':
+        return this.clients.authenticate(request);
+      case 'source':
+        return this.source.callerOf(request);
+      case 'listing':
+        // A token is optional here, but one that is sent must be valid.
+        return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
+      case 'bearer':
+        return this.#bearerOf(rule.scopes, request);
+      case 'operator':
+        throw new Error('The ingress has no routes of operators');
+      default:
+        return rule satisfies never;
+    }
+  }
+
+  /** A webhook that is not shown to the holder of a portal token is answered like one that does not exist. */
+  async #bearerOf(scopes: readonly string[], request: FastifyRequest): Promise<Caller> {
+    const { url = '', config } = request.routeOptions;
+    const caller = await this.bearer.callerOf(request, scopes, config.portal);
+    const { id } = request.params as { readonly id?: string };
+    if (url.startsWith('/webhooks/:id') && !isShown(caller, id ?? '')) throw notFound();
+    return caller;
+  }
+}
 
 /** Authenticates callers; the HTTP shell asks it before it reads a body. */
 @Global()
@@ -20,15 +84,17 @@ const GUESSES = { name: 'credential-network', points: 100, windowMs: 60_000 };
       useFactory: (directory: ClientDirectory, redis: Redis) =>
         new ClientAuthenticator(
           directory,
-          new FailureLimiter(redis, OF_CLIENT),
-          new NetworkFailures(redis, OF_NETWORK),
+          new FailureLimiter(redis, { name: 'token', points: 10, windowMs: 60_000 }),
+          new NetworkFailures(redis, { name: 'token-network', points: 100, windowMs: 60_000 }),
         ),
       inject: [ClientDirectory, Redis],
     },
     {
       provide: CallerFinder,
       useFactory: (tokens: AccessTokens, directory: ClientDirectory, clients: ClientAuthenticator, redis: Redis) => {
-        const guesses = new NetworkGuesses(new NetworkFailures(redis, GUESSES));
+        const guesses = new NetworkGuesses(
+          new NetworkFailures(redis, { name: 'credential-network', points: 100, windowMs: 60_000 }),
+        );
         const [bearer, source] = [
           new BearerGuard(tokens, directory, guesses),
           new SourceGuard(tokens, directory, guesses),

@@ -1,4 +1,4 @@
-import { audienceOf } from './audience.js';
+import { audienceOf } from './received.js';
 
 describe('audienceOf', () => {
   it.each([

@@ -1,11 +1,14 @@
-import { Controller, HttpCode, Inject, Post, Req } from '@nestjs/common';
+import { Controller, HttpCode, Inject, Injectable, Post, Req } from '@nestjs/common';
 import { headerOf } from '@relay/access';
-import { continueTrace, MAX_ENVELOPE_BYTES, readCloudEvent, readEnvelope, type AcceptedEnvelope } from '@relay/events';
-import { ClientDirectory } from '@relay/identity';
-import { ProblemError } from '@relay/problem';
-import { PublishFailed } from '@relay/publishing';
-import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import {
+  continueTrace,
+  EVENT_TYPES,
+  MAX_ENVELOPE_BYTES,
+  readCloudEvent,
+  readEnvelope,
+  type AcceptedEnvelope,
+  type EventType,
+} from '@relay/events';
 import {
   Access,
   callerOf,
@@ -15,24 +18,78 @@ import {
   TakesBody,
   type FastifyRequest,
 } from '@relay/http';
+import { ClientDirectory } from '@relay/identity';
 import { Operation } from '@relay/openapi';
+import { ProblemError } from '@relay/problem';
+import { PublishFailed } from '@relay/publishing';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { Counter, Histogram, Registry } from 'prom-client';
 import { Acceptance, type Sender } from './acceptance.js';
-import { assertPartners, audienceOf } from './audience.js';
-import { MAX_BATCH_BYTES, readPart, splitBatch } from './batch.js';
-import { sendBatch, sendEnvelope } from './deliveries.openapi.js';
-import { inTurns } from './in-turns.js';
-import { IngressMetrics } from './ingress-metrics.js';
-import { publishProblem } from './publish-problem.js';
-import type { BatchAnswer, BatchResult, Receipt } from './receipt.js';
-import { CLOUD_EVENT, CLOUD_EVENTS, readReceived } from './received.js';
+import {
+  BATCH_STATUSES,
+  CLOUD_EVENT,
+  CLOUD_EVENTS,
+  operations,
+  type BatchAnswer,
+  type BatchResult,
+  type Receipt,
+} from './deliveries.openapi.js';
+import {
+  assertPartners,
+  audienceOf,
+  inTurns,
+  MAX_BATCH_BYTES,
+  readPart,
+  readReceived,
+  splitBatch,
+} from './received.js';
+
+/** The metrics of the ingress. */
+@Injectable()
+export class IngressMetrics {
+  readonly #events: Counter<'event_type' | 'result'>;
+  readonly #publishing: Histogram;
+
+  constructor(registry: Registry) {
+    this.#events = new Counter({
+      name: 'relay_ingress_events_total',
+      help: 'Envelopes received, by event type (unknown where none could be read) and answer.',
+      labelNames: ['event_type', 'result'],
+      registers: [registry],
+    });
+    // From 0 on: a series that begins with its first event hides that event from rates.
+    for (const event_type of [...EVENT_TYPES, 'unknown'])
+      for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
+    this.#publishing = new Histogram({
+      name: 'relay_publish_duration_seconds',
+      help: 'From handing an envelope to the publisher to the acknowledgement of all in-sync replicas.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    });
+  }
+
+  count(eventType: EventType | 'unknown', result: BatchResult['status']): void {
+    this.#events.inc({ event_type: eventType, result });
+  }
+
+  /** Starts the measurement of a publish; the returned function ends it. */
+  timePublish(): () => void {
+    return this.#publishing.startTimer();
+  }
+}
 
 const NDJSON = 'application/x-ndjson';
 
-/** An envelope of a batch that the log did not acknowledge. */
-interface Unacknowledged {
-  readonly envelopeId: string;
-  readonly reason: string;
-}
+const FAULTS = {
+  // The data of a CloudEvent may be short enough while its envelope is too long.
+  'too-long': ['payload-too-large', 'The envelope is longer than 256 KiB.'],
+  malformed: ['malformed-json', 'The body is not the JSON that this relay accepts.'],
+  invalid: ['invalid-body', 'The body is not an envelope.'],
+} as const;
+
+/** Envelopes of a batch that the log did not acknowledge. */
+type Unacknowledged = { readonly envelopeId: string; readonly reason: string }[];
 
 /** Accepts envelopes: 202 only after the acknowledgement of the log. */
 @Controller('deliveries')
@@ -48,7 +105,7 @@ export class DeliveriesController {
 
   @Post()
   @IgnoresUnknown()
-  @Operation(sendEnvelope)
+  @Operation(operations.sendEnvelope)
   @HttpCode(202)
   @TakesBody({
     types: ['application/json', CLOUD_EVENT],
@@ -76,7 +133,7 @@ export class DeliveriesController {
 
   @Post('batch')
   @IgnoresUnknown()
-  @Operation(sendBatch)
+  @Operation(operations.sendBatch)
   @HttpCode(200)
   @TakesBody({ types: ['application/json', NDJSON, CLOUD_EVENTS], maxBytes: MAX_BATCH_BYTES })
   async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
@@ -84,7 +141,7 @@ export class DeliveriesController {
     const type = mediaTypeOf(request.headers);
     const parts = splitBatch(request.rawBody, type === NDJSON);
     const readOne = type === CLOUD_EVENTS ? readCloudEvent : readEnvelope;
-    const failures: Unacknowledged[] = [];
+    const failures: Unacknowledged = [];
     const take = async (part: Buffer): Promise<BatchResult> => {
       const read = readPart(part, audience, readOne);
       const result = 'status' in read ? read : await this.#acceptPart(read, sender, failures);
@@ -120,21 +177,11 @@ export class DeliveriesController {
     this.metrics.count('unknown', 'invalid');
     if (bytes === undefined)
       throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
-    const { fault, errors } = result;
-    switch (fault) {
-      // The data of a CloudEvent may be short enough while its envelope is too long.
-      case 'too-long':
-        throw new ProblemError('payload-too-large', 'The envelope is longer than 256 KiB.', { errors });
-      case 'malformed':
-        throw new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', { errors });
-      case 'invalid':
-        throw new ProblemError('invalid-body', 'The body is not an envelope.', { errors });
-      default:
-        return fault satisfies never;
-    }
+    const [code, detail] = FAULTS[result.fault];
+    throw new ProblemError(code, detail, { errors: result.errors });
   }
 
-  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged[]): Promise<BatchResult> {
+  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged): Promise<BatchResult> {
     const { id } = envelope;
     try {
       return { id, status: await this.acceptance.accept(envelope, sender) };
@@ -144,4 +191,17 @@ export class DeliveriesController {
       return { id, status: 'unavailable' };
     }
   }
+}
+
+/** The problem for the sender of an envelope that the log did not acknowledge. */
+function publishProblem(failure: PublishFailed): ProblemError {
+  const isStored =
+    // A broker that refuses a valid envelope has settings that break the promise: its sender is to repeat it.
+    failure.reason === 'overloaded' || failure.reason === 'refused'
+      ? 'Nothing was stored: repeat the request.'
+      : 'It may have been stored: repeat it with the same id, which is safe.';
+  return new ProblemError('unavailable', `The log did not acknowledge the envelope. ${isStored}`, {
+    headers: { 'retry-after': failure.reason === 'overloaded' ? '1' : '2' },
+    cause: failure,
+  });
 }

@@ -1,19 +1,41 @@
-import { Inject, Module, type Provider } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { RedisRepeatCounts, RedisSeenStore, RepeatCounter, SeenStore } from '@relay/dedupe';
+import { isTraceparent } from '@relay/events';
 import { Publisher } from '@relay/publishing';
 import { Shards } from '@relay/redis';
-import { ThrottledLog, Tracing } from '@relay/telemetry';
-import { Registry } from 'prom-client';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { ThrottledLog, Tracing } from '@relay/telemetry';
+import type { FastifyInstance } from 'fastify';
 import { Acceptance } from './acceptance.js';
-import { DeliveriesController } from './deliveries.controller.js';
-import { IngressMetrics } from './ingress-metrics.js';
+import { DeliveriesController, IngressMetrics } from './deliveries.controller.js';
 import { RememberedIds } from './remembered-ids.js';
-import { traceRequests } from './traced-requests.js';
 
-const providers: Provider[] = [
+const BRING_ENVELOPES = new Set(['/deliveries', '/deliveries/batch']);
+
+/** Opens a span for each request with envelopes whose head can be read. Its records and log lines become children of the span. */
+function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const route = request.routeOptions.url ?? '';
+    if (request.method !== 'POST' || !BRING_ENVELOPES.has(route)) return done();
+    const { traceparent } = request.headers;
+    const parent = typeof traceparent === 'string' && isTraceparent(traceparent) ? traceparent : undefined;
+    const span = tracing.start(`POST ${route}`, 'server', parent, {
+      'http.request.method': 'POST',
+      'http.route': route,
+    });
+    request.raw.headers['traceparent'] = span.traceparent;
+    reply.raw.once('close', () => {
+      const { statusCode: status, writableFinished: isAnswered } = reply.raw;
+      if (isAnswered) span.end({ 'http.response.status_code': status }, status >= 500 ? String(status) : undefined);
+      else span.end({}, 'aborted');
+    });
+    return done();
+  });
+}
+
+const providers = [
   {
     provide: SeenStore,
     useFactory: (shards: Shards, config: IngressConfig) => new RedisSeenStore(shards, config.DEDUPE_WINDOW),
@@ -25,10 +47,13 @@ const providers: Provider[] = [
       new RememberedIds(store, log, new RepeatCounter(new RedisRepeatCounts(shards, config.DEDUPE_WINDOW))),
     inject: [SeenStore, ThrottledLog, Shards, INGRESS_CONFIG],
   },
-  { provide: IngressMetrics, useFactory: (registry: Registry) => new IngressMetrics(registry), inject: [Registry] },
+  IngressMetrics,
   {
     provide: Acceptance,
-    useFactory: acceptanceOf,
+    useFactory: (publisher: Publisher, ids: RememberedIds, metrics: IngressMetrics, config: IngressConfig) => {
+      const settings = { topicPrefix: config.KAFKA_TOPIC_PREFIX, ceSource: config.PUBLIC_URL };
+      return new Acceptance(publisher, ids, settings, Date.now, () => metrics.timePublish());
+    },
     inject: [Publisher, RememberedIds, IngressMetrics, INGRESS_CONFIG],
   },
 ];
@@ -40,14 +65,4 @@ export class DeliveriesModule {
     // Must run before the routes are registered: a route takes the hooks that exist then.
     if (tracing !== undefined) traceRequests(host.httpAdapter.getInstance(), tracing);
   }
-}
-
-function acceptanceOf(
-  publisher: Publisher,
-  remembered: RememberedIds,
-  metrics: IngressMetrics,
-  config: IngressConfig,
-): Acceptance {
-  const settings = { topicPrefix: config.KAFKA_TOPIC_PREFIX, ceSource: config.PUBLIC_URL };
-  return new Acceptance(publisher, remembered, settings, Date.now, () => metrics.timePublish());
 }

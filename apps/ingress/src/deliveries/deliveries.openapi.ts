@@ -1,11 +1,39 @@
-import { CloudEvent, Envelope } from '@relay/events';
+import { CloudEvent, Envelope, EVENT_TYPES } from '@relay/events';
+import { operationsOf } from '@relay/openapi';
 import { z } from 'zod';
-import { exampleOf } from '../documents/example-envelope.js';
-import type { OperationText } from '@relay/openapi';
-import { CLOUD_EVENT, CLOUD_EVENTS } from './received.js';
-import { BatchAnswer, Receipt } from './receipt.js';
+import { exampleOf } from '../documents/event-catalogue.js';
 
-const tag = 'Deliveries';
+export const CLOUD_EVENT = 'application/cloudevents+json';
+/** Section 3.3 of the HTTP binding. */
+export const CLOUD_EVENTS = 'application/cloudevents-batch+json';
+
+export const Receipt = z
+  .object({
+    id: z.guid().describe("The envelope's id, in lower case."),
+    type: z.enum(EVENT_TYPES),
+    status: z.enum(['accepted', 'duplicate']).describe('Stored now, or known with the same content already.'),
+  })
+  .meta({ id: 'Receipt', description: 'The log has the envelope.' });
+export type Receipt = z.infer<typeof Receipt>;
+
+export const BATCH_STATUSES = ['accepted', 'duplicate', 'conflict', 'invalid', 'unavailable'] as const;
+
+export const BatchResult = z
+  .object({
+    id: z.string().nullable().describe('Null where none could be read.'),
+    status: z
+      .enum(BATCH_STATUSES)
+      .describe('`conflict`: the id has other content. `unavailable`: send it again, it may be stored.'),
+    errors: z.array(z.object({ pointer: z.string(), detail: z.string() })).optional(),
+  })
+  .meta({ id: 'BatchResult', description: 'What became of one envelope of a batch.' });
+export type BatchResult = z.infer<typeof BatchResult>;
+
+export const BatchAnswer = z
+  .object({ results: z.array(BatchResult) })
+  .meta({ id: 'BatchAnswer', description: 'One result for each envelope, in the order sent.' });
+export type BatchAnswer = z.infer<typeof BatchAnswer>;
+
 const example = exampleOf('task.created');
 const event = { specversion: '1.0', id: example.id, source: '/core', type: example.type, data: example.payload };
 const receipt = { id: example.id, type: example.type, status: 'accepted' };
@@ -19,46 +47,40 @@ const headers = z.object({
   traceparent: z.string().optional().describe('W3C Trace Context; continued in Kafka and to the endpoint.'),
 });
 
-export const sendEnvelope: OperationText = {
-  id: 'sendEnvelope',
-  tag,
-  summary: 'Send an envelope',
-  description:
-    'The answer is 202 once all in-sync replicas of Kafka have the envelope. The same `id` with the same content again is a `duplicate` and is not delivered again; with other content or audience the answer is 409. A CloudEvent 1.0 is accepted in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte. In binary mode a missing content type means JSON.',
-  headers,
-  body: {
-    isRequired: true,
-    byType: {
-      'application/json': { schema: Envelope, example },
-      [CLOUD_EVENT]: {
-        schema: CloudEvent,
-        example: event,
+export const operations = operationsOf('Deliveries', {
+  sendEnvelope: {
+    summary: 'Send an envelope',
+    description:
+      'The answer is 202 once all in-sync replicas of Kafka have the envelope. The same `id` with the same content again is a `duplicate` and is not delivered again; with other content or audience the answer is 409. A CloudEvent 1.0 is accepted in structured mode (`application/cloudevents+json`) and in binary mode (`ce-specversion`, `ce-id`, `ce-source` and `ce-type`, with the data alone as the body): its `data` becomes the payload, byte for byte. In binary mode a missing content type means JSON.',
+    headers,
+    body: {
+      isRequired: true,
+      byType: {
+        'application/json': { schema: Envelope, example },
+        [CLOUD_EVENT]: { schema: CloudEvent, example: event },
       },
     },
+    answer: { description: 'It is stored, now or before.', content: { schema: Receipt, example: receipt } },
+    problems: ['conflict'],
   },
-  answer: { description: 'It is stored, now or before.', content: { schema: Receipt, example: receipt } },
-  problems: ['conflict'],
-};
-
-export const sendBatch: OperationText = {
-  id: 'sendBatch',
-  tag,
-  summary: 'Send up to 1,000 envelopes, 4 MiB together',
-  description: 'A bad envelope does not affect the others: each has its own result, in the order sent.',
-  headers,
-  body: {
-    isRequired: true,
-    byType: {
-      'application/json': { schema: z.array(Envelope).max(1_000), example: [example] },
-      [CLOUD_EVENTS]: { schema: z.array(CloudEvent).max(1_000), example: [event] },
-      'application/x-ndjson': {
-        schema: z.string().describe('An envelope on each line.'),
-        example: `${JSON.stringify(example)}\n`,
+  sendBatch: {
+    summary: 'Send up to 1,000 envelopes, 4 MiB together',
+    description: 'A bad envelope does not affect the others: each has its own result, in the order sent.',
+    headers,
+    body: {
+      isRequired: true,
+      byType: {
+        'application/json': { schema: z.array(Envelope).max(1_000), example: [example] },
+        [CLOUD_EVENTS]: { schema: z.array(CloudEvent).max(1_000), example: [event] },
+        'application/x-ndjson': {
+          schema: z.string().describe('An envelope on each line.'),
+          example: `${JSON.stringify(example)}\n`,
+        },
       },
     },
+    answer: {
+      description: 'What became of each.',
+      content: { schema: BatchAnswer, example: { results: [{ id: example.id, status: 'accepted' }] } },
+    },
   },
-  answer: {
-    description: 'What became of each.',
-    content: { schema: BatchAnswer, example: { results: [{ id: example.id, status: 'accepted' }] } },
-  },
-};
+});

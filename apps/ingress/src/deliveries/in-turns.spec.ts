@@ -1,4 +1,4 @@
-import { inTurns } from './in-turns.js';
+import { inTurns } from './received.js';
 
 const items = Array.from({ length: 250 }, (_, n) => n);
 

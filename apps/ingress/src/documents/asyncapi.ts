@@ -17,20 +17,14 @@ import {
 } from '@relay/events';
 import { type ApiFacts, type Schema, SchemaBook } from '@relay/openapi';
 import { z } from 'zod';
-import { exampleOf } from './example-envelope.js';
+import { exampleOf } from './event-catalogue.js';
 
 export interface TopicFacts extends ApiFacts {
   readonly topicPrefix: string;
   readonly partitions: number;
 }
 
-interface Channel {
-  readonly name: string;
-  readonly topic: string;
-  readonly description: string;
-  readonly message: string;
-  readonly partitions?: number;
-}
+type Channel = readonly [name: string, topic: string, description: string, message: string, partitions?: number];
 
 const BINDING = '0.5.0';
 
@@ -51,9 +45,9 @@ export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicF
       externalDocs: { url: `${publicUrl}/docs` },
     },
     defaultContentType: 'application/json',
-    channels: Object.fromEntries(channels.map((channel) => [channel.name, channelOf(channel)])),
+    channels: Object.fromEntries(channels.map((channel) => [channel[0], channelOf(channel)])),
     operations: Object.fromEntries(
-      channels.map(({ name }) => [
+      channels.map(([name]) => [
         `read_${name}`,
         { action: 'send', channel: { $ref: `#/channels/${name}` }, summary: 'The relay writes, others read.' },
       ]),
@@ -62,66 +56,43 @@ export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicF
   };
 }
 
-function channelsOf(prefix: string, partitions: number): Channel[] {
-  return [
-    ...EVENT_TYPES.flatMap((type) =>
-      withPoison({
-        name: nameOf(type),
-        topic: topicOf(prefix, type),
-        description: `Envelopes of the type ${type}.`,
-        message: nameOf(type),
-        partitions,
-      }),
-    ),
-    ...withPoison({
-      name: 'notices',
-      topic: noticesTopic(prefix),
-      description: 'Envelopes of the relay itself about webhooks, each for the partner whose webhook it is.',
-      message: 'notice',
-      partitions: 1,
-    }),
-    {
-      name: 'delivery_attempts',
-      topic: deliveryAttemptsTopic(prefix),
-      description: 'One record for every attempt at an endpoint, keyed by the envelope.',
-      message: 'attempt',
-      partitions,
-    },
-    {
-      name: 'operations',
-      topic: operationsTopic(prefix),
-      description:
-        'For operators and auditors: webhooks disabled and enabled, deliveries given up, changes by operators.',
-      message: 'operation',
-    },
-    ...INTERNAL.map(([name, topicOfPrefix, description]) => ({
-      name,
-      topic: topicOfPrefix(prefix),
-      description,
-      message: 'internal',
-    })),
-  ];
-}
-
-/** A topic of envelopes, and the one for its records that are none. */
-const withPoison = (channel: Channel): Channel[] => [
-  channel,
-  {
-    name: `${channel.name}_dlq`,
-    topic: dlqOf(channel.topic),
-    description: `Records of ${channel.topic} that are no envelopes, with their own bytes.`,
-    message: 'poison',
-    partitions: 1,
-  },
+const channelsOf = (prefix: string, partitions: number): Channel[] => [
+  ...EVENT_TYPES.flatMap((type) =>
+    withPoison([nameOf(type), topicOf(prefix, type), `Envelopes of the type ${type}.`, nameOf(type), partitions]),
+  ),
+  ...withPoison([
+    'notices',
+    noticesTopic(prefix),
+    'Envelopes of the relay itself about webhooks, each for the partner whose webhook it is.',
+    'notice',
+    1,
+  ]),
+  [
+    'delivery_attempts',
+    deliveryAttemptsTopic(prefix),
+    'One record for every attempt at an endpoint, keyed by the envelope.',
+    'attempt',
+    partitions,
+  ],
+  [
+    'operations',
+    operationsTopic(prefix),
+    'For operators and auditors: webhooks disabled and enabled, deliveries given up, changes by operators.',
+    'operation',
+  ],
+  // These reserve the names of internal topics, and promise nothing about their records.
+  ['dead_letters', deadLettersTopic(prefix), 'Deliveries given up.', 'internal'],
+  ['registry', registryTopic(prefix), 'Changes of clients and webhooks; credentials in it are sealed.', 'internal'],
 ];
 
-/** Internal topics: the document names them to reserve their names, and promises nothing about their records. */
-const INTERNAL = [
-  ['dead_letters', deadLettersTopic, 'Deliveries given up.'],
-  ['registry', registryTopic, 'Changes of clients and webhooks; credentials in it are sealed.'],
-] as const;
+/** A topic of envelopes, and the one for its records that are none. */
+function withPoison(channel: Channel): Channel[] {
+  const [name, topic] = channel;
+  const description = `Records of ${topic} that are no envelopes, with their own bytes.`;
+  return [channel, [`${name}_dlq`, dlqOf(topic), description, 'poison', 1]];
+}
 
-const channelOf = ({ topic, description, message, partitions }: Channel): Schema => ({
+const channelOf = ([, topic, description, message, partitions]: Channel): Schema => ({
   address: topic,
   description,
   messages: { [message]: { $ref: `#/components/messages/${message}` } },
@@ -129,64 +100,48 @@ const channelOf = ({ topic, description, message, partitions }: Channel): Schema
 });
 
 function messagesOf(book: SchemaBook): Schema {
-  const envelope = book.of(Envelope, 'input');
-  const headers = book.of(EnvelopeHeaders, 'output');
-  const key = { kafka: { key: { type: 'string' }, bindingVersion: BINDING } };
+  const envelope = message('Envelope', book.of(EnvelopeHeaders, 'output'), book.of(Envelope, 'input'), KEY);
+  const notice = message('A notice', book.of(NoticeHeaders, 'output'), book.of(Notice, 'input'), 'Id of the webhook.');
+  const json = book.of(z.object({ 'content-type': z.literal('application/json') }), 'output');
   const envelopes = EVENT_TYPES.map((type): [string, Schema] => [
     nameOf(type),
-    {
-      name: type,
-      title: `Envelope ${type}`,
-      contentType: 'application/json',
-      headers,
-      payload: envelope,
-      bindings: { kafka: { key: KEY, bindingVersion: BINDING } },
-      examples: [{ payload: exampleOf(type) }],
-    },
+    { name: type, ...envelope, title: `Envelope ${type}`, examples: [{ payload: exampleOf(type) }] },
   ]);
   return {
     ...Object.fromEntries(envelopes),
-    notice: {
-      name: 'notice',
-      title: 'A notice',
-      contentType: 'application/json',
-      headers: book.of(NoticeHeaders, 'output'),
-      payload: book.of(Notice, 'input'),
-      bindings: { kafka: { key: { type: 'string', description: 'Id of the webhook.' }, bindingVersion: BINDING } },
-      examples: [{ payload: exampleOf('webhook.disabled') }],
-    },
+    notice: { name: 'notice', ...notice, examples: [{ payload: exampleOf('webhook.disabled') }] },
     poison: {
       title: 'A record that is no envelope',
       contentType: 'application/octet-stream',
       headers: book.of(PoisonHeaders, 'output'),
       payload: { description: 'The bytes as they were.' },
-      bindings: key,
+      bindings: keyed(),
     },
-    attempt: {
-      title: 'An attempt',
-      contentType: 'application/json',
-      headers: book.of(JsonHeaders, 'output'),
-      payload: book.of(AttemptRecord, 'output'),
-      bindings: { kafka: { key: { type: 'string', description: "The envelope's id." }, bindingVersion: BINDING } },
-    },
-    operation: {
-      title: 'What happened',
-      contentType: 'application/json',
-      headers: book.of(JsonHeaders, 'output'),
-      payload: book.of(OperationsRecord, 'output'),
-      bindings: key,
-    },
+    attempt: message('An attempt', json, book.of(AttemptRecord, 'output'), "The envelope's id."),
+    operation: message('What happened', json, book.of(OperationsRecord, 'output')),
     internal: {
       title: 'A record of the relay itself',
       description: 'Its form can change with any version.',
       contentType: 'application/json',
       payload: { type: 'object' },
-      bindings: key,
+      bindings: keyed(),
     },
   };
 }
 
-const JsonHeaders = z.object({ 'content-type': z.literal('application/json') });
-const KEY = { type: 'string', description: '`payload.id` in lower case if it is a UUID, else the id of the envelope.' };
+const KEY = '`payload.id` in lower case if it is a UUID, else the id of the envelope.';
+
+/** @param key what the key of the record is */
+const message = (title: string, headers: Schema, payload: Schema, key?: string): Schema => ({
+  title,
+  contentType: 'application/json',
+  headers,
+  payload,
+  bindings: keyed(key),
+});
+
+const keyed = (description?: string): Schema => ({
+  kafka: { key: { type: 'string', ...(description === undefined ? {} : { description }) }, bindingVersion: BINDING },
+});
 
 const nameOf = (type: string): string => type.replace('.', '_');

@@ -106,13 +106,7 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 const part = (value: unknown): Part => (value ?? {}) as Part;
 const list = (value: unknown): readonly Part[] => (Array.isArray(value) ? (value as Part[]) : []);
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escape = (value: unknown): string => text(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
 /** Sent unchanged, so that the content security policy can contain its hash. */

@@ -1,16 +1,23 @@
 import {
-  ENVELOPE_TYPES,
   Envelope,
+  ENVELOPE_TYPES,
   EVENT_MEANINGS,
+  examplePayload,
   isNoticeType,
   Notice,
   NOTICE_MEANINGS,
   payloadSchemaOf,
   topicOf,
+  type EnvelopeType,
 } from '@relay/events';
 import { z } from 'zod';
-import type { TopicFacts } from './asyncapi.js';
-import { exampleOf } from './example-envelope.js';
+
+/** An envelope of this type, for the documents and test deliveries. */
+export const exampleOf = (type: EnvelopeType) => ({
+  id: '6f1e2d3c-4b5a-4968-8776-655443322110',
+  type,
+  payload: examplePayload(type),
+});
 
 const EventTypeFacts = z
   .object({
@@ -31,7 +38,7 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
 });
 
 /** What a partner can register for. */
-export const eventCatalogue = ({ publicUrl, topicPrefix }: TopicFacts): z.infer<typeof EventCatalogue> => ({
+export const eventCatalogue = (publicUrl: string, topicPrefix: string): z.infer<typeof EventCatalogue> => ({
   eventTypes: ENVELOPE_TYPES.map((name) => {
     const schema = payloadSchemaOf(name);
     return {

@@ -1,5 +1,5 @@
 import { EVENT_TYPES, readEnvelope } from '@relay/events';
-import { exampleOf } from './example-envelope.js';
+import { exampleOf } from './event-catalogue.js';
 
 describe('the example of an envelope', () => {
   it.each(EVENT_TYPES)('of %s is one that the relay takes', (type) => {

@@ -1,7 +1,8 @@
-import type { ApiParts } from '@relay/openapi';
-import { OAuthErrorBody } from '../oauth/oauth-error.js';
-import { securitySchemes } from './ingress-security.js';
-import { deliveryWebhooks } from './openapi-webhooks.js';
+import { deliveryHeaders, Envelope, ENVELOPE_TYPES, isNoticeType, Notice } from '@relay/events';
+import { SCOPES_OF } from '@relay/identity';
+import { membersOf, type ApiParts, type Schema, type SchemaBook } from '@relay/openapi';
+import { OAuthErrorBody } from '../oauth/oauth-error.filter.js';
+import { exampleOf } from './event-catalogue.js';
 
 /** What the OpenAPI document of the ingress says beside its routes. */
 export const ingressApi = (publicUrl: string): ApiParts => ({
@@ -34,4 +35,82 @@ const OAUTH_EXAMPLES: Readonly<Record<number, OAuthErrorBody>> = {
   401: { error: 'invalid_client', error_description: 'Client authentication failed' },
   429: { error: 'temporarily_unavailable', error_description: 'Too many failed requests' },
   503: { error: 'temporarily_unavailable', error_description: 'Clients cannot be looked up at the moment' },
+};
+
+const SCOPE_MEANS: Readonly<Record<string, string>> = {
+  webhooks: 'Register, read, change and delete webhooks.',
+  sessions: 'Start, read and end sessions.',
+  'deliveries:write': 'Send envelopes.',
+  'operations:read': 'Look at the state of the relay.',
+  'operations:write': 'Operate the relay.',
+  operations: 'Operate the relay, and create and change its clients.',
+};
+
+const securitySchemes = (publicUrl: string): Schema => ({
+  token: {
+    type: 'oauth2',
+    description: 'An access token of `POST /auth/token`, as `Authorization: Bearer`.',
+    flows: {
+      clientCredentials: {
+        tokenUrl: `${publicUrl}/auth/token`,
+        scopes: Object.fromEntries(
+          Object.values(SCOPES_OF).flatMap((scopes) => scopes.map((scope) => [scope, SCOPE_MEANS[scope] ?? ''])),
+        ),
+      },
+    },
+  },
+  portal: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token of `POST /portal/tokens`, for people who came by a link.',
+  },
+  client: { type: 'http', scheme: 'basic', description: 'Client id and client secret.' },
+  sourceKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'The API key of a source that has one.' },
+  sourceJwt: { type: 'http', scheme: 'bearer', description: 'The fixed JWT of a source that has one.' },
+  sourceBasic: { type: 'http', scheme: 'basic', description: 'User name and password of a source that has them.' },
+});
+
+/** What a partner's endpoint receives, by event type, and the parts that all of them share. */
+function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
+  const envelope = book.of(Envelope, 'input');
+  const notice = book.of(Notice, 'input');
+  const headers = membersOf('header', deliveryHeaders, book);
+  const webhooks = ENVELOPE_TYPES.map((type) => [
+    type,
+    {
+      post: {
+        operationId: `receive_${type.replace('.', '_')}`,
+        tags: ['Webhooks'],
+        summary: `Delivery of ${type}`,
+        description: `${isNoticeType(type) ? 'An envelope of the relay itself' : 'The envelope as its source sent it'}, byte for byte the same on every attempt. It can arrive more than once, with the same \`webhook-id\`. The registered credential is sent as \`x-api-key\` or \`authorization\`.`,
+        security: [],
+        parameters: headers.map(({ name }) => ({ $ref: `#/components/parameters/${String(name)}` })),
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: isNoticeType(type) ? notice : envelope, example: exampleOf(type) } },
+        },
+        responses: Object.fromEntries(
+          Object.keys(ANSWERS).map((status) => [status, { $ref: `#/components/responses/${nameOf(status)}` }]),
+        ),
+      },
+    },
+  ]);
+  return {
+    webhooks: Object.fromEntries(webhooks),
+    parameters: Object.fromEntries(headers.map((header) => [header['name'], header])),
+    responses: Object.fromEntries(
+      Object.entries(ANSWERS).map(([status, description]) => [nameOf(status), { description }]),
+    ),
+  };
+}
+
+/** Such as `Endpoint410`. */
+const nameOf = (status: string): string => `Endpoint${status}`;
+
+const ANSWERS = {
+  '2XX': 'Delivered. The body is not read.',
+  '410': 'Never again: the webhook is disabled.',
+  '429': 'Not now: nothing is sent to the whole endpoint for as long as `Retry-After` says, 24 h at most.',
+  '503': 'As 429.',
+  default: 'Failed, as are redirections, time-outs (15 s) and broken connections; repeated on the retry schedule.',
 };

@@ -7,12 +7,9 @@ import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { RegisteredWebhook } from '@relay/webhooks';
-import type { DeliveryAnswer } from './delivery-facts.js';
-import { DeliveryLists } from './delivery-lists.js';
 import { DeliveryRetries } from './delivery-retries.js';
-import { cursorOf } from './delivery-place.js';
-import { DeliveriesQuery } from './history-query.js';
-import { PartnerDeliveries } from './partner-deliveries.js';
+import { DeliveriesQuery } from './history.openapi.js';
+import { cursorOf, DeliveryLists, PartnerDeliveries, type DeliveryAnswer } from './delivery-lists.js';
 
 const [first, second, idle] = [randomUUID(), randomUUID(), randomUUID()];
 const disabled = randomUUID();

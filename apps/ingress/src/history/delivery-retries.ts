@@ -1,27 +1,23 @@
+import { Injectable } from '@nestjs/common';
 import type { AskingPartner, Audit } from '@relay/audit';
 import type { DeadLetterService } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import type { PendingDeliveries } from '@relay/retry';
 import type { WebhookStore } from '@relay/webhooks';
+import { cursorOf, DeliveryLists, LOOKED_AT, placeOf, timeOf, type Entry } from './delivery-lists.js';
+import { HistoryQuota } from './own-webhooks.js';
+import type { RetrySelection, SelectionRetried } from './history.openapi.js';
 
 /** A delivery that waits or is dead. */
-export interface Retryable {
+interface Retryable {
   readonly id: string;
   readonly webhookId: string;
   readonly isDead: boolean;
 }
 
 /** The result of a retry: deliveries now due, and why others are not. */
-export interface Retried {
-  readonly retried: number;
-  readonly refused: readonly Refused[];
-}
-
-export interface Refused {
-  readonly envelopeId: string;
-  readonly webhookId: string;
-  readonly why: string;
-}
+type Retried = Pick<SelectionRetried, 'retried' | 'refused'>;
+type Refused = Retried['refused'][number];
 
 const DISABLED = 'Its webhook is disabled: enable it first.';
 
@@ -81,3 +77,42 @@ function refusedOf(id: string, why: string): Refused {
   const { envelopeId = '', webhookId = '' } = parseDeliveryId(id) ?? {};
   return { envelopeId, webhookId, why };
 }
+
+/** Deliveries that one call retries, since their ids are one record of the audit. */
+const AT_ONCE = 100;
+/** Retries for one point of the quota. */
+export const RETRIES_A_POINT = 10;
+
+/** Retries the deliveries that a filter selects, newest first, some with each call. */
+@Injectable()
+export class BulkRetry {
+  constructor(
+    private readonly lists: DeliveryLists,
+    private readonly retries: DeliveryRetries,
+    private readonly quota: HistoryQuota,
+  ) {}
+
+  /** @throws ProblemError `too-many-requests` before any delivery is changed, and as `DeliveryRetries` does */
+  async retry(
+    by: AskingPartner,
+    webhookIds: readonly string[],
+    { status, since, until, httpStatus, error, dryRun, cursor }: RetrySelection,
+  ): Promise<SelectionRetried> {
+    const end = timeOf(until) ?? Date.now();
+    const filter = { statuses: [status], since: timeOf(since), until: end, httpStatus, error };
+    const after = cursor === undefined ? undefined : placeOf(cursor);
+    const { entries, next } = await this.lists.page(webhookIds, filter, after, dryRun ? LOOKED_AT : AT_ONCE);
+    const found = {
+      matched: entries.length,
+      cursor: next === undefined ? null : cursorOf(next),
+      until: new Date(end).toISOString(),
+    };
+    if (dryRun) return { ...found, retried: 0, refused: [] };
+    await this.quota.admit(by.partnerId, Math.ceil(entries.length / RETRIES_A_POINT));
+    const { retried, refused } = await this.retries.retry(by, entries.flatMap(retryableOf));
+    return { ...found, retried, refused };
+  }
+}
+
+const retryableOf = ({ place, facts: { webhookId, status } }: Entry): Retryable[] =>
+  'id' in place ? [{ id: place.id, webhookId, isDead: status === 'dead' }] : [];

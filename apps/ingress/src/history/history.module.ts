@@ -1,46 +1,49 @@
-import { Inject, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Module, type FactoryProvider, type OnApplicationShutdown } from '@nestjs/common';
 import { Audit } from '@relay/audit';
-import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
-import { RedisAttemptCounts, RedisDeliveryHistory } from '@relay/history';
-import { JobBodies, WaitingJobs } from '@relay/jobs';
+import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
+import { RedisDeliveryHistory } from '@relay/history';
 import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { connectShards, Shards } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { LoggedAttempts, StoryState } from '@relay/story';
+import { StoryState } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookWaiting } from '../webhooks/webhook-waiting.adapter.js';
+import { built } from '../built.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
-import { BulkRetry } from './bulk-retry.js';
-import { PartnerDeliveriesController } from './partner-deliveries.controller.js';
-import { DeliveryLists } from './delivery-lists.js';
-import { DeliveryRetries } from './delivery-retries.js';
-import { EnvelopeDeliveriesController } from './envelope-deliveries.controller.js';
-import { EnvelopePayloadController } from './envelope-payload.controller.js';
-import { EnvelopePayloads } from './envelope-payloads.js';
-import { HistoryQuota } from './history-quota.adapter.js';
-import { OwnWebhooks } from './own-webhooks.js';
-import { PartnerDeliveries } from './partner-deliveries.js';
+import { BulkRetry, DeliveryRetries } from './delivery-retries.js';
+import { HistoryQuota, OwnWebhooks } from './own-webhooks.js';
+import { DeliveryLists, PartnerDeliveries } from './delivery-lists.js';
 import { PartnerStories } from './partner-stories.js';
-import { WebhookDeliveriesController } from './webhook-deliveries.controller.js';
-import { WebhookStatesController } from './webhook-states.controller.js';
+import {
+  EnvelopeDeliveriesController,
+  EnvelopePayloadController,
+  EnvelopePayloads,
+  PartnerDeliveriesController,
+  WebhookHistoryController,
+} from './history.controller.js';
 import { WebhookStates } from './webhook-states.js';
 
-/**
- * BullMQ’s own connection, which waits for Redis. Ownership is checked before, on the other connection, which fails at
- * once.
- */
+/** BullMQ’s connections, which wait for Redis. The owner is checked before, over the others, which fail at once. */
 const QUEUE_SHARDS = Symbol('shards over queue connections');
+
+/** Reads the log over connections of its own. */
+const finderOf = <Finder>(
+  type: new (fetcher: LogFetcher, admin: KeptAdmin, prefix: string) => Finder,
+): FactoryProvider<Finder> => ({
+  provide: type,
+  useFactory: (kafka: Kafka, admin: KeptAdmin, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
+    new type(new LogFetcher(kafka), admin, prefix),
+  inject: [Kafka, KeptAdmin, INGRESS_CONFIG],
+});
 
 @Module({
   imports: [WebhooksModule],
   controllers: [
-    WebhookStatesController,
-    WebhookDeliveriesController,
+    WebhookHistoryController,
     PartnerDeliveriesController,
     EnvelopeDeliveriesController,
     EnvelopePayloadController,
@@ -48,65 +51,23 @@ const QUEUE_SHARDS = Symbol('shards over queue connections');
   exports: [HistoryQuota],
   providers: [
     HistoryQuota,
-    {
-      provide: QUEUE_SHARDS,
-      useFactory: queueShardsOf,
-      inject: [INGRESS_CONFIG, ThrottledLog],
-    },
-    {
-      provide: PendingDeliveries,
-      useFactory: (shards: Shards, queueShards: Shards) => new PendingDeliveries(shards, queueShards),
-      inject: [Shards, QUEUE_SHARDS],
-    },
+    OwnWebhooks,
+    DeliveryLists,
+    PartnerDeliveries,
+    BulkRetry,
+    EnvelopePayloads,
+    PartnerStories,
+    WebhookStates,
+    finderOf(EnvelopeFinder),
+    finderOf(AttemptFinder),
+    { provide: QUEUE_SHARDS, useFactory: queueShardsOf, inject: [INGRESS_CONFIG, ThrottledLog] },
+    built(PendingDeliveries, Shards, QUEUE_SHARDS),
+    built(StoryState, Redis, Shards, PendingDeliveries, RedisDeliveryHistory),
     {
       provide: RedisDeliveryHistory,
       useFactory: (shards: Shards, { HISTORY_WINDOW }: IngressConfig) =>
         new RedisDeliveryHistory(shards, HISTORY_WINDOW),
       inject: [Shards, INGRESS_CONFIG],
-    },
-    {
-      provide: DeliveryLists,
-      useFactory: (history: RedisDeliveryHistory, jobs: PendingDeliveries) => new DeliveryLists(history, jobs),
-      inject: [RedisDeliveryHistory, PendingDeliveries],
-    },
-    {
-      provide: OwnWebhooks,
-      useFactory: (webhooks: WebhookStore, quota: HistoryQuota) => new OwnWebhooks(webhooks, quota),
-      inject: [WebhookStore, HistoryQuota],
-    },
-    {
-      provide: PartnerDeliveries,
-      useFactory: (webhooks: WebhookStore, lists: DeliveryLists) => new PartnerDeliveries(webhooks, lists),
-      inject: [WebhookStore, DeliveryLists],
-    },
-    {
-      provide: StoryState,
-      useFactory: (redis: Redis, shards: Shards, jobs: PendingDeliveries, history: RedisDeliveryHistory) =>
-        new StoryState(redis, shards, jobs, history),
-      inject: [Redis, Shards, PendingDeliveries, RedisDeliveryHistory],
-    },
-    {
-      provide: AttemptFinder,
-      useFactory: (kafka: Kafka, admin: KeptAdmin, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
-        new AttemptFinder(new LogFetcher(kafka), admin, prefix),
-      inject: [Kafka, KeptAdmin, INGRESS_CONFIG],
-    },
-    {
-      provide: PartnerStories,
-      useFactory: (
-        state: StoryState,
-        finder: EnvelopeFinder,
-        attempts: AttemptFinder,
-        webhooks: WebhookStore,
-        log: ThrottledLog,
-      ) =>
-        new PartnerStories(state, finder, new LoggedAttempts(attempts), webhooks, (part, error) =>
-          log.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
-            part,
-            reason: reasonOf(error),
-          }),
-        ),
-      inject: [StoryState, EnvelopeFinder, AttemptFinder, WebhookStore, ThrottledLog],
     },
     {
       provide: DeliveryRetries,
@@ -125,40 +86,6 @@ const QUEUE_SHARDS = Symbol('shards over queue connections');
         return new DeliveryRetries(webhooks, jobs, deskOf, new Audit(publisher, prefix, Date.now));
       },
       inject: [WebhookStore, PendingDeliveries, QUEUE_SHARDS, Publisher, INGRESS_CONFIG],
-    },
-    {
-      provide: EnvelopeFinder,
-      useFactory: (kafka: Kafka, admin: KeptAdmin, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
-        new EnvelopeFinder(new LogFetcher(kafka), admin, prefix),
-      inject: [Kafka, KeptAdmin, INGRESS_CONFIG],
-    },
-    {
-      provide: EnvelopePayloads,
-      useFactory: (
-        webhooks: WebhookStore,
-        history: RedisDeliveryHistory,
-        jobs: PendingDeliveries,
-        shards: Shards,
-        finder: EnvelopeFinder,
-      ) => new EnvelopePayloads(webhooks, history, jobs, new JobBodies(shards), finder),
-      inject: [WebhookStore, RedisDeliveryHistory, PendingDeliveries, Shards, EnvelopeFinder],
-    },
-    {
-      provide: BulkRetry,
-      useFactory: (lists: DeliveryLists, retries: DeliveryRetries, quota: HistoryQuota) =>
-        new BulkRetry(lists, retries, quota, Date.now),
-      inject: [DeliveryLists, DeliveryRetries, HistoryQuota],
-    },
-    {
-      provide: WebhookStates,
-      useFactory: (shards: Shards, { HISTORY_WINDOW }: IngressConfig) =>
-        new WebhookStates(
-          new WebhookWaiting(shards),
-          new WaitingJobs(shards),
-          new DeadLetterIndex(shards),
-          new RedisAttemptCounts(shards, HISTORY_WINDOW),
-        ),
-      inject: [Shards, INGRESS_CONFIG],
     },
   ],
 })

@@ -1,13 +1,21 @@
-import { ProblemError } from '@relay/problem';
+import { Injectable } from '@nestjs/common';
 import type { Caller } from '@relay/access';
-import type { WebhookStore } from '@relay/webhooks';
-import { isShown } from '../portal/shown.js';
-import { notFound } from '../webhooks/webhook-problems.js';
-import type { HistoryQuota } from './history-quota.adapter.js';
+import { PartnerQuota } from '@relay/http';
+import { ProblemError } from '@relay/problem';
+import { WebhookStore } from '@relay/webhooks';
+import type { RetrySelection } from './history.openapi.js';
+import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
-export interface Selection {
-  readonly webhookIds?: readonly string[] | undefined;
-  readonly eventType?: string | undefined;
+/** Limits look-ups in Redis and Kafka. A person with 1,000 webhooks who turns a page every second stays within it. */
+export class HistoryQuota extends PartnerQuota {
+  constructor() {
+    super({ name: 'history', points: 600, windowMs: 60_000 });
+  }
+
+  /** @throws ProblemError `too-many-requests` */
+  async admit(partnerId: string, points = 1): Promise<void> {
+    if (points > 0) await this.charge(partnerId, 'You have sent too many requests for deliveries and replays.', points);
+  }
 }
 
 /** Webhooks of one request, at most. */
@@ -19,10 +27,11 @@ export const LOOKED_AT_A_POINT = 100;
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
 /** A partner's own webhooks, as far as the caller may see them, charged to its quota by their number. */
+@Injectable()
 export class OwnWebhooks {
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf'>,
-    private readonly quota: Pick<HistoryQuota, 'admit'>,
+    private readonly webhooks: WebhookStore,
+    private readonly quota: HistoryQuota,
   ) {}
 
   async ids(caller: Caller): Promise<Set<string>> {
@@ -33,11 +42,11 @@ export class OwnWebhooks {
     return new Set(ids.filter((id) => isShown(caller, id)));
   }
 
-  /**
-   * The ids of the selected webhooks.
-   * @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks
-   */
-  async select(caller: Caller, { webhookIds, eventType }: Selection): Promise<string[]> {
+  /** @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks */
+  async select(
+    caller: Caller,
+    { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>,
+  ): Promise<string[]> {
     const partnerId = caller.clientId;
     if (webhookIds?.every((id) => isShown(caller, id)) === false) throw notFound();
     await this.quota.admit(partnerId);

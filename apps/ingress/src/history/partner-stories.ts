@@ -1,15 +1,17 @@
-import type { EnvelopeFinder } from '@relay/kafka';
+import { Injectable } from '@nestjs/common';
+import { AttemptFinder, EnvelopeFinder } from '@relay/kafka';
 import {
   EnvelopeStory,
+  LoggedAttempts,
   StoryDelivery,
   StoryReader,
-  type AttemptsOfEnvelope,
+  StoryState,
   type EnvelopeClue,
   type IncompletePart,
-  type StoryState,
   type StoryWebhooks,
 } from '@relay/story';
-import { breakerKeysOf, type WebhookStore } from '@relay/webhooks';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { breakerKeysOf, WebhookStore } from '@relay/webhooks';
 import { z } from 'zod';
 
 export const PartnerStory = EnvelopeStory.omit({ source: true, record: true, deliveries: true })
@@ -27,20 +29,17 @@ export const PartnerStory = EnvelopeStory.omit({ source: true, record: true, del
 export type PartnerStory = z.infer<typeof PartnerStory>;
 
 /** What became of envelopes at the webhooks of one partner. */
+@Injectable()
 export class PartnerStories {
   constructor(
     private readonly state: StoryState,
-    private readonly finder: Pick<EnvelopeFinder, 'find'>,
-    private readonly attempts: AttemptsOfEnvelope,
-    private readonly webhooks: Pick<WebhookStore, 'find' | 'idsOf'>,
-    /** Called with the fault of a part that is away. */
-    private readonly told: (part: IncompletePart, error: unknown) => void,
+    private readonly finder: EnvelopeFinder,
+    private readonly attempts: AttemptFinder,
+    private readonly webhooks: WebhookStore,
+    private readonly log: ThrottledLog,
   ) {}
 
-  /**
-   * Undefined when no delivery to these webhooks is known by the stores that answered; `away` names those that did not.
-   * @param webhookIds those of the partner that the caller may see
-   */
+  /** `story` is undefined when the stores that answered know no delivery to these webhooks; `away` names the other stores. */
   async of(
     partnerId: string,
     envelopeId: string,
@@ -53,8 +52,12 @@ export class PartnerStories {
       this.state,
       this.finder,
       this.#webhooksOf(partnerId, webhookIds),
-      this.attempts,
-      this.told,
+      new LoggedAttempts(this.attempts),
+      (part, error) =>
+        this.log.warn('story.incomplete', 'A part of the story of an envelope is away; the answer names it', {
+          part,
+          reason: reasonOf(error),
+        }),
     );
     const { story, away } = await reader.read(envelopeId, { clue, webhookIds });
     if (story === undefined) return { story, away };

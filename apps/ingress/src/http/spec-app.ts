@@ -19,6 +19,7 @@ import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
 import { IngressEnv, type IngressConfig } from '@relay/settings';
+import { built } from '../built.js';
 import { PlatformModule } from '../platform.module.js';
 import { createIngressApp } from './ingress-app.js';
 
@@ -73,10 +74,7 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   return { app, config, clients, url, registryLog, told, raw };
 }
 
-/**
- * The application over these modules with a Redis of its own. Both end after the last test of the file.
- * To be called at the top level of a spec.
- */
+/** The application over these modules with a Redis of its own, for the top level of a spec. Both end after its last test. */
 export async function appOfSpec(
   modules: DynamicModule['imports'],
   changes: Record<string, string> = {},
@@ -107,7 +105,7 @@ class SpecModule {}
   providers: [
     { provide: Publisher, useFactory: aLog },
     { provide: RegistryLog, useFactory: () => new MemoryRegistryLog() },
-    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
+    built(KeptAdmin, Kafka),
   ],
   exports: [KeptAdmin, Publisher, RegistryLog],
 })

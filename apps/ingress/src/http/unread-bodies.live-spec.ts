@@ -5,9 +5,9 @@ import { Controller, Get, Module, type Type } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Agent, fetch, type Response } from 'undici';
-import { DocumentsController } from '../documents/documents.controller.js';
+import { DocumentsController } from '../documents/documents.module.js';
 import { routesOf, type Route } from '@relay/openapi';
-import { controllersOf, FEATURES } from '../features.js';
+import { controllersOf, FEATURES } from '../ingress.module.js';
 import { appOfSpec, aConfig, startSpecApp } from './spec-app.js';
 
 const MIB = 1024 * 1024;

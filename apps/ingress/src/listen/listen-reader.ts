@@ -1,11 +1,52 @@
-import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { EVENT_TYPES, readRecord, topicOf, type EventType } from '@relay/events';
-import { placeOutside, type LogPlace, type LogSlice, type LogFetcher } from '@relay/kafka';
+import { placeOutside, type LogFetcher, type LogPlace, type LogSlice } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Listener } from './listener.js';
-import type { ListenMetrics } from './listen-metrics.js';
-import { lagOf, placesBehind, type Place } from './places.js';
 import { madeAnew, MOST_BEHIND } from './position.js';
+
+/** Those behind within so many records of each other are read for together, from the place of the last. */
+const TOGETHER = 500;
+
+/** A place of the log, and the type of the topic. */
+export interface Place extends LogPlace {
+  readonly type: EventType;
+}
+
+type Reader = Pick<Listener, 'nextOf'>;
+
+/** Records that it has not passed, up to these places. */
+export const lagOf = (listener: Reader, head: readonly Place[]): number =>
+  head.reduce((sum, { type, partition, offset }) => {
+    const next = listener.nextOf(type, partition) ?? offset;
+    return sum + Math.max(0, offset - next);
+  }, 0);
+
+/**
+ * One place of each partition to read from for those behind these places. Those that are close together share it, and the groups
+ * take turns, so that nobody waits for who is far behind. A broker fills its answer in the order of the request: the partitions
+ * take turns at its beginning.
+ */
+export function placesBehind(listeners: readonly Reader[], head: readonly Place[], turn: number): Place[] {
+  const places = head.flatMap((place): Place[] => {
+    const begins = beginsOf(
+      listeners.flatMap((each) => each.nextOf(place.type, place.partition) ?? []),
+      place.offset,
+    );
+    const offset = begins[turn % begins.length];
+    return offset === undefined ? [] : [{ ...place, offset }];
+  });
+  const first = turn % Math.max(1, places.length);
+  return [...places.slice(first), ...places.slice(0, first)];
+}
+
+/** The lowest offset of each group of offsets below the end. */
+function beginsOf(offsets: readonly number[], end: number): readonly number[] {
+  const begins: number[] = [];
+  for (const offset of offsets.filter((each) => each < end).toSorted((a, b) => a - b))
+    if (offset - (begins.at(-1) ?? -Infinity) > TOGETHER) begins.push(offset);
+  return begins;
+}
 
 /** How long a read waits for a record: a new listener's place is read from after this time at the latest. */
 const WAIT_MS = 250;
@@ -40,7 +81,7 @@ export class ListenReader {
     private readonly listeners: ReadonlySet<Listener>,
     private readonly prefix: string,
     private readonly log: ThrottledLog,
-    private readonly metrics: Pick<ListenMetrics, 'sent'>,
+    private readonly metrics: { sent(type: EventType): void },
   ) {
     this.#types = new Map(EVENT_TYPES.map((type) => [topicOf(prefix, type), type]));
   }
@@ -159,7 +200,7 @@ export class ListenReader {
   /** An event is signed and sealed for its stream alone: many streams of one record take as long as many records. */
   async #step(): Promise<void> {
     this.#steps += 1;
-    if (this.#steps % STEPS_OF_A_TURN === 0) await turn();
+    if (this.#steps % STEPS_OF_A_TURN === 0) await nextTurn();
   }
 
   #lose({ topic, partition }: Omit<LogPlace, 'offset'>): void {

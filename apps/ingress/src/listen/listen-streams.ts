@@ -1,13 +1,73 @@
-import type { OnModuleDestroy } from '@nestjs/common';
-import { topicOf, type EventType } from '@relay/events';
-import type { LogFetcher } from '@relay/kafka';
+import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
+import { EVENT_TYPES, STREAM_ENDS, topicOf, type EventType, type StreamEnd } from '@relay/events';
+import { LogFetcher } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog } from '@relay/telemetry';
-import type { ListenMetrics } from './listen-metrics.js';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { ListenReader } from './listen-reader.js';
 import { Listener } from './listener.js';
-import { madeAnew, resumed, type StreamPlace, type Position, type ToldPosition } from './position.js';
-import type { StreamKeys } from './stream-keys.js';
+import { madeAnew, resumed, StreamKeys, type Position, type StreamPlace, type ToldPosition } from './position.js';
+
+/** How the streams of a process stand. */
+interface StreamFigures {
+  readonly open: number;
+  /** Records that the stream furthest behind has not passed yet. */
+  readonly behind: number;
+}
+
+/** The metrics of `GET /listen`, without partners as labels. */
+@Injectable()
+export class ListenMetrics {
+  readonly #events: Counter<'event_type'>;
+  readonly #ends: Counter<'reason'>;
+
+  constructor(private readonly registry: Registry) {
+    this.#events = new Counter({
+      name: 'relay_listen_events_total',
+      help: 'Envelopes written to streams of GET /listen, once for each stream.',
+      labelNames: ['event_type'],
+      registers: [registry],
+    });
+    this.#ends = new Counter({
+      name: 'relay_listen_ends_total',
+      help: 'Streams of GET /listen that ended, by the reason they were told; left: the client or its connection went away.',
+      labelNames: ['reason'],
+      registers: [registry],
+    });
+    for (const event_type of EVENT_TYPES) this.#events.inc({ event_type }, 0);
+    for (const reason of [...Object.keys(STREAM_ENDS), 'left']) this.#ends.inc({ reason }, 0);
+  }
+
+  sent(type: EventType): void {
+    this.#events.inc({ event_type: type });
+  }
+
+  ended(reason: StreamEnd | 'left'): void {
+    this.#ends.inc({ reason });
+  }
+
+  /** Registers the gauges, which ask at each scrape. */
+  watch(figures: () => StreamFigures): void {
+    const gauge = (name: string, help: string, value: (now: StreamFigures) => number): void =>
+      this.registry.registerMetric(
+        new Gauge({
+          name,
+          help,
+          registers: [],
+          collect() {
+            this.set(value(figures()));
+          },
+        }),
+      );
+    gauge('relay_listen_streams', 'Open streams of GET /listen of this process.', ({ open }) => open);
+    gauge(
+      'relay_listen_behind_records',
+      'Records of the log that the stream furthest behind has not passed, by what this process read last.',
+      ({ behind }) => behind,
+    );
+  }
+}
 
 /** A further stream of the partner ends its oldest. */
 const STREAMS_OF_PARTNER = 2;
@@ -15,13 +75,8 @@ const LOOK_MS = 1_000;
 /** How long connections to the brokers outlast the last stream: a client that comes and goes would have new ones made each time. */
 const KEPT_MS = 30_000;
 
-export interface StreamLimits {
-  readonly KAFKA_TOPIC_PREFIX: string;
-  readonly LISTEN_STREAMS: number;
-}
-
 /** Whom a stream is for, and where it begins: at the end of the log, or where an earlier one was. */
-export interface Listening {
+interface Listening {
   readonly partnerId: string;
   readonly types: readonly EventType[];
   readonly told: ToldPosition | undefined;
@@ -29,6 +84,7 @@ export interface Listening {
 }
 
 /** The streams of a process. Without any it reads nothing, and soon has no connection. */
+@Injectable()
 export class ListenStreams implements OnModuleDestroy {
   readonly #listeners = new Set<Listener>();
   readonly #reader: ListenReader;
@@ -40,7 +96,7 @@ export class ListenStreams implements OnModuleDestroy {
   constructor(
     private readonly log: LogFetcher,
     private readonly keys: StreamKeys,
-    private readonly limits: StreamLimits,
+    @Inject(INGRESS_CONFIG) private readonly limits: IngressConfig,
     lines: ThrottledLog,
     private readonly metrics: ListenMetrics,
   ) {
@@ -110,16 +166,13 @@ export class ListenStreams implements OnModuleDestroy {
   #makeRoom(partnerId: string): void {
     const own = this.#of(partnerId);
     const [oldest] = own;
-    if (oldest !== undefined && hasAll(own)) this.#end(oldest);
+    if (oldest === undefined || !hasAll(own)) return;
+    oldest.end('replaced');
+    this.#listeners.delete(oldest);
   }
 
   #of(partnerId: string): readonly Listener[] {
     return [...this.#listeners].filter((listener) => listener.partnerId === partnerId);
-  }
-
-  #end(listener: Listener): void {
-    listener.end('replaced');
-    this.#listeners.delete(listener);
   }
 
   #add(listener: Listener): void {

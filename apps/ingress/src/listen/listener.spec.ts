@@ -3,7 +3,7 @@ import { verifyDelivery } from '@relay/client';
 import { readRecord, type EnvelopeRecord } from '@relay/events';
 import { Keyring } from '@relay/keyring';
 import { Listener } from './listener.js';
-import { StreamKeys } from './stream-keys.js';
+import { StreamKeys } from './position.js';
 
 const keyring = (): Keyring => Keyring.parse(`k:${randomBytes(32).toString('base64')}`);
 const keys = new StreamKeys(keyring());

@@ -9,8 +9,7 @@ import {
   type ListenEventName,
   type StreamEnd,
 } from '@relay/events';
-import type { StreamPlace } from './position.js';
-import type { StreamKeys } from './stream-keys.js';
+import type { StreamKeys, StreamPlace } from './position.js';
 
 /** What waits to be read of one stream; with more it gets nothing new. */
 const MOST_WAITING = 64 * 1024;

@@ -1,5 +1,5 @@
 import type { EventType } from '@relay/events';
-import { lagOf, placesBehind, type Place } from './places.js';
+import { lagOf, placesBehind, type Place } from './listen-reader.js';
 
 const at = (offsets: Partial<Record<EventType, number[]>>) => ({
   nextOf: (type: EventType, partition: number) => offsets[type]?.[partition],

@@ -10,10 +10,10 @@ import {
   type SpentLimit,
   type VerifiedToken,
 } from '@relay/access';
+import { spentHeaders, tellQuota, type FastifyReply, type SharedQuota } from '@relay/http';
 import type { ClientDirectory, ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { spentHeaders } from '@relay/http';
-import { invalidClient, notNow, type OAuthError } from './oauth-error.js';
+import { invalidClient, notNow, type OAuthError } from './oauth-error.filter.js';
 
 /**
  * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
@@ -43,9 +43,7 @@ export class ClientAuthenticator {
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
-  /**
-   * Failures of a network over its limit no longer count for any client, so it cannot fill the store with invented ids.
-   */
+  /** Failures of a network over its limit no longer count for any client, so it cannot fill the store with invented ids. */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
     const spent = await this.failuresOfNetwork.fail(address);
     if (spent !== undefined) return tooMany(spent);
@@ -69,5 +67,20 @@ async function orNotNow<T>(found: Promise<T>): Promise<T> {
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
     throw notNow(503, 'Clients cannot be looked up at the moment', { 'retry-after': '2' });
+  }
+}
+
+export type Endpoint = 'token' | 'revoke' | 'introspect';
+
+/** Quotas of one client over all processes. They count authenticated requests only: no client can use up that of another. */
+export class ClientQuotas {
+  constructor(private readonly quotas: Readonly<Record<Endpoint, SharedQuota>>) {}
+
+  /** @throws OAuthError `temporarily_unavailable` with 429 */
+  async admit(endpoint: Endpoint, clientId: string, reply: FastifyReply): Promise<void> {
+    const shared = this.quotas[endpoint];
+    const { isSpent, remaining, resetS } = await shared.consume(clientId);
+    if (isSpent) throw notNow(429, 'Too many requests of this client', spentHeaders(shared.quota, resetS));
+    tellQuota(reply, shared.quota, remaining, resetS);
   }
 }

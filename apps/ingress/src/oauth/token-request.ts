@@ -1,12 +1,7 @@
+import { mediaTypeOf, type FastifyRequest } from '@relay/http';
 import { parseJson } from '@relay/json';
 import { z } from 'zod';
-import { OAuthError } from './oauth-error.js';
-
-/** The members of a token request beside its client. */
-export interface TokenRequest {
-  /** As sent; undefined: every scope of the client. */
-  readonly scope: string | undefined;
-}
+import { OAuthError } from './oauth-error.filter.js';
 
 const GRANT = 'client_credentials';
 
@@ -32,16 +27,16 @@ export const TokenAnswer = z
 export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
 /**
- * Reads the body of a token request. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
+ * The scope of a token request as sent, undefined for every scope of the client. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
  * a JSON content type and no body, which means the only grant there is. Unknown members are ignored (section 3.2).
  * @throws OAuthError
  */
-export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): TokenRequest {
-  if (bytes === undefined) return { scope: undefined };
+export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): string | undefined {
+  if (bytes === undefined) return undefined;
   return mediaType === 'application/x-www-form-urlencoded' ? readForm(bytes) : readObject(bytes);
 }
 
-function readForm(bytes: Buffer): TokenRequest {
+function readForm(bytes: Buffer): string | undefined {
   const form = new URLSearchParams(bytes.toString('utf8'));
   for (const name of ['grant_type', 'scope'])
     if (form.getAll(name).length > 1) throw invalid(`${name} must not be repeated`);
@@ -51,17 +46,55 @@ function readForm(bytes: Buffer): TokenRequest {
   return granted(grant, form.get('scope') ?? '');
 }
 
-function readObject(bytes: Buffer): TokenRequest {
+function readObject(bytes: Buffer): string | undefined {
   const result = parseJson(bytes);
   const members = TokenMembers.safeParse(result.ok ? result.value : undefined);
   if (!members.success) throw invalid('The body must be absent, a JSON object of strings or a form');
-  const { grant_type: grant, scope } = members.data;
-  return granted(grant, scope);
+  return granted(members.data.grant_type, members.data.scope);
 }
 
-function granted(grant: string, scope: string): TokenRequest {
+function granted(grant: string, scope: string): string | undefined {
   if (grant !== GRANT) throw new OAuthError(400, 'unsupported_grant_type', 'Only client_credentials is supported');
-  return { scope: scope === '' ? undefined : scope };
+  return scope === '' ? undefined : scope;
 }
 
 const invalid = (description: string): OAuthError => new OAuthError(400, 'invalid_request', description);
+
+/** The form of RFC 7009 section 2.1 and RFC 7662 section 2.1. */
+export const TokenForm = z
+  .object({
+    token: z.string().min(1).describe('The access token.'),
+    token_type_hint: z.string().optional().describe('Not needed: there are access tokens only.'),
+  })
+  .meta({ id: 'TokenForm', description: 'One token, form-encoded.' });
+
+/** @throws OAuthError `invalid_request` when there is no token, or more than one */
+export function readTokenParameter(bytes: Buffer | undefined): string {
+  const given = new URLSearchParams(bytes?.toString('utf8')).getAll('token');
+  const form = TokenForm.safeParse({ token: given[0] });
+  if (!form.success || given.length > 1) throw invalid('Exactly one token must be in the form');
+  return form.data.token;
+}
+
+/** What authenticates a client elsewhere than in the header (RFC 6749 section 2.3.1, RFC 7521 section 4.2). */
+const SECRETS = ['client_secret', 'client_assertion'];
+
+/**
+ * Refuses a second way of authentication in the body of a request whose client is authenticated by its header.
+ * @throws OAuthError `invalid_request` for a secret or an assertion (RFC 6749 section 2.3), and for the id of another client
+ */
+export function refuseSecondClient(request: FastifyRequest, clientId: string): void {
+  const members = membersOf(request);
+  const secret = SECRETS.find((name) => members.some(([given]) => given === name));
+  if (secret !== undefined) throw invalid(`${secret} must not come beside HTTP Basic: one way is enough`);
+  if (members.some(([name, value]) => name === 'client_id' && value !== clientId))
+    throw invalid('client_id must be that of the Authorization header');
+}
+
+function membersOf({ headers, rawBody }: FastifyRequest): (readonly [string, unknown])[] {
+  if (rawBody === undefined) return [];
+  if (mediaTypeOf(headers) === 'application/x-www-form-urlencoded')
+    return [...new URLSearchParams(rawBody.toString('utf8'))];
+  const parsed = parseJson(rawBody);
+  return parsed.ok && typeof parsed.value === 'object' && parsed.value !== null ? Object.entries(parsed.value) : [];
+}

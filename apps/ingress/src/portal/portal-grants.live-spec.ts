@@ -4,7 +4,7 @@ import type { OperatorRole } from '@relay/identity';
 import { oneShard } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { z } from 'zod';
-import { FEATURES } from '../features.js';
+import { FEATURES } from '../ingress.module.js';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from '../webhooks/spec-webhooks.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 

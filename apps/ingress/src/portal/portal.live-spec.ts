@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { routesOf } from '@relay/openapi';
 import { z } from 'zod';
-import { controllersOf, FEATURES } from '../features.js';
+import { controllersOf, FEATURES } from '../ingress.module.js';
 import { startWebhooks, type Answer, type Partner, type Webhooks } from '../webhooks/spec-webhooks.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 

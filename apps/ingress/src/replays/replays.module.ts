@@ -1,17 +1,188 @@
-import { Module } from '@nestjs/common';
+import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req } from '@nestjs/common';
 import { Audit } from '@relay/audit';
-import { KeptAdmin } from '@relay/kafka';
+import {
+  callerIdOf,
+  callerOf,
+  linkToNext,
+  Portal,
+  readIfMatch,
+  readQuery,
+  StrictBody,
+  type Body,
+  type FastifyRequest,
+} from '@relay/http';
+import { KeptAdmin, type TimeWindow } from '@relay/kafka';
+import { LINK, Operation, operationsOf } from '@relay/openapi';
+import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
+import {
+  openReplayService,
+  REPLAY_EXAMPLE,
+  ReplayAnswer,
+  ReplayCursor,
+  replayFacts,
+  ReplayId,
+  ReplayRequest,
+  ReplayService,
+  type ReplayStatus,
+  type ReplayTarget,
+} from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { openReplayService, ReplayService } from '@relay/replays';
+import { WebhookId, WebhookStore } from '@relay/webhooks';
+import { z } from 'zod';
+import { askedBy, Changes, Exchange, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { HistoryModule } from '../history/history.module.js';
+import { HistoryQuota } from '../history/own-webhooks.js';
+import { pageLimit } from '../webhooks/listings.js';
+import { isShown, ownWebhook, staleVersion } from '../webhooks/webhook-problems.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
-import { ReplaysController } from './replays.controller.js';
-import { WebhookReplayController } from './webhook-replay.controller.js';
+
+const ReplaysQuery = z.strictObject({ limit: pageLimit(100, /^(?:[1-9]\d?|100)$/, 20), cursor: ReplayCursor });
+
+const ReplayAnswers = z
+  .object({ replays: z.array(ReplayAnswer) })
+  .meta({ id: 'Replays', description: 'Replays, newest first.' });
+type ReplayAnswers = z.infer<typeof ReplayAnswers>;
+
+const running = { schema: ReplayAnswer, example: REPLAY_EXAMPLE };
+
+const operations = operationsOf('Webhooks', {
+  replayWebhook: {
+    summary: 'Deliver the envelopes of a time once more',
+    description:
+      'Replayed deliveries are made beside new ones, within the same limits and with the same `webhook-id`; `relay-attempt` counts from 1 again. Envelopes that wait in the log for the webhook are left out and not counted: it gets them without a replay. The log keeps envelopes for seven days unless the operator says otherwise. With `status: failed` only envelopes with a dead letter of the webhook are replayed; each dead letter becomes a delivery that is due at once, and one that fails once more is a dead letter again. A webhook has one replay at a time: while another runs, the answer is 409 with its `id`.',
+    path: { id: { schema: WebhookId, example: REPLAY_EXAMPLE.webhookId } },
+    body: { isRequired: false, schema: ReplayRequest, example: { since: '2030-01-01T00:00:00Z', dryRun: false } },
+    answer: {
+      description: 'It is ordered, or counted only.',
+      content: running,
+      headers: { Location: 'Where its progress is read; not after a dry run.' },
+    },
+    problems: ['not-found', 'conflict', 'unavailable'],
+  },
+  listReplays: {
+    summary: 'List your replays',
+    description: 'Those that you or the operator ordered in the last 30 days: the newest 20 of each webhook.',
+    query: ReplaysQuery,
+    answer: {
+      description: 'The replays, newest first.',
+      headers: LINK,
+      content: { schema: ReplayAnswers, example: { replays: [running.example] } },
+    },
+  },
+  readReplay: {
+    summary: 'Read how far a replay is',
+    description: 'The relay keeps the newest 20 replays of a webhook for 30 days.',
+    path: { id: { schema: ReplayId, example: REPLAY_EXAMPLE.id } },
+    answer: { description: 'The replay.', content: running },
+    problems: ['not-found'],
+  },
+  cancelReplay: {
+    summary: 'End a replay',
+    description:
+      'The replay ends within a second or two; deliveries handed over by then are still made. An ended replay stays unchanged.',
+    path: { id: { schema: ReplayId, example: REPLAY_EXAMPLE.id } },
+    answer: { description: 'It has ended or is ending.' },
+    problems: ['not-found', 'unavailable'],
+  },
+});
+
+/** A list is charged by its size. */
+const REPLAYS_FOR_A_POINT = 10;
+
+/** A partner’s replays, whether the partner or an operator ordered them, and orders of them. */
+@PartnerRoutes('/')
+class ReplaysController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly desk: ReplayService,
+    private readonly quota: HistoryQuota,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
+
+  @Get('replays')
+  @Reads(operations.listReplays)
+  async list(@Exchange() { request, reply }: Exchange): Promise<ReplayAnswers> {
+    const { limit, cursor } = readQuery(ReplaysQuery, request.query);
+    await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
+    const { clientId, portal } = callerOf(request);
+    const { replays, next } = await this.desk.ofPartner(clientId, { limit, cursor }, portal?.webhookIds);
+    linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
+    return { replays: replays.map((replay) => replayFacts(replay)) };
+  }
+
+  @Get('replays/:id')
+  @Reads(operations.readReplay)
+  async read(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ReplayAnswer> {
+    return replayFacts(await this.#find(id, request));
+  }
+
+  @Delete('replays/:id')
+  @Portal('write')
+  @HttpCode(204)
+  @Operation(operations.cancelReplay)
+  async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
+    const replay = await this.#find(id, request);
+    await this.desk.cancel(replay.id, askedBy(request));
+  }
+
+  @Post('webhooks/:id/replay')
+  @Changes(operations.replayWebhook, 202)
+  async order(
+    @Param('id') given: string,
+    @StrictBody(ReplayRequest, 'optional') body: Body<ReplayRequest>,
+    @Exchange() { request, reply }: Exchange,
+  ): Promise<ReplayAnswer> {
+    const partnerId = callerIdOf(request);
+    await this.quota.admit(partnerId);
+    const found = await ownWebhook(this.webhooks, partnerId, given);
+    if (readIfMatch(request.headers['if-match'])?.includes(found.version) === false) throw staleVersion();
+    const wanted = body();
+    const window = windowOf(wanted);
+    const { id: webhookId, eventType } = found.details;
+    const target = { webhookId, partnerId, eventType, status: wanted.status };
+    if (wanted.dryRun) return dryRunOf(target, window, await this.desk.count(target, window));
+    const ordered = await this.desk.order(target, window, askedBy(request));
+    if (ordered.kind === 'running')
+      throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
+        members: { id: ordered.id },
+      });
+    void reply.header('location', `${publicPath(this.config)}/replays/${ordered.replay.id}`);
+    return replayFacts(ordered.replay);
+  }
+
+  /** A replay of another partner is not found, like one that is unknown or expired. */
+  async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
+    const id = ReplayId.safeParse(given);
+    const found = id.success ? await this.desk.find(id.data) : undefined;
+    if (found?.partnerId !== callerIdOf(request) || !isShown(callerOf(request), found.webhookId))
+      throw new ProblemError('not-found', 'You have no such replay.');
+    return found;
+  }
+}
+
+const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
+const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
+
+/** The answer to a dry run, as a replay. */
+function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
+  const now = Date.now();
+  const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
+  const facts = {
+    ...window,
+    ...counts,
+    ...target,
+    id: '',
+    orderedBy: 'partner' as const,
+    createdAt: now,
+    endedAt: now,
+  };
+  return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
+}
 
 @Module({
   imports: [WebhooksModule, HistoryModule],
-  controllers: [WebhookReplayController, ReplaysController],
+  controllers: [ReplaysController],
   providers: [
     {
       provide: ReplayService,

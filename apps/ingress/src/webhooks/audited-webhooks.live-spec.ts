@@ -4,8 +4,7 @@ import { NoticeLines, Notices } from '@relay/notices';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryPublisher, MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
 import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
-import { AuditedWebhooks } from './audited-webhooks.js';
-import { WebhookAudit } from './webhook-audit.js';
+import { AuditedWebhooks, WebhookAudit } from './audited-webhooks.js';
 
 const { redis } = await redisOfSpec();
 

@@ -1,23 +1,26 @@
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { Versions, WebhookStore } from '@relay/webhooks';
-import type { TestDeliveries, TestResult } from './test-deliveries.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { WebhookStore, type Versions } from '@relay/webhooks';
+import { TestDeliveries, type TestResult } from './test-deliveries.js';
 
 /**
  * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
  * endpoint answers a signed test delivery with 2xx: one sent at once, or one that its partner requests. Its deliveries wait in the
  * log meanwhile.
  */
+@Injectable()
 export class EndpointVerification {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly tests: TestDeliveries,
-    private readonly isRequired: boolean,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
     private readonly log: ThrottledLog,
   ) {}
 
   /** Tests a registered or changed webhook in the background. */
   begin(partnerId: string, id: string): void {
-    if (this.isRequired)
+    if (this.config.VERIFY_ENDPOINTS)
       void this.passes(partnerId, id).catch((error: unknown) =>
         this.log.warn('webhook.untested', 'A webhook could not be tested; its partner can ask for another test', {
           webhookId: id,
@@ -33,7 +36,7 @@ export class EndpointVerification {
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
     let result: TestResult | undefined;
-    while (this.isRequired) {
+    while (this.config.VERIFY_ENDPOINTS) {
       const found = await this.webhooks.find(partnerId, id);
       if (found?.details.disabledReason !== 'unverified') return result;
       const webhook = await this.webhooks.deliverable(partnerId, id);
@@ -46,10 +49,7 @@ export class EndpointVerification {
     return result;
   }
 
-  /**
-   * Tests a webhook, and enables an unverified one that passes; undefined when the partner has no such webhook.
-   * @throws ProblemError `too-many-requests`
-   */
+  /** Enables an unverified webhook that passes; undefined for an unknown one. @throws ProblemError `too-many-requests` */
   async test(partnerId: string, id: string): Promise<TestResult | undefined> {
     const verified = await this.passes(partnerId, id);
     if (verified !== undefined) return verified;
@@ -57,10 +57,7 @@ export class EndpointVerification {
     return webhook && this.tests.send(webhook);
   }
 
-  /**
-   * Enables a webhook. An unverified one needs a passed test; the result of a failed test is returned.
-   * @throws ProblemError `too-many-requests`
-   */
+  /** Returns the failed test of an unverified webhook, which stays disabled. @throws ProblemError `too-many-requests` */
   async enable(
     partnerId: string,
     id: string,
@@ -73,7 +70,7 @@ export class EndpointVerification {
       const { status, disabledReason } = found.details;
       if (status === 'active') return 'enabled';
       if (disabledReason === 'operator') return 'operator';
-      if (this.isRequired && disabledReason === 'unverified') {
+      if (this.config.VERIFY_ENDPOINTS && disabledReason === 'unverified') {
         const test = await this.passes(partnerId, id);
         if (test?.delivered === false) return test;
         continue;

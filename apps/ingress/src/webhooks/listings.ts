@@ -1,6 +1,33 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { NetworkFailures, SpentLimit } from '@relay/access';
+import { PartnerQuota, spentHeaders, tellQuota, type FastifyReply, type FastifyRequest } from '@relay/http';
+import type { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import type { Listing, Page, WebhookStore } from '@relay/webhooks';
-import { tellQuota, type FastifyReply, type FastifyRequest, type PartnerQuota } from '@relay/http';
+import { EventTypeName, WebhookStore, type Credential, type Listing, type Page } from '@relay/webhooks';
+import { z } from 'zod';
+
+/** The `limit` of a query. @param limits matches the numbers from 1 to `longest` */
+export const pageLimit = (longest: number, limits: RegExp, usual = longest) =>
+  z
+    .string()
+    .regex(limits, `a number from 1 to ${longest} is expected`)
+    .transform(Number)
+    .default(usual)
+    .describe(`Longest page: 1 to ${longest}.`);
+
+/** The members of a query for a page of a partner's webhooks. @param limits matches the numbers from 1 to `longest` */
+export const webhooksPage = (longest: number, limits: RegExp) => ({
+  eventType: EventTypeName.optional().describe('Only webhooks of this event type.'),
+  limit: pageLimit(longest, limits),
+  cursor: z
+    .string()
+    .regex(/^\d{1,15}$/, 'a cursor comes from the Link header of the page before')
+    .transform(Number)
+    .optional()
+    .describe('Where the page begins; out of the Link header of the page before.'),
+});
+
+export const ListQuery = z.object(webhooksPage(1_000, /^(?:[1-9]\d{0,2}|1000)$/));
 
 /** Concurrent lists of one partner in a process, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
@@ -8,18 +35,14 @@ const [AT_ONCE, WAITING] = [2, 32];
 /** Records per point of the partner's quota. */
 const RECORDS_A_POINT = 100;
 
-interface Line {
-  running: number;
-  readonly waiting: (() => void)[];
-}
-
 /** Lists of webhooks. The lists of one partner wait for each other, so that many long ones load Redis no more than two. */
+@Injectable()
 export class Listings {
-  readonly #lines = new Map<string, Line>();
+  readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
 
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'list'>,
-    private readonly partnerQuota: Pick<PartnerQuota, 'quota' | 'consume'>,
+    @Inject(WebhookStore) private readonly webhooks: Pick<WebhookStore, 'list'>,
+    private readonly partnerQuota: PartnerQuota,
   ) {}
 
   /** @throws ProblemError `too-many-requests` */
@@ -32,10 +55,7 @@ export class Listings {
     }
   }
 
-  /**
-   * Charges a request for the number of records or ids it read, beyond the one point of every request. A caller without a token is
-   * charged by the quota of its network instead.
-   */
+  /** Charges what was read beyond the point of every request. A caller without a token is charged by its network instead. */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
     if (caller === undefined || points <= 0) return;
@@ -68,3 +88,54 @@ export class Listings {
     if (line.running === 0) this.#lines.delete(partnerId);
   }
 }
+
+/**
+ * The partner of a listing without a token: the only one whose webhooks have the credential of the request. Partners choose these
+ * credentials, so they may be easy to guess: after too many failures from one network, or from all together, even the right one
+ * has to wait.
+ */
+export class CredentialPartners {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly clients: ClientDirectory,
+    private readonly failures: NetworkFailures,
+    /** Counts successes as well: with its own webhook a partner could find out which credentials others have. */
+    private readonly listings: NetworkFailures,
+    private readonly isEnabled: boolean,
+  ) {}
+
+  /** @throws ProblemError `unauthorized`, the same whatever is wrong with the credential, or `too-many-requests` */
+  async partnerOf(credential: Credential | undefined, address: string): Promise<string> {
+    if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
+    await this.#assertFree(address);
+    const partnerId = await this.webhooks.partnerWith(credential);
+    const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
+    if (partner?.scopes.includes('webhooks') === true) {
+      // Again: many concurrent guesses pass the first check before one of them has failed.
+      await this.#assertFree(address);
+      const spent = await this.listings.fail(address);
+      if (spent !== undefined) throw tooMany(spent);
+      return partner.clientId;
+    }
+    const spent = await this.failures.fail(address);
+    throw spent === undefined
+      ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
+      : tooMany(spent);
+  }
+
+  /** Checks both limits: the answer of an exhausted one must not reveal whether a credential exists. */
+  async #assertFree(address: string): Promise<void> {
+    for (const limiter of [this.failures, this.listings]) {
+      const spent = await limiter.blockedFor(address);
+      if (spent !== undefined) throw tooMany(spent);
+    }
+  }
+}
+
+const tooMany = ({ limit, waitS }: SpentLimit): ProblemError =>
+  new ProblemError('too-many-requests', 'Too many lists were requested with a credential: send an access token.', {
+    headers: spentHeaders(limit, waitS),
+  });
+
+const unauthorized = (detail: string): ProblemError =>
+  new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': 'Bearer realm="relay"' } });

@@ -37,7 +37,7 @@ export interface Partner {
 }
 
 /** Unlike `fetch`, sends a body with GET as well. */
-export function ask(url: string, method: string, { token, body, headers = {} }: Asking = {}): Promise<Answer> {
+function ask(url: string, method: string, { token, body, headers = {} }: Asking = {}): Promise<Answer> {
   const bytes = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
     const outgoing = request(url, {

@@ -1,13 +1,71 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FailureLimiter } from '@relay/access';
+import { originOf, OriginTurns, type RedisOriginProofs } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, shownAnswer, type Sender } from '@relay/delivery';
 import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
+import { spentHeaders, type SharedQuota } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
-import { exampleOf } from '../documents/example-envelope.js';
-import type { TestLimits } from './test-limits.js';
-import type { UnprovenTests } from './unproven-tests.js';
+import { exampleOf } from '../documents/event-catalogue.js';
+
+/** Longest wait of a test for its turn: each other partner with a test of the origin comes at most once before it. */
+const WAIT_MS = 10_000;
+/** How often a waiting test looks whether the origin has answered 2xx, or its turn has come. */
+const LOOK_MS = 250;
+
+/** Keeps the tests of all partners from flooding an origin until it has answered 2xx once: partners take turns, one a second. */
+export class UnprovenTests {
+  readonly #turns = new OriginTurns();
+
+  constructor(private readonly proofs: Pick<RedisOriginProofs, 'prove' | 'proven'>) {}
+
+  /** @param isDelivered whether the test was answered 2xx @throws ProblemError `too-many-requests` */
+  async run<T>(endpoint: string, send: () => Promise<T>, isDelivered: (result: T) => boolean): Promise<T> {
+    const origin = originOf(endpoint);
+    await this.#mayGo(endpoint, origin);
+    const result = await send();
+    // After a failure of the store the next 2xx records it.
+    if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
+    return result;
+  }
+
+  async #mayGo(endpoint: string, origin: string): Promise<void> {
+    const until = performance.now() + WAIT_MS;
+    let turnAt: number | undefined;
+    this.#turns.forget(performance.now());
+    while (!(await this.#isProven(origin))) {
+      const now = performance.now();
+      turnAt ??= this.#turns.take({ endpoint, id: '' }, now);
+      if (turnAt !== undefined && turnAt <= now) return;
+      if (Math.max(now, turnAt ?? now) > until)
+        throw new ProblemError(
+          'too-many-requests',
+          'Other tests are sent to this endpoint first: it has never answered 2xx, and gets one a second.',
+          { headers: { 'retry-after': '5' } },
+        );
+      await delay(LOOK_MS);
+    }
+  }
+
+  /** False while the store is away. */
+  async #isProven(origin: string): Promise<boolean> {
+    try {
+      return (await this.proofs.proven([origin])).has(origin);
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** How often a partner may test, over all processes: each webhook, its endpoints without a webhook, and all together. */
+interface TestLimits {
+  readonly webhook: FailureLimiter;
+  readonly drafts: FailureLimiter;
+  readonly partner: Pick<SharedQuota, 'consume' | 'quota'>;
+}
 
 export const TestResult = z
   .object({
@@ -37,7 +95,7 @@ export const DraftTestResult = TestResult.extend({
 export type DraftTestResult = z.infer<typeof DraftTestResult>;
 
 /** Where a test goes, and with what. */
-export type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
+type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
 
 /** Concurrent tests of one endpoint (partner and origin) in a process. */
 const AT_ONCE = 16;
@@ -54,20 +112,19 @@ export class TestDeliveries {
     private readonly sender: Sender,
     private readonly limits: TestLimits,
     private readonly unproven: UnprovenTests,
-    private readonly now: () => number,
   ) {}
 
   /** Tests a webhook. @throws ProblemError `too-many-requests` */
   send(webhook: Webhook): Promise<TestResult> {
-    return this.#run(webhook, () => this.limits.countWebhook(webhook));
+    return this.#run(webhook, this.limits.webhook, webhook.id, 'This webhook has');
   }
 
   /** Tests an endpoint that has no webhook yet. @throws ProblemError `too-many-requests` */
   sendDraft(draft: TestTarget): Promise<TestResult> {
-    return this.#run(draft, () => this.limits.countDraft(draft.partnerId));
+    return this.#run(draft, this.limits.drafts, draft.partnerId, 'Endpoints without a webhook have');
   }
 
-  async #run(target: TestTarget, count: () => Promise<void>): Promise<TestResult> {
+  async #run(target: TestTarget, limiter: FailureLimiter, key: string, whose: string): Promise<TestResult> {
     const { endpoint } = target;
     const running = this.#running.get(endpoint) ?? 0;
     // An endpoint can have many webhooks.
@@ -77,7 +134,10 @@ export class TestDeliveries {
       });
     this.#running.set(endpoint, running + 1);
     try {
-      await count();
+      const waitS = await limiter.fail(key);
+      if (waitS !== undefined) throw tooOften(whose, spentHeaders(limiter.limit, waitS));
+      const { isSpent, resetS } = await this.limits.partner.consume(target.partnerId);
+      if (isSpent) throw tooOften('Your webhooks have', spentHeaders(this.limits.partner.quota, resetS));
       return await this.unproven.run(
         endpoint,
         () => this.#send(target),
@@ -94,7 +154,7 @@ export class TestDeliveries {
     const opened = await target.opened();
     const envelopeId = randomUUID();
     const sample = { ...exampleOf(target.eventType as EnvelopeType), id: envelopeId };
-    const now = this.now();
+    const now = Date.now();
     const request = buildRequest({
       url: target.url,
       body: Buffer.from(JSON.stringify(sample)),
@@ -110,7 +170,7 @@ export class TestDeliveries {
       traceparent: continueTrace(undefined),
     });
     const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
-    const outcome = classify(result, this.now());
+    const outcome = classify(result, Date.now());
     const answer =
       result.kind === 'answered' && result.answer !== undefined
         ? shownAnswer(result.answer, opened.credential(), opened.secrets(now))
@@ -127,3 +187,6 @@ export class TestDeliveries {
     };
   }
 }
+
+const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
+  new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });

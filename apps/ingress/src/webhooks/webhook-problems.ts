@@ -1,4 +1,18 @@
-import { ProblemError, type MemberFault } from '@relay/problem';
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '@relay/access';
+import { checkDestination } from '@relay/egress';
+import { WaitingJobs } from '@relay/jobs';
+import { ProblemError } from '@relay/problem';
+import { isParked } from '@relay/progress';
+import { Shards } from '@relay/redis';
+import { policyOf, type IngressConfig } from '@relay/settings';
+import {
+  WebhookId,
+  type WebhookDetails,
+  type WebhookDraft,
+  type WebhookInput,
+  type WebhookStore,
+} from '@relay/webhooks';
 import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
@@ -9,9 +23,6 @@ export const taken = (id?: string): ProblemError =>
     members: id === undefined ? {} : { id },
   });
 
-export const several = (ids: readonly string[]): ProblemError =>
-  new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', { members: { ids } });
-
 export const crowdedOrigin = (most: number): ProblemError =>
   new ProblemError(
     'conflict',
@@ -21,14 +32,52 @@ export const crowdedOrigin = (most: number): ProblemError =>
 export const staleVersion = (): ProblemError =>
   new ProblemError('precondition-failed', 'The webhook has changed since the version that If-Match names.');
 
-export const fixedMembers = (errors: readonly MemberFault[]): ProblemError =>
-  new ProblemError('invalid-body', 'A patch cannot change these members.', { errors });
-
-export const stoppedByOperator = (): ProblemError =>
-  new ProblemError('conflict', 'An operator of the relay disabled this webhook: only an operator enables it.');
-
 export const unverified = ({ status, detail }: TestResult): ProblemError =>
   new ProblemError(
     'conflict',
     `The endpoint must answer a test delivery with 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
   );
+
+/** @throws ProblemError `invalid-body` when the relay may not connect to the endpoint */
+export function draftOf<Input extends WebhookInput>(input: Input, config: IngressConfig): Input & WebhookDraft {
+  return { ...input, ...destinationOf(input.endPointUrl, config) };
+}
+
+/** @throws ProblemError as `draftOf` */
+export function destinationOf(endPointUrl: string, config: IngressConfig): Pick<WebhookDraft, 'url' | 'origin'> {
+  const check = checkDestination(endPointUrl, policyOf(config));
+  if (check.ok) return { url: check.url, origin: check.origin };
+  throw new ProblemError('invalid-body', 'The relay does not deliver to this endPointUrl.', {
+    errors: [{ pointer: '/endPointUrl', detail: check.detail }],
+  });
+}
+
+/** A text that is no UUID is the id of no webhook. @throws ProblemError `not-found` */
+export async function ownWebhook(webhooks: WebhookStore, partnerId: string, given: string): Promise<Found> {
+  const id = WebhookId.safeParse(given);
+  const found = id.success ? await webhooks.find(partnerId, id.data) : undefined;
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+type Found = NonNullable<Awaited<ReturnType<WebhookStore['find']>>>;
+
+/** Whether the caller may see a webhook of its partner: the holder of a portal token may be shown some of them only. */
+export const isShown = ({ portal }: Caller, webhookId: string): boolean =>
+  portal?.webhookIds?.includes(webhookId.toLowerCase()) ?? true;
+
+/** The waiting deliveries of a webhook, as its partner sees them. */
+@Injectable()
+export class WebhookWaiting {
+  readonly #jobs: WaitingJobs;
+
+  constructor(private readonly shards: Shards) {
+    this.#jobs = new WaitingJobs(shards);
+  }
+
+  /** @param status of the registration */
+  async of(id: string, status: WebhookDetails['status']): Promise<Pick<WebhookDetails, 'status' | 'waiting'>> {
+    const [waiting, parked] = await Promise.all([this.#jobs.of(id), isParked(this.shards, id)]);
+    return { status: status === 'active' && parked ? 'parked' : status, waiting };
+  }
+}

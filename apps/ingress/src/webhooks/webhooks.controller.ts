@@ -1,72 +1,81 @@
-import { Controller, Delete, Get, Inject, Post, Put, Req, Res, UseInterceptors } from '@nestjs/common';
-import type { EgressPolicy } from '@relay/egress';
-import { ProblemError } from '@relay/problem';
-import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
-import {
-  credentialOf,
-  DeleteInput,
-  ListInput,
-  WebhookInput,
-  WebhookStore,
-  WebhookUpdate,
-  type WebhookRecord,
-  type WebhookReference,
-} from '@relay/webhooks';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { Delete, Get, HttpCode, Inject, Param, Patch, Post, Put, Req } from '@nestjs/common';
 import {
   Access,
   callerIdOf,
+  callerOf,
+  etagOf,
   HasVersions,
   IgnoresUnknown,
   linkToNext,
   Portal,
-  RateLimitInterceptor,
+  readIfMatch,
+  readQuery,
   StrictBody,
+  Waits,
   type Body,
   type FastifyReply,
   type FastifyRequest,
-  readIfMatch,
-  readQuery,
 } from '@relay/http';
 import { Operation } from '@relay/openapi';
-import { CredentialPartners } from './credential-partners.js';
-import { draftOf } from './draft.js';
+import { ProblemError } from '@relay/problem';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import {
+  credentialOf,
+  DeleteInput,
+  ListInput,
+  newSigningSecret,
+  patchFaults,
+  WebhookId,
+  WebhookInput,
+  WebhookPatch,
+  WebhookStore,
+  WebhookUpdate,
+  type RegisteredWebhook,
+  type SigningSecret,
+  type WebhookDetails,
+  type WebhookRecord,
+  type WebhookReference,
+} from '@relay/webhooks';
+import { Changes, Exchange, PartnerAudit, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { crowdedOrigin, notFound, several, staleVersion, taken } from './webhook-problems.js';
-import { ListQuery } from './list-query.js';
-import { Listings } from './listings.js';
-import { deleteWebhook, listWebhooks, registerWebhook, updateWebhook } from './webhooks.openapi.js';
+import { CredentialPartners, Listings, ListQuery } from './listings.js';
+import { TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
+import {
+  crowdedOrigin,
+  destinationOf,
+  draftOf,
+  isShown,
+  notFound,
+  ownWebhook,
+  staleVersion,
+  taken,
+  unverified,
+  WebhookWaiting,
+} from './webhook-problems.js';
+import { operations } from './webhooks.openapi.js';
 
 /** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
-@Controller('webhooks')
-@Access({ kind: 'bearer', scopes: ['webhooks'] })
-@UseInterceptors(RateLimitInterceptor)
+@PartnerRoutes('webhooks')
 export class WebhooksController {
-  readonly #path: string;
-  readonly #policy: EgressPolicy;
-
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly listings: Listings,
     private readonly partners: CredentialPartners,
     private readonly verification: EndpointVerification,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {
-    this.#path = `${new URL(config.PUBLIC_URL).pathname.replace(/\/$/, '')}/webhooks`;
-    this.#policy = policyOf(config);
-  }
+  ) {}
 
   @Get()
-  @Operation(listWebhooks)
+  @Operation(operations.listWebhooks)
   @Access({ kind: 'listing', scopes: ['webhooks'] })
   async list(
     @StrictBody(ListInput, 'optional') body: Body<ListInput>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<readonly WebhookRecord[]> {
-    const query = readQuery(ListQuery, request.query);
+    const { eventType, limit, cursor } = readQuery(ListQuery, request.query);
     const credential = credentialOf(body());
     const partnerId = request.caller?.clientId ?? (await this.partners.partnerOf(credential, request.ip));
-    const { eventType, limit, cursor } = query;
     const page = await this.listings.read(partnerId, { eventType, credential, limit, after: cursor });
     await this.listings.charge(request, reply, page.read);
     linkToNext(request, reply, page.next, { publicUrl: this.config.PUBLIC_URL });
@@ -76,19 +85,18 @@ export class WebhooksController {
   @Post()
   @IgnoresUnknown()
   @Portal('register')
-  @Operation(registerWebhook)
+  @Operation(operations.registerWebhook)
   async register(
     @StrictBody(WebhookInput) body: Body<WebhookInput>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
-    const draft = draftOf(body(), this.#policy);
+    const draft = draftOf(body(), this.config);
     const result = await this.webhooks.register(callerIdOf(request), draft);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'limit')
       throw new ProblemError('conflict', `A partner has at most ${this.config.MAX_WEBHOOKS_PER_PARTNER} webhooks.`);
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
-    void reply.header('location', `${this.#path}/${result.id}`);
+    void reply.header('location', `${publicPath(this.config)}/webhooks/${result.id}`);
     this.verification.begin(callerIdOf(request), result.id);
     return { id: result.id };
   }
@@ -96,20 +104,16 @@ export class WebhooksController {
   @Put()
   @HasVersions()
   @IgnoresUnknown()
-  @Operation(updateWebhook)
+  @Operation(operations.updateWebhook)
   async update(
     @StrictBody(WebhookUpdate) body: Body<WebhookUpdate>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
-    const { id, ...draft } = draftOf(body(), this.#policy);
-    const result = await this.webhooks.update(callerIdOf(request), draft, id, readIfMatch(request.headers['if-match']));
+    const { id, ...draft } = draftOf(body(), this.config);
+    const result = await this.webhooks.update(callerIdOf(request), draft, id, versionsOf(request));
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'stale') throw staleVersion();
-    if (result.kind === 'ambiguous') {
-      await this.listings.charge(request, reply, result.ids.length);
-      throw several(result.ids);
-    }
+    if (result.kind === 'ambiguous') throw await this.#several(request, reply, result.ids);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
     this.verification.begin(callerIdOf(request), result.id);
@@ -119,25 +123,203 @@ export class WebhooksController {
   @Delete()
   @HasVersions()
   @IgnoresUnknown()
-  @Operation(deleteWebhook)
+  @Operation(operations.deleteWebhook)
   async delete(
     @StrictBody(DeleteInput) body: Body<DeleteInput>,
-    @Req() request: FastifyRequest,
-    @Res({ passthrough: true }) reply: FastifyReply,
+    @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
     const { eventType, id } = body();
-    const result = await this.webhooks.delete(
-      callerIdOf(request),
-      eventType,
-      id,
-      readIfMatch(request.headers['if-match']),
-    );
+    const result = await this.webhooks.delete(callerIdOf(request), eventType, id, versionsOf(request));
     if (result.kind === 'not-found') throw notFound();
     if (result.kind === 'stale') throw staleVersion();
-    if (result.kind === 'ambiguous') {
-      await this.listings.charge(request, reply, result.ids.length);
-      throw several(result.ids);
-    }
+    if (result.kind === 'ambiguous') throw await this.#several(request, reply, result.ids);
     return { id: result.id };
   }
+
+  async #several(request: FastifyRequest, reply: FastifyReply, ids: readonly string[]): Promise<ProblemError> {
+    await this.listings.charge(request, reply, ids.length);
+    return new ProblemError('conflict', 'You have several webhooks of this eventType: name the id.', {
+      members: { ids },
+    });
+  }
+}
+
+/** Tests an endpoint before its webhook is registered. Nothing of the registration is kept. */
+@PartnerRoutes('webhooks/test')
+export class DraftTestController {
+  constructor(
+    private readonly tests: TestDeliveries,
+    private readonly audit: PartnerAudit,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Post()
+  @IgnoresUnknown()
+  @Portal('register')
+  @Waits()
+  @HttpCode(200)
+  @Operation(operations.testDraft)
+  async test(
+    @StrictBody(WebhookInput) body: Body<WebhookInput>,
+    @Req() request: FastifyRequest,
+  ): Promise<DraftTestResult> {
+    const draft = draftOf(body(), this.config);
+    const credential = credentialOf(draft);
+    if (credential === undefined) throw new TypeError('A webhook without a credential passed validation');
+    const partnerId = callerIdOf(request);
+    const secret = newSigningSecret(randomBytes(32));
+    const { eventType, origin } = draft;
+    await this.audit.reportOperator(request, 'webhook.tested', { eventType, origin });
+    const result = await this.tests.sendDraft({
+      id: randomUUID(),
+      partnerId,
+      eventType,
+      url: draft.url,
+      endpoint: `${partnerId} ${origin}`,
+      opened: () => Promise.resolve({ credential: () => credential, secrets: () => [secret] }),
+    });
+    return { ...result, secret };
+  }
+}
+
+/** One webhook by its id. */
+@PartnerRoutes('webhooks/:id')
+export class WebhookController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly waiting: WebhookWaiting,
+    private readonly verification: EndpointVerification,
+    private readonly audit: PartnerAudit,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
+
+  @Get()
+  @Reads(operations.readWebhook)
+  async read(@Param('id') id: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
+    void reply.header('etag', etagOf(found.version));
+    return this.#shown(found.details);
+  }
+
+  @Patch()
+  @Changes(operations.patchWebhook)
+  async change(
+    @Param('id') given: string,
+    @StrictBody(WebhookPatch) body: Body<WebhookPatch>,
+    @Exchange() { request, reply }: Exchange,
+  ): Promise<WebhookDetails> {
+    const id = readId(given);
+    const patch = this.#permitted(body());
+    const ifVersions = versionsOf(request);
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
+    if (ifVersions?.includes(found.version) === false) throw staleVersion();
+    const faults = patchFaults(patch, await this.#shown(found.details));
+    if (faults.length > 0)
+      throw new ProblemError('invalid-body', 'A patch cannot change these members.', { errors: faults });
+    const result = await this.webhooks.patch(callerIdOf(request), id, patch, ifVersions);
+    if (result.kind === 'exists') throw taken(isShown(callerOf(request), result.id) ? result.id : undefined);
+    if (result.kind === 'stale') throw staleVersion();
+    if (result.kind === 'origin-limit') throw crowdedOrigin(this.config.WEBHOOKS_PER_ORIGIN);
+    const read = await this.read(id, { request, reply });
+    this.verification.begin(callerIdOf(request), id);
+    return read;
+  }
+
+  @Delete()
+  @Changes(operations.removeWebhook, 204)
+  async remove(@Param('id') given: string, @Req() request: FastifyRequest): Promise<void> {
+    const id = readId(given);
+    const { kind } = await this.webhooks.remove(callerIdOf(request), id, versionsOf(request));
+    if (kind === 'stale') throw staleVersion();
+    if (kind === 'not-found') throw notFound();
+  }
+
+  @Get('secret')
+  @Portal('write')
+  @Operation(operations.readWebhookSecret)
+  async secret(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const webhookId = readId(id);
+    const secret = await this.webhooks.signingSecret(callerIdOf(request), webhookId);
+    if (secret === undefined) throw notFound();
+    await this.audit.report(request, 'secret.read', { webhookId });
+    return { secret };
+  }
+
+  @Post('secret/rotate')
+  @Changes(operations.rotateWebhookSecret)
+  async rotate(@Param('id') id: string, @Req() request: FastifyRequest): Promise<SigningSecret> {
+    const webhookId = readId(id);
+    const rotated = await this.webhooks.rotateSecret(callerIdOf(request), webhookId, versionsOf(request));
+    if (rotated.kind === 'not-found') throw notFound();
+    if (rotated.kind === 'stale') throw staleVersion();
+    // A repeated rotation changes nothing, and answers the secret all the same.
+    await this.audit.report(request, 'secret.read', { webhookId });
+    return { secret: rotated.secret };
+  }
+
+  @Post('enable')
+  @Changes(operations.enableWebhook)
+  async enable(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
+    const id = readId(given);
+    const outcome = await this.verification.enable(callerIdOf(request), id, versionsOf(request));
+    if (outcome === 'not-found') throw notFound();
+    if (outcome === 'stale') throw staleVersion();
+    if (outcome === 'operator')
+      throw new ProblemError(
+        'conflict',
+        'An operator of the relay disabled this webhook: only an operator enables it.',
+      );
+    if (outcome !== 'enabled') throw unverified(outcome);
+    return this.read(id, { request, reply });
+  }
+
+  @Post('disable')
+  @Changes(operations.disableWebhook)
+  async disable(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
+    const id = readId(given);
+    await this.#assertVersion(request, id);
+    // `stale`: it is disabled already and keeps its reason. An unverified webhook stays unverified.
+    const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
+    if (kind === 'not-found') throw notFound();
+    return this.read(id, { request, reply });
+  }
+
+  @Post('test')
+  @Waits()
+  @Changes(operations.testWebhook)
+  async test(@Param('id') id: string, @Req() request: FastifyRequest): Promise<TestResult> {
+    const webhookId = readId(id);
+    await this.#assertVersion(request, webhookId);
+    await this.audit.reportOperator(request, 'webhook.tested', { webhookId });
+    const result = await this.verification.test(callerIdOf(request), webhookId);
+    if (result === undefined) throw notFound();
+    return result;
+  }
+
+  async #shown(details: RegisteredWebhook): Promise<WebhookDetails> {
+    return { ...details, ...(await this.waiting.of(details.id, details.status)) };
+  }
+
+  /** @throws ProblemError `not-found`, `precondition-failed` */
+  async #assertVersion(request: FastifyRequest, id: string): Promise<void> {
+    const named = versionsOf(request);
+    if (named === undefined) return;
+    const found = await ownWebhook(this.webhooks, callerIdOf(request), id);
+    if (!named.includes(found.version)) throw staleVersion();
+  }
+
+  #permitted(patch: WebhookPatch): Parameters<WebhookStore['patch']>[2] {
+    if (patch.endPointUrl === undefined) return patch;
+    return { ...patch, ...destinationOf(patch.endPointUrl, this.config) };
+  }
+}
+
+/** The versions that `If-Match` names, if any. */
+const versionsOf = ({ headers }: FastifyRequest): readonly number[] | undefined => readIfMatch(headers['if-match']);
+
+/** A text that is no UUID is the id of no webhook. */
+function readId(given: string): string {
+  const id = WebhookId.safeParse(given);
+  if (!id.success) throw notFound();
+  return id.data;
 }

@@ -1,6 +1,5 @@
 import { Module, type OnApplicationShutdown } from '@nestjs/common';
 import { FailureLimiter, NetworkFailures } from '@relay/access';
-import { Audit } from '@relay/audit';
 import { RedisOriginProofs } from '@relay/breaker';
 import { HttpSender, Sender, TracedSender } from '@relay/delivery';
 import { guardedConnector } from '@relay/egress';
@@ -11,55 +10,31 @@ import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
 import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
-import { Shards } from '@relay/redis';
 import { Redis } from 'ioredis';
-import { PartnerQuota, SharedQuota } from '@relay/http';
+import { SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
-import { ChangeBudget } from './change-budget.js';
-import { CredentialPartners } from './credential-partners.js';
-import { DraftTestController } from './draft-test.controller.js';
 import { EndpointVerification } from './endpoint-verification.js';
-import { Listings } from './listings.js';
-import { PresentRequest } from './present-request.js';
-import { TestDeliveries } from './test-deliveries.js';
-import { TestLimits } from './test-limits.js';
-import { AuditedWebhooks } from './audited-webhooks.js';
-import { UnprovenTests } from './unproven-tests.js';
-import { WebhookAudit } from './webhook-audit.js';
-import { WebhookController } from './webhook.controller.js';
-import { WebhookWaiting } from './webhook-waiting.adapter.js';
-import { WebhooksController } from './webhooks.controller.js';
-
-const TESTS = { name: 'webhook-test', points: 6, windowMs: 60_000 };
-/** Tests of a partner's endpoints without a webhook: no change of the registry holds them back. */
-const TESTS_OF_DRAFTS = { name: 'draft-test', points: 6, windowMs: 60_000 };
-const TESTS_OF_PARTNER = { name: 'tests-of-partner', points: 60, windowMs: 60_000 };
-const FAILURES = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
-const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000 };
+import { CredentialPartners, Listings } from './listings.js';
+import { TestDeliveries, UnprovenTests } from './test-deliveries.js';
+import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './audited-webhooks.js';
+import { WebhookWaiting } from './webhook-problems.js';
+import { DraftTestController, WebhookController, WebhooksController } from './webhooks.controller.js';
 
 @Module({
-  exports: [WebhookStore],
+  exports: [WebhookStore, WebhookWaiting],
   controllers: [WebhooksController, DraftTestController, WebhookController],
   providers: [
+    EndpointVerification,
+    Listings,
+    PresentRequest,
+    WebhookAudit,
+    WebhookWaiting,
     {
       provide: AuditedWebhooks,
-      useFactory: (
-        registry: RegistryView,
-        audit: Audit,
-        present: PresentRequest,
-        log: ThrottledLog,
-        budget: ChangeBudget,
-        notices: Notices,
-      ) =>
-        new AuditedWebhooks(
-          registry.of<WebhookCommand>('webhook'),
-          new WebhookAudit(audit, present, log),
-          budget,
-          notices,
-        ),
-      inject: [RegistryView, Audit, PresentRequest, ThrottledLog, ChangeBudget, Notices],
+      useFactory: (registry: RegistryView, audit: WebhookAudit, budget: ChangeBudget, notices: Notices) =>
+        new AuditedWebhooks(registry.of<WebhookCommand>('webhook'), audit, budget, notices),
+      inject: [RegistryView, WebhookAudit, ChangeBudget, Notices],
     },
-    PresentRequest,
     {
       provide: Notices,
       useFactory: (redis: Redis, publisher: Publisher, log: Log, config: IngressConfig) =>
@@ -71,11 +46,6 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       useFactory: (redis: Redis, present: PresentRequest, { WEBHOOK_CHANGES: points }: IngressConfig) =>
         new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 }), present),
       inject: [Redis, PresentRequest, INGRESS_CONFIG],
-    },
-    {
-      provide: Listings,
-      useFactory: (webhooks: WebhookStore, partnerQuota: PartnerQuota) => new Listings(webhooks, partnerQuota),
-      inject: [WebhookStore, PartnerQuota],
     },
     {
       provide: WebhookStore,
@@ -102,21 +72,15 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
       useFactory: (sender: Sender, redis: Redis) =>
         new TestDeliveries(
           sender,
-          new TestLimits(
-            new FailureLimiter(redis, TESTS),
-            new FailureLimiter(redis, TESTS_OF_DRAFTS),
-            new SharedQuota(redis, TESTS_OF_PARTNER),
-          ),
+          {
+            webhook: new FailureLimiter(redis, { name: 'webhook-test', points: 6, windowMs: 60_000 }),
+            // No change of the registry holds these tests back.
+            drafts: new FailureLimiter(redis, { name: 'draft-test', points: 6, windowMs: 60_000 }),
+            partner: new SharedQuota(redis, { name: 'tests-of-partner', points: 60, windowMs: 60_000 }),
+          },
           new UnprovenTests(new RedisOriginProofs(redis)),
-          Date.now,
         ),
       inject: [Sender, Redis],
-    },
-    {
-      provide: EndpointVerification,
-      useFactory: (webhooks: WebhookStore, tests: TestDeliveries, config: IngressConfig, log: ThrottledLog) =>
-        new EndpointVerification(webhooks, tests, config.VERIFY_ENDPOINTS, log),
-      inject: [WebhookStore, TestDeliveries, INGRESS_CONFIG, ThrottledLog],
     },
     {
       provide: CredentialPartners,
@@ -124,13 +88,12 @@ const LISTINGS = { name: 'listings-by-credential', points: 120, windowMs: 60_000
         new CredentialPartners(
           webhooks,
           clients,
-          new NetworkFailures(redis, FAILURES),
-          new NetworkFailures(redis, LISTINGS),
+          new NetworkFailures(redis, { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 }),
+          new NetworkFailures(redis, { name: 'listings-by-credential', points: 120, windowMs: 60_000 }),
           config.LIST_BY_CREDENTIAL,
         ),
       inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
     },
-    { provide: WebhookWaiting, useFactory: (shards: Shards) => new WebhookWaiting(shards), inject: [Shards] },
   ],
 })
 export class WebhooksModule implements OnApplicationShutdown {

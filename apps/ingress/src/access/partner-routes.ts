@@ -1,0 +1,88 @@
+import {
+  applyDecorators,
+  Controller,
+  createParamDecorator,
+  HttpCode,
+  Injectable,
+  UseInterceptors,
+  type ExecutionContext,
+} from '@nestjs/common';
+import { Audit, type AskingPartner } from '@relay/audit';
+import type { OperationsEvent } from '@relay/events';
+import {
+  Access,
+  callerOf,
+  HasVersions,
+  Portal,
+  RateLimitInterceptor,
+  type FastifyReply,
+  type FastifyRequest,
+} from '@relay/http';
+import type { Scope } from '@relay/identity';
+import { Operation, type OperationText } from '@relay/openapi';
+import type { IngressConfig } from '@relay/settings';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+
+/** A controller whose routes need a token of this scope, within the quota of the partner. */
+export const PartnerRoutes = (path: string, scope: Scope = 'webhooks'): ClassDecorator =>
+  applyDecorators(Controller(path), Access({ kind: 'bearer', scopes: [scope] }), UseInterceptors(RateLimitInterceptor));
+
+/** A request and its answer, whose body is what the handler returns. */
+export interface Exchange {
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+export const Exchange = createParamDecorator((_: unknown, context: ExecutionContext): Exchange => {
+  const http = context.switchToHttp();
+  return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
+});
+
+/** A route that a token of the portal may read by. */
+export const Reads = (text: OperationText): MethodDecorator => applyDecorators(Portal('read'), Operation(text));
+
+/** A route that changes a webhook, unless `If-Match` names another version. */
+export const Changes = (text: OperationText, status = 200): MethodDecorator =>
+  applyDecorators(HasVersions(), Portal('write'), HttpCode(status), Operation(text));
+
+/** The path of the public address, without a slash at its end. */
+export const publicPath = ({ PUBLIC_URL }: Pick<IngressConfig, 'PUBLIC_URL'>): string =>
+  new URL(PUBLIC_URL).pathname.replace(/\/$/, '');
+
+/** Who asks, as `relay.operations` names them: the partner, and the operator by whose link to the portal it is asked. */
+export function askedBy(request: FastifyRequest): AskingPartner {
+  const { clientId: partnerId, portal } = callerOf(request);
+  return {
+    partnerId,
+    requestId: request.id,
+    ...(portal?.operator === undefined ? {} : { operator: portal.operator.clientId }),
+  };
+}
+
+/** Tells on `relay.operations` what partners do, and operators by links to their portals. */
+@Injectable()
+export class PartnerAudit {
+  constructor(
+    private readonly audit: Audit,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  /** To be called before it is done. @throws ProblemError `unavailable` when Kafka does not take the record */
+  report(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
+    return this.audit.report({ event, ...askedBy(request), ...facts });
+  }
+
+  /** The same of an operator alone: a partner may look at its own, and test it, without a record. */
+  async reportOperator(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
+    if (callerOf(request).portal?.operator !== undefined) await this.report(request, event, facts);
+  }
+
+  /** Does not wait for Kafka: the portal of a partner opens while Kafka is away. */
+  tellLink(request: FastifyRequest, facts: object): void {
+    void this.report(request, 'portal.opened', facts).catch((error: unknown) =>
+      this.log.warn('portal.untold', 'A partner made a link to its portal, but Kafka did not take the record of it', {
+        partnerId: askedBy(request).partnerId,
+        reason: reasonOf(error),
+      }),
+    );
+  }
+}

@@ -1,0 +1,266 @@
+import { Get, Header, HttpCode, Inject, Injectable, Param, Post, Req } from '@nestjs/common';
+import { RedisDeliveryHistory } from '@relay/history';
+import {
+  callerIdOf,
+  callerOf,
+  linkToNext,
+  Portal,
+  readQuery,
+  StrictBody,
+  type Body,
+  type FastifyRequest,
+} from '@relay/http';
+import { JobBodies } from '@relay/jobs';
+import { EnvelopeFinder } from '@relay/kafka';
+import { Operation } from '@relay/openapi';
+import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
+import { PendingDeliveries } from '@relay/retry';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { clueOf, ClueQuery } from '@relay/story';
+import { WebhookStore } from '@relay/webhooks';
+import { askedBy, Exchange, PartnerAudit, PartnerRoutes, Reads } from '../access/partner-routes.js';
+import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
+import { cursorOf, PartnerDeliveries, type DeliveryAnswers } from './delivery-lists.js';
+import { BulkRetry, DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
+import {
+  DeliveriesQuery,
+  EnvelopeId,
+  HistoryQuery,
+  operations,
+  RetryRequest,
+  RetrySelection,
+  type RetryAnswer,
+  type SelectionRetried,
+} from './history.openapi.js';
+import { HistoryQuota, LOOKED_AT_A_POINT, morePoints, OwnWebhooks } from './own-webhooks.js';
+import { PartnerStories, type PartnerStory } from './partner-stories.js';
+import { StatesQuery, WebhookStates, type WebhookState, type WebhookStatesAnswer } from './webhook-states.js';
+
+/** A partner's own deliveries to all of its webhooks. */
+@PartnerRoutes('deliveries')
+export class PartnerDeliveriesController {
+  constructor(
+    private readonly own: OwnWebhooks,
+    private readonly deliveries: PartnerDeliveries,
+    private readonly retries: BulkRetry,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
+
+  @Get()
+  @Reads(operations.listAllDeliveries)
+  async list(@Exchange() { request, reply }: Exchange): Promise<DeliveryAnswers> {
+    const wanted = readQuery(DeliveriesQuery, request.query);
+    const { webhookId: webhookIds, eventType } = wanted;
+    const ids = await this.own.select(callerOf(request), { webhookIds, eventType });
+    const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), ids, wanted);
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
+    return { deliveries };
+  }
+
+  @Post('retry')
+  @Portal('write')
+  @HttpCode(202)
+  @Operation(operations.retrySelection)
+  async retry(
+    @StrictBody(RetrySelection) body: Body<RetrySelection>,
+    @Req() request: FastifyRequest,
+  ): Promise<SelectionRetried> {
+    const wanted = body();
+    return this.retries.retry(askedBy(request), await this.own.select(callerOf(request), wanted), wanted);
+  }
+}
+
+/** The deliveries of a partner's own webhooks, and how they stand. */
+@PartnerRoutes('webhooks')
+export class WebhookHistoryController {
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly states: WebhookStates,
+    private readonly deliveries: PartnerDeliveries,
+    private readonly quota: HistoryQuota,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
+  ) {}
+
+  @Get('status')
+  @Reads(operations.listWebhookStates)
+  async list(@Exchange() { request, reply }: Exchange): Promise<WebhookStatesAnswer> {
+    const query = readQuery(StatesQuery, request.query);
+    const { clientId: partnerId, portal } = callerOf(request);
+    await this.quota.admit(partnerId);
+    if (query.webhookId !== undefined) return { webhooks: await this.#one(request, query.webhookId) };
+    const { eventType, limit, cursor: after } = query;
+    const listing = { eventType, limit, after, ids: portal?.webhookIds };
+    const { webhooks, next } = await this.webhooks.listDetails(partnerId, listing);
+    await this.quota.admit(partnerId, morePoints(webhooks.length, LOOKED_AT_A_POINT));
+    linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
+    return { webhooks: await this.states.of(webhooks) };
+  }
+
+  @Get(':id/deliveries')
+  @Reads(operations.listDeliveries)
+  async deliveriesOf(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<DeliveryAnswers> {
+    await this.quota.admit(callerIdOf(request));
+    const wanted = readQuery(HistoryQuery, request.query);
+    const { details } = await ownWebhook(this.webhooks, callerIdOf(request), given);
+    const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), [details.id], wanted);
+    linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
+    return { deliveries };
+  }
+
+  async #one(request: FastifyRequest, id: string): Promise<WebhookState[]> {
+    const caller = callerOf(request);
+    const found = isShown(caller, id) ? await this.webhooks.find(caller.clientId, id) : undefined;
+    if (found === undefined) throw notFound();
+    return this.states.of([found.details]);
+  }
+}
+
+/** Points of the quota: a payload, and an envelope that is looked for by its time, may read some megabytes of the log. */
+const POINTS_OF_A_SEARCH = 10;
+const POINTS_OF_A_STORY = 3;
+
+const unknownEnvelope = (): ProblemError =>
+  new ProblemError(
+    'not-found',
+    'No delivery of this envelope to a webhook of yours is known. One that waits in the log for a parked or disabled webhook is read with `type` and `around`.',
+  );
+
+/** An id that is no UUID names no envelope. */
+function readEnvelopeId(given: string): string {
+  const id = EnvelopeId.safeParse(given);
+  if (!id.success) throw unknownEnvelope();
+  return id.data;
+}
+
+/** The bytes of envelopes: from Redis while a delivery of it waits or is dead, else from the log. */
+@Injectable()
+export class EnvelopePayloads {
+  readonly #bodies: JobBodies;
+
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly history: RedisDeliveryHistory,
+    private readonly jobs: PendingDeliveries,
+    private readonly finder: EnvelopeFinder,
+    shards: Shards,
+  ) {
+    this.#bodies = new JobBodies(shards);
+  }
+
+  /**
+   * The envelope as it was sent; undefined if no delivery of it to these webhooks of the partner is known.
+   * @throws ProblemError `not-found` when the log has it no longer, `unavailable` when Kafka does not answer
+   */
+  async of(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Buffer | undefined> {
+    const pending = await this.jobs.ofEnvelope(envelopeId, webhookIds);
+    for (const { job } of pending) {
+      const body = await this.#bodies.of(job);
+      // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
+      if (body !== undefined) return Buffer.from(body);
+    }
+    // Redis can lose a body.
+    const lost = pending[0]?.job;
+    const known = lost ?? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0];
+    if (known === undefined) return undefined;
+    const acceptedAt = lost?.waitedSince ?? known.acceptedAt;
+    const webhook = await this.webhooks.find(partnerId, known.webhookId);
+    if (webhook === undefined) return undefined;
+    const { eventType } = webhook.details;
+    const found = await this.finder.find({ envelopeId, eventType, acceptedAt }).catch(logIsAway);
+    if (found === undefined || !isFor(found.envelope.audience, partnerId))
+      throw new ProblemError('not-found', 'There was a delivery of this envelope, but the log no longer has it.');
+    return found.envelope.bytes;
+  }
+}
+
+/** The delivery was for the partner; a record of another acceptance of this id need not be. */
+const isFor = (audience: readonly string[], partnerId: string): boolean =>
+  audience.length === 0 || audience.includes(partnerId);
+
+function logIsAway(cause: unknown): never {
+  throw new ProblemError('unavailable', 'Kafka, which has the envelope, does not answer at the moment.', {
+    headers: { 'retry-after': '5' },
+    cause,
+  });
+}
+
+/** A partner's own deliveries of one envelope. */
+@PartnerRoutes('deliveries/:envelopeId')
+export class EnvelopeDeliveriesController {
+  constructor(
+    private readonly own: OwnWebhooks,
+    private readonly stories: PartnerStories,
+    private readonly retries: DeliveryRetries,
+    private readonly quota: HistoryQuota,
+  ) {}
+
+  @Get()
+  @Reads(operations.readDeliveries)
+  async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<PartnerStory> {
+    const clue = clueOf(readQuery(ClueQuery, request.query));
+    const envelopeId = readEnvelopeId(given);
+    const partnerId = callerIdOf(request);
+    const owned = await this.own.ids(callerOf(request));
+    if (clue !== undefined) await this.quota.admit(partnerId, POINTS_OF_A_SEARCH - 1);
+    const { story, away } = await this.stories.of(partnerId, envelopeId, owned, clue);
+    if (story === undefined && away.length > 0)
+      throw new ProblemError('unavailable', `Nothing is known without what is away: ${away.join(', ')}.`, {
+        headers: { 'retry-after': '5' },
+      });
+    if (story === undefined) throw unknownEnvelope();
+    if (clue === undefined) await this.quota.admit(partnerId, POINTS_OF_A_STORY - 1);
+    return story;
+  }
+
+  @Post('retry')
+  @Portal('write')
+  @HttpCode(202)
+  @Operation(operations.retryDeliveries)
+  async retry(
+    @Param('envelopeId') given: string,
+    @StrictBody(RetryRequest, 'optional') body: Body<RetryRequest>,
+    @Req() request: FastifyRequest,
+  ): Promise<RetryAnswer> {
+    const envelopeId = readEnvelopeId(given);
+    const { webhookId } = body();
+    const partnerId = callerIdOf(request);
+    const owned = await this.own.ids(callerOf(request));
+    const meant = webhookId === undefined ? owned : new Set([...owned].filter((id) => id === webhookId));
+    const { retried, refused } = await this.retries.ofEnvelope(askedBy(request), envelopeId, meant, (found) =>
+      this.quota.admit(partnerId, morePoints(found, RETRIES_A_POINT)),
+    );
+    if (retried > 0) return { retried };
+    if (!(await this.stories.isKnown(envelopeId, meant))) throw unknownEnvelope();
+    throw new ProblemError(
+      'conflict',
+      refused[0]?.why ??
+        'No delivery of this envelope waits or is a dead letter: each was delivered or is being attempted.',
+    );
+  }
+}
+
+/** An envelope as it was sent, for the partners it was delivered to. */
+@PartnerRoutes('deliveries/:envelopeId/payload')
+export class EnvelopePayloadController {
+  constructor(
+    private readonly own: OwnWebhooks,
+    private readonly payloads: EnvelopePayloads,
+    private readonly quota: HistoryQuota,
+    private readonly audit: PartnerAudit,
+  ) {}
+
+  @Get()
+  @Header('content-type', 'application/json')
+  @Reads(operations.readPayload)
+  async read(@Param('envelopeId') given: string, @Req() request: FastifyRequest): Promise<Buffer> {
+    const envelopeId = readEnvelopeId(given);
+    const partnerId = callerIdOf(request);
+    const owned = await this.own.ids(callerOf(request));
+    await this.quota.admit(partnerId, POINTS_OF_A_SEARCH - 1);
+    const bytes = await this.payloads.of(partnerId, envelopeId, owned);
+    if (bytes === undefined) throw unknownEnvelope();
+    await this.audit.reportOperator(request, 'envelope.read', { envelopeId });
+    return bytes;
+  }
+}
