@@ -1,7 +1,7 @@
 // npm run bench -- pages: how soon the pages are there, how a long list is read, and what memory serving them takes.
 import { join } from 'node:path';
 import { readdirSync, renameSync } from 'node:fs';
-import { enterConsole, newPage, openBrowser, openPlace } from '../../scripts/lib/browser.mjs';
+import { enterConsole, newPage, openBrowser, openPlace } from '../lib/browser.mjs';
 import { portalLink } from '../../scripts/lib/demo.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { Fault } from '../../scripts/lib/process.mjs';
