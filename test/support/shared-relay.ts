@@ -15,10 +15,16 @@ const begin = async (settings: Settings, envFile?: string): Promise<void> => {
   [partner, source] = await Promise.all([relay.partner(), relay.source()]);
 };
 
-/** Starts the relay before the tests of this file, and ends it after them. */
-export function startRelay(settings: Settings = {}): void {
+/**
+ * Starts the relay before the tests of this file, and ends it after them.
+ * @param endOthers ends first what uses it
+ */
+export function startRelay(settings: Settings = {}, endOthers: () => unknown = () => undefined): void {
   beforeAll(() => begin(settings));
-  afterAll(() => relay?.close());
+  afterAll(async () => {
+    await endOthers();
+    await relay?.close();
+  });
 }
 
 /** The same with a Kafka and a Redis of its own, which the spec may freeze and kill. */
