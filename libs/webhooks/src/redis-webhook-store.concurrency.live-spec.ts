@@ -6,6 +6,7 @@ import { RedisWebhookStore } from './index.js';
 import { openCredential } from './sealing.js';
 import { aDraft, storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
+import type { WebhookDraft } from './webhook-changes.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
 const { server, redis } = await redisOfSpec();
