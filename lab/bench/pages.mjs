@@ -8,9 +8,8 @@ import { Fault } from '../../scripts/lib/process.mjs';
 import { machineOf } from '../../scripts/bench/machine.mjs';
 import { quantile } from '../../scripts/bench/numbers.mjs';
 import { quiet, rssOf } from '../../scripts/bench/proc.mjs';
-import { portsOf, register, startRoles, startStack, tokenOf } from '../../scripts/bench/system.mjs';
+import { portsOf, register, startRoles, startStack, tokenOf, withRoles } from '../../scripts/bench/system.mjs';
 import { startTool } from '../../scripts/bench/tool.mjs';
-import { withRoles } from '../../scripts/bench/with-roles.mjs';
 
 const COUNT = 100_000;
 const VIEWPORT = { width: 1_280, height: 900 };

@@ -77,12 +77,7 @@ with
 
 ${listOf(result.settings)}
 
-## Two commits
-
-\`npm run bench -- --check REV\` compares this work tree with another commit. Each round starts both with stores of their own, warms them
-up, and loads them in turn, piece by piece; each figure is a ratio of two runs that are seconds apart. The verdict is about the rounds' median and 3 %:
-\`SLOWER\` and \`no slower\` are sure (sign test, 85 % or more on both sides together), \`unclear\` asks for more rounds or an idle machine.
-\`--check HEAD\` without changes shows the noise.
+\`npm run bench -- --check REV\` compares this work tree with another commit; \`--help\` says how it judges.
 
 ## Throughput and latency
 
