@@ -39,8 +39,7 @@ export function readOptions(args) {
   const isKnown = options.names.every((name) => name in scenarios);
   const isCount = (number) => Number.isInteger(number) && number > 0;
   const isSane = [options.runs, options.rounds].every(isCount) && options.scale > 0 && options.scale <= 1;
-  if (!isKnown || !isSane || ![undefined, 'ingress', 'worker'].includes(profile))
-    throw new Fault(usage);
+  if (!isKnown || !isSane || ![undefined, 'ingress', 'worker'].includes(profile)) throw new Fault(usage);
   if (check === undefined ? rounds : runs || write || profile)
     throw new Fault('--check takes --only, --rounds, --scale and --json; --rounds goes with --check');
   if (write && (only || profile || options.scale !== 1)) throw new Fault('--write takes all scenarios at full size');

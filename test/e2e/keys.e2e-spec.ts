@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { App, mainOf } from '../support/app.js';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
-import { partner, relay, source, startRelay } from '../support/shared-relay.js';
+import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
 
 const aKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64')}`;
@@ -37,16 +37,19 @@ interface Report {
 
 type Issued = Readonly<Record<'clientId' | 'clientSecret' | 'apiKey', string>>;
 
+let relay: Relay;
+let partner: Client;
+let source: Client;
 let cli: CommandLine;
 let apiKey: string;
 let keyedId: string;
 const secrets = new Map<string, string>();
 const others: string[] = [];
 
-startRelay({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s', WEBHOOKS_PER_ORIGIN: '400' });
-
 beforeAll(async () => {
+  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s', WEBHOOKS_PER_ORIGIN: '400' });
   cli = new CommandLine(relay.stack.env);
+  [partner, source] = [await relay.partner(), await relay.source()];
   await source.token();
   const keyed = await cli.json<Issued>(['admin', 'clients', 'create', 'source', 'keyed', '--api-key']);
   [keyedId, apiKey] = [keyed.clientId, keyed.apiKey];
@@ -63,6 +66,7 @@ beforeAll(async () => {
     others.push(...(await Promise.all(made)));
   }
 });
+afterAll(() => relay.close());
 
 const restart = async (env: Record<string, string>): Promise<void> => {
   for (const app of [relay.worker, relay.ingress]) {

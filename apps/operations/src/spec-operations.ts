@@ -8,7 +8,13 @@ import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import { OperationsEnv } from '@relay/settings';
-import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog, startRedisServer, type RedisServer } from '@relay/testing';
+import {
+  aSigningKeyText,
+  MemoryPublisher,
+  MemoryRegistryLog,
+  startRedisServer,
+  type RedisServer,
+} from '@relay/testing';
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
