@@ -28,19 +28,17 @@ export async function limits(own, { runs, scale }, signal, ends) {
   const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
   for (const tool of Object.values(tools)) ends.push(() => tool.stop());
   const found = await measureLimits(stack, tools, own, { runs, scale }, ends);
-  const rows = Object.entries(found).flatMap(([limit, figures]) =>
-    Object.entries(figures).map(([figure, { min, median, max }]) => [
-      limit,
-      figure,
-      ...[min, median, max].map((value) => number(value, figure === 'perSecond' ? 0 : 3)),
-    ]),
-  );
+  const rows = [['limit', 'measured', 'min', 'median', 'max']];
+  for (const [limit, figures] of Object.entries(found))
+    for (const [figure, { min, median, max }] of Object.entries(figures)) {
+      const shown = [min, median, max].map((value) => number(value, figure === 'perSecond' ? 0 : 3));
+      rows.push([limit, figure, ...shown]);
+    }
   const seen = await seenIds(own, scale, signal);
   const waiting = await waitingJobs(own, signal);
   const titles = Object.entries(TITLES).map(([limit, title]) => `${limit}  ${title}`);
   console.log(`\n${titles.join('\n')}\n`);
-  for (const table of [[['limit', 'measured', 'min', 'median', 'max'], ...rows], seen, waiting])
-    console.log(`${aligned(table)}\n`);
+  for (const table of [rows, seen, waiting]) console.log(`${aligned(table)}\n`);
   return 0;
 }
 
