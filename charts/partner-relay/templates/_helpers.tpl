@@ -113,12 +113,20 @@ imagePullSecrets:
 {{- if .Values.kafka.tls.enabled -}}
 {{- $_ := set $settings "KAFKA_SSL" "true" -}}
 {{- end -}}
-{{- with .Values.kafka.sasl -}}
-{{- range $name, $value := dict "MECHANISM" .mechanism "USERNAME" .username "TOKEN_URL" .tokenUrl "SCOPE" .scope "AWS_REGION" .awsRegion -}}
-{{- if $value -}}
-{{- $_ := set $settings (print "KAFKA_SASL_" $name) $value -}}
+{{- with .Values.kafka.sasl.mechanism -}}
+{{- $_ := set $settings "KAFKA_SASL_MECHANISM" . -}}
 {{- end -}}
+{{- with .Values.kafka.sasl.username -}}
+{{- $_ := set $settings "KAFKA_SASL_USERNAME" . -}}
 {{- end -}}
+{{- with .Values.kafka.sasl.tokenUrl -}}
+{{- $_ := set $settings "KAFKA_SASL_TOKEN_URL" . -}}
+{{- end -}}
+{{- with .Values.kafka.sasl.scope -}}
+{{- $_ := set $settings "KAFKA_SASL_SCOPE" . -}}
+{{- end -}}
+{{- with .Values.kafka.sasl.awsRegion -}}
+{{- $_ := set $settings "KAFKA_SASL_AWS_REGION" . -}}
 {{- end -}}
 {{- if .Values.development.enabled -}}
 {{- $_ := set $settings "REDIS_URL" (printf "redis://%s-valkey:6379" (include "relay.fullname" .)) -}}
