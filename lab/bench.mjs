@@ -1,4 +1,4 @@
-// npm run bench -- curves|isolation|pages: figures of the built relay that are published once and are no part of `npm run bench`.
+// npm run bench -- curves|isolation|limits|pages: figures of the built relay that are published once and are no part of `npm run bench`.
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
 import { requireProc } from '../scripts/bench/proc.mjs';
@@ -8,16 +8,19 @@ import { discard, privateHome, sweep } from '../scripts/lib/private-home.mjs';
 import { Fault, script } from '../scripts/lib/process.mjs';
 import { curves } from './bench/curves.mjs';
 import { isolation } from './bench/isolation.mjs';
+import { limits } from './bench/limits.mjs';
 import { pages } from './bench/pages.mjs';
 
 const USAGE = `usage: npm run bench -- curves [--drain N] [--write] [--json FILE] [--scale 0.1]
        npm run bench -- isolation [--runs N]
+       npm run bench -- limits [--runs N] [--scale 0.1]
        npm run bench -- pages [--runs N] [--scale 0.1]
   curves  what a delivery costs by webhooks (10 to 10,000), by rate, by processes and when it lay in the log, one run a point;
           --drain N (100,000) records lie there. 15 minutes; --write puts it into docs/evidence
   isolation  what healthy endpoints feel of bad ones
+  limits  what the machine allows at most, and what a seen id and a waiting delivery take in Redis
   pages   how soon portal and console are there, how a list of 100,000 deliveries is read, and the memory that serving them takes`;
-const TASKS = { curves, isolation, pages };
+const TASKS = { curves, isolation, limits, pages };
 const text = { type: 'string' };
 const own = privateHome('bench');
 

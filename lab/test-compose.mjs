@@ -3,7 +3,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { images as imagesOf } from './images/images.mjs';
-import { alone } from '../scripts/lib/alone.mjs';
+import { alone } from './lib/alone.mjs';
 import { install } from '../scripts/lib/build.mjs';
 import { writeDevEnv } from '../scripts/lib/dev-env.mjs';
 import { needs, prepare } from '../scripts/lib/kafka.mjs';
@@ -12,7 +12,7 @@ import { need } from '../scripts/lib/packages.mjs';
 import { cache, node24 } from '../scripts/lib/paths.mjs';
 import { privateHome, sweep } from '../scripts/lib/private-home.mjs';
 import { Fault, run, script } from '../scripts/lib/process.mjs';
-import { tidy } from '../scripts/lib/tidy.mjs';
+import { tidy } from './lib/tidy.mjs';
 
 const PODMAN_COMPOSE = '1.5.0';
 const home = privateHome('compose');

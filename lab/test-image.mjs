@@ -2,9 +2,9 @@
 // root. Nothing stays but the base image in the cache, which --drop-base deletes; no container engine's own store is touched.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { alone } from '../scripts/lib/alone.mjs';
+import { alone } from './lib/alone.mjs';
 import { install } from '../scripts/lib/build.mjs';
-import { removeCgroups } from '../scripts/lib/cgroups.mjs';
+import { removeCgroups } from './lib/cgroups.mjs';
 import { withLock } from '../scripts/lib/lock.mjs';
 import { need } from '../scripts/lib/packages.mjs';
 import { cache, node24, root } from '../scripts/lib/paths.mjs';

@@ -20,7 +20,7 @@ import { needs, prepare } from '../scripts/lib/kafka.mjs';
 import { need } from '../scripts/lib/packages.mjs';
 import { privateHome, sweep } from '../scripts/lib/private-home.mjs';
 import { Fault, script } from '../scripts/lib/process.mjs';
-import { tidy } from '../scripts/lib/tidy.mjs';
+import { tidy } from './lib/tidy.mjs';
 
 const NEEDED = ['go', 'containerd', 'runc', 'podman', 'mmdebstrap', 'iptables', 'ipset', 'conntrack', 'cni', 'openssl'];
 const home = privateHome('kubernetes');

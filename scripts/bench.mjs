@@ -1,23 +1,18 @@
 // npm run bench: the built relay against a private Kafka and Redis, measured from outside; leaves nothing behind but the result.
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { api } from './bench/api.mjs';
 import { check } from './bench/check.mjs';
-import { measureLimits } from './bench/limits.mjs';
 import { readOptions } from './bench/options.mjs';
 import { machineOf, settings } from './bench/machine.mjs';
 import { spread } from './bench/numbers.mjs';
 import { quiet, requireProc, rssOf } from './bench/proc.mjs';
 import { profileLines, summarise } from './bench/profile.mjs';
-import { limitLines, markdownOf, textOf } from './bench/report.mjs';
+import { markdownOf, textOf } from './bench/report.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
-import { seenIds } from './bench/seen-ids.mjs';
-import { register, startStack } from './bench/system.mjs';
+import { register, startStack, withRoles } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
 import { endLeftRoles } from './bench/trees.mjs';
-import { waitingJobs } from './bench/waiting-jobs.mjs';
-import { withRoles } from './bench/with-roles.mjs';
 import { build } from './lib/build.mjs';
 import { home, root } from './lib/paths.mjs';
 import { script } from './lib/process.mjs';
@@ -35,8 +30,7 @@ async function main(signal) {
     await sweep('bench');
     ends.push(() => discard(own));
     const aborted = once(signal, 'abort').then(() => signal.throwIfAborted());
-    const instead = { api, check }[options.instead];
-    const task = instead === undefined ? bench(options, signal, ends) : instead(own, options, signal, ends);
+    const task = options.rev === undefined ? bench(options, signal, ends) : check(own, options, signal, ends);
     return await Promise.race([aborted, task]);
   } finally {
     for (const end of ends.toReversed()) await end();
@@ -51,19 +45,11 @@ async function bench(options, signal, ends) {
   const system = { stack, tools, signal, ends };
 
   if (options.profile) {
-    const [{ summary }] = await profiled(options.names.slice(0, 1), [options.profile], options);
+    const summary = await profiled(options.names[0], options.profile, options.scale);
     console.log(`\n${profileLines(summary).join('\n')}`);
     return 0;
   }
-  console.log('measuring what the machine allows');
-  const limits = await measureLimits(stack, tools, own, { ...options, warmUp: WARM_UP.count }, ends);
-  console.log(limitLines(limits).join('\n'));
-  const result = { ...(await measured()), limits };
-  if (options.redis) {
-    console.log('measuring what a seen id and a waiting delivery take in Redis');
-    result.seenIds = await seenIds(own, options.scale, signal);
-    result.waitingJobs = await waitingJobs(own, signal);
-  }
+  const result = await measured();
   console.log(`\n${textOf(result)}\n`);
   save(options.json ?? join(home, 'bench.json'), result);
   if (options.write) save(join(root, 'docs', 'evidence', 'performance.md'), markdownOf(result));
@@ -94,25 +80,16 @@ async function bench(options, signal, ends) {
     });
   }
 
-  async function profiled(names, apps, { scale }) {
-    const found = [];
-    for (const name of names) {
-      const fileOf = (app) => `${name}-${app}.cpuprofile`;
-      const folder = join(home, 'profiles');
-      const flags = (app) =>
-        apps.includes(app) ? ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${fileOf(app)}`] : [];
-      const profile = async (relay) => {
-        await warmedUp(relay, { scale });
-        return runAll(relay, name, { runs: 1, scale });
-      };
-      const runs = await withRoles(system, profile, flags);
-      const units = runs[0].accepted * Math.max(1, scenarios[name].hooks);
-      for (const app of apps) {
-        const summary = summarise(join(folder, fileOf(app)), [runs[0].window], units);
-        found.push({ scenario: name, app, summary });
-      }
-    }
-    return found;
+  async function profiled(name, app, scale) {
+    const file = `${name}-${app}.cpuprofile`;
+    const folder = join(home, 'profiles');
+    const flags = (of) => (of === app ? ['--cpu-prof', `--cpu-prof-dir=${folder}`, `--cpu-prof-name=${file}`] : []);
+    const profile = async (relay) => {
+      await warmedUp(relay, { scale });
+      return runAll(relay, name, { runs: 1, scale });
+    };
+    const [{ accepted, window }] = await withRoles(system, profile, flags);
+    return summarise(join(folder, file), window, accepted * Math.max(1, scenarios[name].hooks));
   }
 
   /** New processes run until their code is compiled. */
@@ -124,8 +101,7 @@ async function bench(options, signal, ends) {
 
   /** Registers the scenario's webhooks, warms up, and runs it as often as asked for. */
   async function runAll(relay, name, { runs, scale }) {
-    const { hooks, prepare, load, warmUp } = scenarios[name];
-    await prepare?.(stack);
+    const { hooks, load, warmUp } = scenarios[name];
     const unregister = await register(stack, await tools.endpoints.ask('listen', { count: hooks }));
     await runOnce(relay, hooks, scaled(warmUp, scale));
     const done = [];

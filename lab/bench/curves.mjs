@@ -8,9 +8,8 @@ import { machineOf, settings } from '../../scripts/bench/machine.mjs';
 import { quiet } from '../../scripts/bench/proc.mjs';
 import { save } from '../../scripts/bench/save.mjs';
 import { runOnce, scaled } from '../../scripts/bench/scenarios.mjs';
-import { appOf, portsOf, register, startStack } from '../../scripts/bench/system.mjs';
+import { appOf, portsOf, register, startStack, withRoles } from '../../scripts/bench/system.mjs';
 import { startTool } from '../../scripts/bench/tool.mjs';
-import { withRoles } from '../../scripts/bench/with-roles.mjs';
 
 const SATURATION = { count: 20_000, connections: 64 };
 /** For each process: half of what the scenarios take, since several sets of processes are warmed up. */

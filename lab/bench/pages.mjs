@@ -1,16 +1,15 @@
 // npm run bench -- pages: how soon the pages are there, how a long list is read, and what memory serving them takes.
 import { join } from 'node:path';
 import { readdirSync, renameSync } from 'node:fs';
-import { enterConsole, newPage, openBrowser, openPlace } from '../../scripts/lib/browser.mjs';
+import { enterConsole, newPage, openBrowser, openPlace } from '../lib/browser.mjs';
 import { portalLink } from '../../scripts/lib/demo.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { Fault } from '../../scripts/lib/process.mjs';
 import { machineOf } from '../../scripts/bench/machine.mjs';
 import { quantile } from '../../scripts/bench/numbers.mjs';
 import { quiet, rssOf } from '../../scripts/bench/proc.mjs';
-import { portsOf, register, startRoles, startStack, tokenOf } from '../../scripts/bench/system.mjs';
+import { portsOf, register, startRoles, startStack, tokenOf, withRoles } from '../../scripts/bench/system.mjs';
 import { startTool } from '../../scripts/bench/tool.mjs';
-import { withRoles } from '../../scripts/bench/with-roles.mjs';
 
 const COUNT = 100_000;
 const VIEWPORT = { width: 1_280, height: 900 };

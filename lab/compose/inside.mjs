@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { checked } from '../../scripts/lib/checks.mjs';
+import { checked } from '../lib/checks.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { Fault, run, script, until } from '../../scripts/lib/process.mjs';
 import { podman as podmanIn } from '../image/podman.mjs';

@@ -1,6 +1,6 @@
 // The part of npm run test:image that runs in namespaces of its own: base, build, checks. Exit code 1 when a check fails.
 import { readFileSync } from 'node:fs';
-import { checked } from '../../scripts/lib/checks.mjs';
+import { checked } from '../lib/checks.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { script } from '../../scripts/lib/process.mjs';
 import { base } from './base.mjs';

@@ -8,7 +8,7 @@ import { cache, node24, root } from '../../scripts/lib/paths.mjs';
 import { privateHome, sweep } from '../../scripts/lib/private-home.mjs';
 import { run } from '../../scripts/lib/process.mjs';
 import { npmSettings } from '../image/npm-settings.mjs';
-import { tidy } from '../../scripts/lib/tidy.mjs';
+import { tidy } from '../lib/tidy.mjs';
 
 const recipes = import.meta.dirname;
 const archives = join(cache, 'kubernetes', 'images');

@@ -5,7 +5,7 @@ import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { node24, root } from '../../scripts/lib/paths.mjs';
 import { Fault, run, until } from '../../scripts/lib/process.mjs';
-import { tidy } from '../../scripts/lib/tidy.mjs';
+import { tidy } from '../lib/tidy.mjs';
 
 const START_MS = 180_000;
 const NAMESPACES = ['--mount', '--net', '--pid', '--ipc', '--uts', '--fork', '--kill-child=SIGKILL', '--mount-proc'];
@@ -18,7 +18,7 @@ export async function startCluster(home, { programs, helm, signal }) {
   const task = join(home, 'task.json');
   writeFileSync(task, JSON.stringify({ home, programs }));
   // Whoever kills this process without a word kills the cluster: `unshare` gets a signal, the tidying one the end of its input.
-  const keeper = spawn(node24, [join(root, 'scripts', 'lib', 'tidy.mjs'), home], {
+  const keeper = spawn(node24, [join(root, 'lab', 'lib', 'tidy.mjs'), home], {
     stdio: ['pipe', 'ignore', 'inherit'],
     detached: true,
   });

@@ -4,7 +4,7 @@ import { mkdirSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { startRoles, startStack, portsOf, tokenOf } from '../../scripts/bench/system.mjs';
-import { enterConsole, newPage, openBrowser, openPlace, shown } from '../../scripts/lib/browser.mjs';
+import { enterConsole, newPage, openBrowser, openPlace, shown } from '../lib/browser.mjs';
 import { portalLink } from '../../scripts/lib/demo.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { Fault, until } from '../../scripts/lib/process.mjs';

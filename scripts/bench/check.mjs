@@ -86,12 +86,11 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
       await unregister();
     }
     for (const name of names) {
-      const { hooks, prepare, load, warmUp, pieces = 4 } = scenarios[name];
+      const { hooks, load, warmUp, pieces = 4 } = scenarios[name];
       const piece = scaled(load, 1 / pieces);
       const urls = await tools.endpoints.ask('listen', { count: hooks });
       const unregister = [];
       for (const side of order) {
-        await prepare?.(systems[side].stack);
         unregister.push(await register(systems[side].stack, urls));
         await on(side, hooks, warmUp);
       }

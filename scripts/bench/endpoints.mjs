@@ -73,37 +73,6 @@ async function listenSilent({ count }) {
   return silent.slice(0, count).map(({ url }) => url);
 }
 
-const GONE = Buffer.from('HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n');
-/** An endpoint that answers 410 until it is back, and remembers the deliveries after that. */
-const away = { asked: 0, isBack: false, delivered: new Set(), repeats: 0, lastAt: 0 };
-async function listenAway() {
-  const server = createServer({ noDelay: true }, (socket) => {
-    const read = messageReader((head) => {
-      away.lastAt = now();
-      if (!away.isBack) {
-        away.asked += 1;
-        socket.write(GONE);
-        return;
-      }
-      const id = headerOf(head, 'webhook-id');
-      if (away.delivered.has(id)) away.repeats += 1;
-      away.delivered.add(id);
-      socket.write(OK);
-    });
-    socket.on('data', read);
-    socket.on('error', () => socket.destroy());
-  });
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  return `http://127.0.0.1:${server.address().port}/hook`;
-}
-const awayAsked = () => away.asked;
-const comeBack = () => void (away.isBack = true);
-async function completeAway({ expected, patienceMs }) {
-  for (let since = now(); away.delivered.size < expected && now() - Math.max(since, away.lastAt) < patienceMs;)
-    await delay(10);
-  return { delivered: away.delivered, repeats: away.repeats };
-}
-
 /** The most requests that were under way at once at any one of them. */
 const mostAtOnce = () => Math.max(0, ...silent.map(({ most }) => most));
 
@@ -126,4 +95,4 @@ async function complete(wanted) {
   return { receipts: endpoints.map(({ receipts }) => receipts), repeats, lastAt };
 }
 
-answer({ listen, listenSilent, listenAway, awayAsked, comeBack, completeAway, mostAtOnce, forget, reached, complete });
+answer({ listen, listenSilent, mostAtOnce, forget, reached, complete });

@@ -3,11 +3,10 @@ import { randomUUID } from 'node:crypto';
 
 export const EVENT_TYPE = 'task.created';
 
-/** @param entity id of what it is about, which chooses its partition */
-export function anEnvelope(type = EVENT_TYPE, entity = randomUUID()) {
+export function anEnvelope(type = EVENT_TYPE) {
   const id = randomUUID();
   const payload = {
-    id: entity,
+    id: randomUUID(),
     userId: randomUUID(),
     financialPlanId: randomUUID(),
     title: 'Send the signed engagement letter',

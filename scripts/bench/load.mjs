@@ -1,4 +1,4 @@
-// The load tool: posts envelopes, or sends any request, over keep-alive connections, either as fast as they are answered or at a fixed rate.
+// The load tool: posts envelopes over keep-alive connections, either as fast as they are answered or at a fixed rate.
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,11 +7,11 @@ import { messageReader } from './http-messages.mjs';
 import { quantile } from './numbers.mjs';
 import { answer, now } from './tool.mjs';
 
-/** Posts `count` envelopes, all of one `entity` if given; with `partners` each is for one of them, in turn. `pace` is what exchange() takes. */
-async function post({ token, count, type, entity, partners = [], ...pace }) {
+/** Posts `count` envelopes; with `partners` each is for one of them, in turn. `pace` is what exchange() takes. */
+async function post({ token, count, type, partners = [], ...pace }) {
   const head = `POST /deliveries HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
   const requests = Array.from({ length: count }, (_, index) => {
-    const { id, body } = anEnvelope(type, entity);
+    const { id, body } = anEnvelope(type);
     const partner = partners[index % partners.length];
     const audience = partner === undefined ? '' : `relay-partner: ${partner}\r\n`;
     const bytes = Buffer.from(`${head}${audience}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
@@ -27,21 +27,6 @@ async function post({ token, count, type, entity, partners = [], ...pace }) {
     } else otherAnswers[status] = (otherAnswers[status] ?? 0) + 1;
   });
   return { accepted, otherAnswers, ...times, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
-}
-
-/** Sends one request without a body `count` times, and counts the answers by their status. */
-async function call({ method, path, authorization, count, ...pace }) {
-  const bytes = Buffer.from(
-    `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: ${authorization}\r\ncontent-length: 0\r\n\r\n`,
-  );
-  const requests = Array.from({ length: count }, () => ({ bytes, sentAt: 0 }));
-  const latencies = [];
-  const answers = {};
-  const { lateP99 } = await exchange(requests, pace, (_, status, __, ms) => {
-    latencies.push(ms);
-    answers[status] = (answers[status] ?? 0) + 1;
-  });
-  return { answers, lateP99, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) };
 }
 
 /**
@@ -126,4 +111,4 @@ async function sendAtRate(requests, rate, pool, open) {
   return lateness;
 }
 
-answer({ post, call });
+answer({ post });

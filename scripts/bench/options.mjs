@@ -1,33 +1,26 @@
 // The options of the command line.
 import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
-import { limitTitles } from './limits.mjs';
 import { scenarios } from './scenarios.mjs';
 
-const listed = (entries) => entries.map(([name, title]) => `  ${name.padEnd(10)} ${title}`).join('\n');
-
-const usage = `usage: npm run bench -- [api] [--runs N] [--only a,b,c,d,e,f,g] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
-       npm run bench -- --check REV [--only a,b,c,d,e,f,g] [--rounds N] [--scale 0.1] [--json FILE]
-${listed(Object.entries(scenarios).map(([name, { title }]) => [name, title]))}
-First, on the same machine in the same minutes, what it allows at most; each figure is told as a multiple of it too:
-${listed(Object.entries(limitTitles))}
+const usage = `usage: npm run bench -- [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
+       npm run bench -- --check REV [--only a,b,c,d] [--rounds N] [--scale 0.1] [--json FILE]
+${Object.entries(scenarios)
+  .map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`)
+  .join('\n')}
 Instead:
-  api        how soon the management API answers (takes --runs)
   --check    this work tree against commit REV, loaded in turn and never at once, --rounds (5) times with new processes: every figure of
              both sides and the ratio, pair by pair. Exit code 1 when a figure is more than 3 % slower for sure or something was lost;
              "unclear" is no pass but a machine too busy or too few rounds. --check HEAD without changes shows the noise. b and c take 5 minutes a round
 Options:
-  --only     these scenarios, and not what Redis takes
+  --only     these scenarios
   --scale    that share of the envelopes, warm-up included: for trying out the bench, its figures are no measure
   --write    puts the result into docs/evidence/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went
   --json     the result with every run goes there, else to .relay/bench.json or .relay/check.json`;
 
-const INSTEAD = ['api'];
-
 export function readOptions(args) {
-  const { values, positionals } = parse(args);
-  const { runs, only, scale, json, write, profile, help, check, rounds } = values;
+  const { runs, only, scale, json, write, profile, help, check, rounds } = parse(args);
   if (help) {
     console.log(usage);
     process.exit();
@@ -38,9 +31,7 @@ export function readOptions(args) {
     rounds: Number(rounds ?? 5),
     scale: Number(scale ?? 1),
     names: (only ?? usual).split(','),
-    instead: check === undefined ? INSTEAD.find((name) => name === positionals[0]) : 'check',
     rev: check,
-    redis: only === undefined,
     json,
     write,
     profile,
@@ -48,9 +39,7 @@ export function readOptions(args) {
   const isKnown = options.names.every((name) => name in scenarios);
   const isCount = (number) => Number.isInteger(number) && number > 0;
   const isSane = [options.runs, options.rounds].every(isCount) && options.scale > 0 && options.scale <= 1;
-  const words = INSTEAD.includes(options.instead) ? 1 : 0;
-  if (!isKnown || !isSane || positionals.length > words || ![undefined, 'ingress', 'worker'].includes(profile))
-    throw new Fault(usage);
+  if (!isKnown || !isSane || ![undefined, 'ingress', 'worker'].includes(profile)) throw new Fault(usage);
   if (check === undefined ? rounds : runs || write || profile)
     throw new Fault('--check takes --only, --rounds, --scale and --json; --rounds goes with --check');
   if (write && (only || profile || options.scale !== 1)) throw new Fault('--write takes all scenarios at full size');
@@ -72,7 +61,7 @@ function parse(args) {
     help: flag,
   };
   try {
-    return parseArgs({ args, options, allowPositionals: true });
+    return parseArgs({ args, options }).values;
   } catch (error) {
     throw new Fault(`${error.message}\n${usage}`);
   }

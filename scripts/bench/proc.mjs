@@ -1,5 +1,4 @@
 // CPU time, memory and age of a process. Only /proc has all three for a process that is no child.
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -16,17 +15,6 @@ function stat(pid) {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   return (number) => Number(fields[number - 3]);
-}
-
-/** Binds every thread of the processes to these cores, such as `0`, until the answer is called. */
-export function bind(pids, cores) {
-  if (cores === undefined) return () => undefined;
-  const all = `0-${cpus().length - 1}`;
-  const to = (list) => {
-    for (const pid of Object.values(pids)) execFileSync('taskset', ['-a', '-c', '-p', list, String(pid)]);
-  };
-  to(cores);
-  return () => to(all);
 }
 
 /** User and system time of each process so far, in ms. */

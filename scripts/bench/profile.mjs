@@ -4,8 +4,8 @@ import { root } from '../lib/paths.mjs';
 
 const NOT_WORK = new Set(['(idle)', '(root)']);
 
-/** Shares of the time in which the process did something, inside windows of `now()` milliseconds. */
-export function summarise(file, windows, units) {
+/** Shares of the time in which the process did something, inside a window of `now()` milliseconds. */
+export function summarise(file, [from, to], units) {
   const { nodes, samples, timeDeltas, startTime } = JSON.parse(readFileSync(file, 'utf8'));
   const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]));
   const selfUs = new Map();
@@ -15,8 +15,7 @@ export function summarise(file, windows, units) {
     at += timeDeltas[index];
     const lastsUs = timeDeltas[index + 1] ?? 0;
     const frame = frames.get(id);
-    if (NOT_WORK.has(frame.functionName) || !windows.some(([from, to]) => at >= from * 1000 && at <= to * 1000))
-      continue;
+    if (NOT_WORK.has(frame.functionName) || at < from * 1000 || at > to * 1000) continue;
     workUs += lastsUs;
     selfUs.set(frame, (selfUs.get(frame) ?? 0) + lastsUs);
   }
@@ -40,7 +39,6 @@ function packageOf({ functionName, url }) {
   const place = placeOf({ url });
   const installed = place.split('node_modules/').at(-1);
   if (installed !== place) return installed.split('/', installed.startsWith('@') ? 2 : 1).join('/');
-  if (place.startsWith('node:')) return place.split('/', 2).join('/');
   return place.split('/', 2).join('/');
 }
 

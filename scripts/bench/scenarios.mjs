@@ -1,22 +1,17 @@
 // What is run and which figures come of it. Goals are those that docs/evidence/performance.md is held against.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
-import { age } from './aged.mjs';
 import { quantile } from './numbers.mjs';
-import { bind, cpuOf, cpuSince, watchOthers } from './proc.mjs';
+import { cpuOf, cpuSince, watchOthers } from './proc.mjs';
 import { jobsAdded, redisWork } from './system.mjs';
 
 const rate = (label, goal) => ({ label, unit: '/s', digits: 0, goal });
 const time = (label, goal) => ({ label, unit: 'ms', digits: 1, goal });
 const cpu = (label, goal) => ({ label, unit: 'ms', digits: 3, goal });
-const number = (label, goal) => ({ label, unit: '', digits: 0, goal });
 const redisFigures = {
   redisCommands: { label: 'commands of Redis for each, those of scripts too', unit: '', digits: 1 },
   redisBytes: { label: "bytes of Redis' append-only file for each", unit: '', digits: 0 },
 };
-
-/** Records of one entity have one key, so one partition. */
-const ONE_ENTITY = '0b7c1f52-3d0e-4c5a-9a51-3f6e0c1d2b4a';
 
 export const scenarios = {
   a: {
@@ -67,44 +62,6 @@ export const scenarios = {
       ...redisFigures,
     },
   },
-  e: {
-    title: '20,000 envelopes over 64 connections, one webhook, all in one partition',
-    hooks: 1,
-    load: { count: 20_000, connections: 64, entity: ONE_ENTITY },
-    warmUp: { count: 5_000, connections: 64, entity: ONE_ENTITY },
-    figures: {
-      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
-      acceptedPerSecond: rate('accepted meanwhile'),
-      cpuMs: cpu('CPU per delivery, relay and stores'),
-    },
-  },
-  f: {
-    title: '10,000 envelopes over 64 connections, one webhook, every process on the same core',
-    hooks: 1,
-    load: { count: 10_000, connections: 64, cores: '0' },
-    warmUp: { count: 2_500, connections: 64, cores: '0' },
-    figures: {
-      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
-      receiptP50: time('POST to receipt p50'),
-      receiptP99: time('POST to receipt p99'),
-      jobs: number('jobs added', { atMost: 0 }),
-      cpuMs: cpu('CPU per delivery, relay and stores'),
-    },
-  },
-  // The last one: what it does to Redis stays.
-  g: {
-    title: 'as b, with a Redis that has remembered ids for four days',
-    hooks: 1,
-    prepare: age,
-    load: { count: 20_000, connections: 64 },
-    warmUp: { count: 5_000, connections: 64 },
-    figures: {
-      deliveriesPerSecond: rate('deliveries, first post to last receipt'),
-      acceptedPerSecond: rate('accepted meanwhile'),
-      cpuMs: cpu('CPU per delivery, relay and stores'),
-      ...redisFigures,
-    },
-  },
 };
 
 /**
@@ -125,7 +82,6 @@ export const AFTERMATH_MS = 300;
 export async function runOnce(relay, hooks, work, idle = {}) {
   const { load, endpoints, pids } = relay;
   await endpoints.ask('forget');
-  const unbind = bind(pids, work.cores);
   const asked = async () =>
     relay.stack === undefined ? undefined : { jobs: await jobsAdded(relay.stack), ...(await redisWork(relay.stack)) };
   const redisBefore = await asked();
@@ -136,7 +92,6 @@ export async function runOnce(relay, hooks, work, idle = {}) {
   const expected = accepted.size * hooks;
   const { receipts, repeats, lastAt } = await endpoints.ask('complete', { expected, patienceMs: PATIENCE_MS });
   await delay(AFTERMATH_MS);
-  unbind();
 
   const used = cpuSince(pids, before);
   const redisAfter = await asked();

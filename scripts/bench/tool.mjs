@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { node24 } from '../lib/paths.mjs';
 import { end, Fault, isAlive } from '../lib/process.mjs';
 
-/** Starts `scripts/bench/<name>.mjs`; `ask(call, args)` resolves with what its handler of that name returns. */
-export function startTool(name) {
-  const child = fork(fileURLToPath(new URL(`${name}.mjs`, import.meta.url)), {
+/** Starts `<name>.mjs` beside this file or another one; `ask(call, args)` resolves with what its handler of that name returns. */
+export function startTool(name, beside = import.meta.url) {
+  const child = fork(fileURLToPath(new URL(`${name}.mjs`, beside)), {
     execPath: node24,
     detached: true, // Ctrl-C in the terminal reaches the benchmark, which ends its tools
     serialization: 'advanced',

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 type Envelope = ReturnType<typeof anEnvelope>;
@@ -14,14 +14,7 @@ interface Letter {
 const WINDOW_MS = 1_000;
 const [FAILS, WORKS] = [{ status: 500 }, { status: 204 }];
 
-let relay: Relay;
-let source: Client;
-let partner: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '200ms', DEDUPE_WINDOW: `${WINDOW_MS}ms` });
-  [source, partner] = await Promise.all([relay.source(), relay.partner()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '200ms', DEDUPE_WINDOW: `${WINDOW_MS}ms` });
 
 const { at, plan } = {
   at: (path: string) => relay.receiver.at(path),

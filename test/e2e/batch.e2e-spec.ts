@@ -1,18 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let source: Client;
+startRelay();
+
 beforeAll(async () => {
-  relay = await Relay.start();
-  const partner = await relay.partner();
-  source = await relay.source();
   for (const eventType of ['plan.created', 'task.created'])
     await partner.register({ eventType, endPointUrl: relay.receiver.url(`/${eventType}`), apiKey: 'key' });
 });
-afterAll(() => relay.close());
 
 const FORMS = [
   ['application/x-ndjson', (parts: string[]) => `${parts.join('\n')}\n`],

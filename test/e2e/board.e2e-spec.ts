@@ -2,21 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { shardNumber } from '@relay/redis';
-import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import type { Browser, Page } from 'puppeteer-core';
 import { groupOf } from '../../apps/operations/src/board/board-change.js';
-import { pathOf, skipped } from '../documents/languages.js';
+import { skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
+import { chromium, openBrowser } from '../support/visitor.js';
 
 const CANARY = 'canary-4711-of-a-payload';
 const API_KEY = 'canary-4712-of-an-endpoint';
 /** A folder for what the browser shows, to be looked at. */
 const SCREENSHOTS = process.env['SCREENSHOTS'];
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('the board in a browser: no Chromium here');
+if (chromium === undefined) skipped('the board in a browser: no Chromium here');
 else
   describe('Bull Board in a browser', () => {
     let relay: Relay;
@@ -41,7 +41,7 @@ else
       await until('it waits', () => relay.receiver.at('/down').length === 2);
       await partner.register({ eventType: 'task.deleted', endPointUrl: relay.receiver.url('/gone'), ...hook });
       await post(dead, 'task.deleted');
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
     });
     afterAll(async () => {
       await browser?.close();

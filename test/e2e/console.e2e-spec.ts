@@ -2,18 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import puppeteer, { type Browser } from 'puppeteer-core';
-import { pathOf, skipped } from '../documents/languages.js';
+import type { Browser } from 'puppeteer-core';
+import { skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
+import type { Login } from '../support/callers.js';
 import { anEnvelope, call, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-import { Visitor } from '../support/visitor.js';
-
-interface Login {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+import { chromium, openBrowser, Visitor } from '../support/visitor.js';
 
 /** Would do harm as markup, and turn what stands beside it. */
 const HOSTILE = '<img src=x onerror="document.title=\'hacked\'"> \u202egnp.exe';
@@ -21,8 +17,7 @@ const HOSTILE = '<img src=x onerror="document.title=\'hacked\'"> \u202egnp.exe';
 /** The browser tells every refusal of the API, which the page has words for. */
 const REFUSALS = ['Failed to load resource: the server responded with a status of'];
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('the console in a browser: no Chromium here');
+if (chromium === undefined) skipped('the console in a browser: no Chromium here');
 else
   describe('the console, by keyboard alone', () => {
     let relay: Relay;
@@ -49,7 +44,7 @@ else
       await partner.register({ eventType: 'task.deleted', endPointUrl: relay.receiver.url('/gone'), ...hook });
       await source.post(anEnvelope({ id: dead, type: 'task.deleted' }));
       await until('one is given up', async () => (await letters()) === 1);
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
       visitor = await Visitor.at(browser, operations.url, REFUSALS);
     });
     afterAll(async () => {
@@ -64,14 +59,6 @@ else
     const ask = (method: string, path: string, body?: unknown) =>
       call(method, `${operations.url}${path}`, { headers: { authorization: basic(admin) }, body });
     const letters = async (): Promise<number> => Number((await ask('GET', '/dead-letters/facets')).json['matched']);
-    const enter = async (as: Visitor, { clientId, clientSecret }: Login): Promise<void> => {
-      await as.open();
-      await as.sees('Sign in');
-      await as.type('Client id', clientId);
-      await as.type('Client secret', clientSecret);
-      await as.page.keyboard.press('Enter');
-      await as.sees('Leave', 'Webhooks in trouble');
-    };
     /** Every state of a page is looked at here: nothing in it is out of anybody's reach. */
     const isFine = async (name: string): Promise<void> => {
       await visitor.picture(name);
@@ -87,7 +74,7 @@ else
       await visitor.page.keyboard.press('Enter');
       await visitor.sees('The client id or the secret is wrong.');
       await isFine('sign-in-refused');
-      await enter(visitor, admin);
+      await visitor.enter(admin, 'Leave', 'Webhooks in trouble');
       await visitor.sees('Records not settled', 'Jobs');
       await visitor.sees(
         'No alert fires, as far as is known here',
@@ -212,7 +199,7 @@ else
     it('changes the role of another operator, whose open page loses what it may no longer do', async () => {
       const issued = await relay.stack.client('operator', 'falls', '--role', 'admin');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
-      await enter(other, issued);
+      await other.enter(issued, 'Leave', 'Webhooks in trouble');
       await visitor.open(`#/clients/${issued.clientId}`);
       await visitor.sees('Another role');
       await visitor.tabTo('Another role');
@@ -255,7 +242,7 @@ else
     it('offers a viewer nothing that only others may do', async () => {
       const viewer = await relay.stack.client('operator', 'looks', '--role', 'viewer');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
-      await enter(other, viewer);
+      await other.enter(viewer, 'Leave', 'Webhooks in trouble');
       const places = ['', 'dead-letters', 'replays', 'webhooks', `webhooks/${webhook}`, 'clients', 'clients/new'];
       for (const place of [...places, `clients/${admin.clientId}`, `envelopes/${delivered}`, 'audit', 'endpoints']) {
         await other.open(`#/${place}`);

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { UNMARKED_MS } from '../faults/engine/oracle.js';
 import type { App } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { print, tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
@@ -13,17 +13,10 @@ const ENDPOINT_CONCURRENCY = 64;
 const BUSY_MS = 500;
 const PATH = '/endpoint';
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({
-    ENDPOINT_CONCURRENCY: String(ENDPOINT_CONCURRENCY),
-    RETRY_SCHEDULE: Array.from({ length: 10 }, () => '1s').join(','),
-  });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
+startRelay({
+  ENDPOINT_CONCURRENCY: String(ENDPOINT_CONCURRENCY),
+  RETRY_SCHEDULE: Array.from({ length: 10 }, () => '1s').join(','),
 });
-afterAll(() => relay.close());
 
 /**
  * Posts envelopes and, as a source should, repeats one under its id after a 503 or a broken connection until it is

@@ -1,29 +1,19 @@
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, servers, source, startRelayWithServers } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
 /** Twice the bound of 25 s, because this machine may be busy with other suites. */
 const STOP_MS = 50_000;
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
+startRelayWithServers({ RETRY_SCHEDULE: '1s,1s,1s' });
+
 beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' }, servers.envFile);
-  source = await relay.source();
-  const partner = await relay.partner();
   for (const [eventType, path] of [
     ['task.created', '/hook'],
     ['plan.created', '/hanging'],
   ] as const)
     await partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
 });
 
 describe.each(['redis', 'kafka'] as const)('a frozen %s', (service) => {

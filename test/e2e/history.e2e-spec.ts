@@ -1,17 +1,14 @@
 import { anEnvelope, type Client, type Json } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let source: Client;
-let partner: Client;
 let stranger: Client;
+
+startRelay({ RETRY_SCHEDULE: '1s,1h' });
+
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1h' });
-  source = await relay.source();
-  [partner, stranger] = [await relay.partner(), await relay.partner()];
+  stranger = await relay.partner();
 });
-afterAll(() => relay.close());
 
 const registration = (path: string, eventType: string) => ({
   eventType,

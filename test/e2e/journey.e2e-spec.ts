@@ -1,18 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
 import { Webhook } from 'standardwebhooks';
-import type { Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start();
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay();
 
 /** Text that no JSON parser and writer gives back unchanged. */
 const awkward = (id: string, type: string): string =>

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPath } from '../documents/languages.js';
 import type { App } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { Document } from '../support/document.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { Terminal } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
@@ -13,19 +13,14 @@ const page = new Document('docs/operations/recovery.md');
 const CLAIM = '{relay:0}:deployment';
 const folder = mkdtempSync(join(tmpdir(), 'relay-registry-'));
 
-let relay: Relay;
-let source: Client;
-let partner: Client;
 let terminal: Terminal;
+
+startRelay({ RETRY_SCHEDULE: '20s,20s,20s' }, () => terminal.close());
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '20s,20s,20s' });
-  [source, partner] = await Promise.all([relay.source(), relay.partner()]);
   terminal = new Terminal({ ...relay.stack.env });
-});
-afterAll(async () => {
-  await terminal.close();
-  await relay.close();
-  rmSync(folder, { recursive: true });
 });
 
 /** A block as printed, with this spec's servers, topics and folder. */

@@ -2,20 +2,21 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { mainOf } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let source: Client;
-let partner: Client;
 let proxy: Server;
 /** What the proxy was asked to connect to. */
 const asked: string[] = [];
+
+startRelay({}, () => {
+  proxy?.closeAllConnections();
+  proxy?.close();
+});
+
 beforeAll(async () => {
-  relay = await Relay.start();
-  [source, partner] = [await relay.source(), await relay.partner()];
   const { hostname, port } = new URL(relay.ingress.url);
   proxy = createServer().on('connect', ({ url }: IncomingMessage, socket: Socket, head: Buffer) => {
     asked.push(String(url));
@@ -27,11 +28,6 @@ beforeAll(async () => {
     for (const each of [socket, onward]) each.on('error', () => undefined);
   });
   await once(proxy.listen(0, '127.0.0.1'), 'listening');
-});
-afterAll(async () => {
-  proxy?.closeAllConnections();
-  proxy?.close();
-  await relay?.close();
 });
 
 it.each([

@@ -5,22 +5,16 @@ import { App, mainOf } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Ear } from '../support/ear.js';
 import { postMany } from '../support/post-many.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
 let second: App;
-let source: Client;
-let partner: Client;
+
+startRelay({ RETRY_SCHEDULE: '1s,1s,1s' }, () => second?.stop());
+
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' });
   second = await App.start('ingress', relay.stack.env);
-  [source, partner] = [await relay.source(), await relay.partner('acme')];
-});
-afterAll(async () => {
-  await second?.stop();
-  await relay?.close();
 });
 
 /** What a machine of a partner has: an address of the relay and credentials, nothing of the stores. */

@@ -1,9 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, servers, source, startRelayWithServers } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
@@ -12,20 +11,11 @@ const [parked, read] = ['message.created', 'plan.created'];
 /** Longer than a fetch of the worker waits for a record. */
 const FETCH_ENDS_MS = 1_000;
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
-let partner: Client;
+startRelayWithServers({ KAFKA_TOPIC_PARTITIONS: '1' });
+
 beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' }, servers.envFile);
-  [source, partner] = await Promise.all([relay.source(), relay.partner()]);
   for (const eventType of [type, other, third])
     await partner.register({ eventType, endPointUrl: relay.receiver.url(`/${eventType}`), apiKey: 'k' });
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
 });
 
 async function post(count: number, of = type): Promise<string[]> {

@@ -1,20 +1,13 @@
 import { envelopeIdOf } from '@relay/jobs';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const eventType = 'task.updated';
 /** A job is missing for a minute before it is taken back, and for another one where Kafka did not answer in time. */
 const TAKEN_BACK = { withinMs: 180_000 };
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '15s,15s' });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '15s,15s' });
 
 const queueKey = (id: string, ...rest: string[]): string =>
   relay.stack.shards.of(envelopeIdOf(id)).key('deliveries', ...rest);

@@ -4,31 +4,26 @@ import { anEnvelope, type Client, type Json } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
 import { NoticeAddresses, payloadOf } from '../support/notice-addresses.js';
 import { Receiver, type Received } from '../support/receiver.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const DAY_MS = 86_400_000;
 /** What the tests of this file wait for at most; the relay promises no time. */
 const SOON = { withinMs: 10_000 };
 
-let relay: Relay;
-let partner: Client;
 let stranger: Client;
-let source: Client;
 /** Endpoints with trouble. */
 let endpoint: Receiver;
 let addresses: NoticeAddresses;
+
+startRelay({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', WEBHOOK_QUEUE_LIMIT: '20' }, () => endpoint.close());
+
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', WEBHOOK_QUEUE_LIMIT: '20' });
   endpoint = await Receiver.open();
-  [partner, stranger, source] = await Promise.all([relay.partner(), relay.partner('stranger'), relay.source()]);
+  stranger = await relay.partner('stranger');
   addresses = await NoticeAddresses.register(partner, relay.receiver);
   for (const eventType of NOTICE_TYPES)
     await stranger.register({ eventType, endPointUrl: relay.receiver.url('/stranger'), apiKey: 'key' });
-});
-afterAll(async () => {
-  await endpoint.close();
-  await relay.close();
 });
 
 const register = (client: Client, eventType: string, path: string): Promise<string> =>

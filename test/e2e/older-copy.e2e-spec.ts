@@ -1,27 +1,15 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, servers, source, startRelayWithServers } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const backup = mkdtempSync(join(process.env['RELAY_HOME'] ?? tmpdir(), 'relay-copy-'));
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
-let partner: Client;
-beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({}, servers.envFile);
-  [source, partner] = await Promise.all([relay.source(), relay.partner()]);
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
-  rmSync(backup, { recursive: true });
-});
+startRelayWithServers();
+
+afterAll(() => rmSync(backup, { recursive: true }));
 
 const relayed = (...words: string[]): Promise<unknown> => relay.stack.relay(...words);
 const letters = async (): Promise<string[]> =>

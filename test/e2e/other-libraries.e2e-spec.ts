@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { skipped, standardWebhooks } from '../documents/languages.js';
 import { anEnvelope } from '../support/client.js';
 import type { Received } from '../support/receiver.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const TYPE = 'plan.updated';
@@ -31,14 +31,14 @@ const character = fc
 const text = fc.string({ unit: character });
 const payload = fc.record({ text, list: fc.array(fc.oneof(text, fc.integer(), fc.boolean(), fc.constant(null))) });
 
-let relay: Relay;
 /** In the order in which they arrived: a third before the secret is rotated. */
 let received: readonly Received[];
 let secrets: readonly [old: string, newest: string];
 const sent = fc.sample(payload, BODIES).map((each) => anEnvelope({ type: TYPE, payload: each }));
+
+startRelay();
+
 beforeAll(async () => {
-  relay = await Relay.start();
-  const [partner, source] = await Promise.all([relay.partner(), relay.source()]);
   const id = await partner.register({ eventType: TYPE, endPointUrl: relay.receiver.url('/libraries'), apiKey: 'key' });
   const secret = async (method: string, path: string): Promise<string> =>
     String((await partner.request(method, `/webhooks/${id}/secret${path}`)).json['secret']);
@@ -61,7 +61,6 @@ beforeAll(async () => {
   await arrive(BODIES);
   received = relay.receiver.at('/libraries');
 });
-afterAll(() => relay.close());
 
 /** Of each delivery, in the order of arrival: whether the old and whether the new secret verifies it. */
 const EXPECTED = Array.from({ length: BODIES }, (_, index) => [true, index >= Math.floor(BODIES / 3)]);

@@ -1,25 +1,15 @@
 import { App } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, servers, source, startRelayWithServers } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
+startRelayWithServers({ RETRY_SCHEDULE: '1s,1s,1s' });
+
 beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' }, servers.envFile);
-  source = await relay.source();
-  const partner = await relay.partner();
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
   await source.post(anEnvelope());
   await until('the first envelope is delivered', () => relay.receiver.at('/hook').length === 1);
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
 });
 
 const isReady = async (app: App) => (await app.health())?.status === 'ok';

@@ -1,17 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import puppeteer, { type Browser } from 'puppeteer-core';
-import { pathOf, skipped } from '../documents/languages.js';
+import type { Browser } from 'puppeteer-core';
+import { skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
+import type { Login } from '../support/callers.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { Servers } from '../support/servers.js';
 import { until } from '../support/until.js';
-import { Visitor } from '../support/visitor.js';
-
-interface Login {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+import { chromium, openBrowser, portalLink, Visitor } from '../support/visitor.js';
 
 /** The browser tells every answer that is no success; the page has words for it. */
 const REFUSALS = ['Failed to load resource: the server responded with a status of'];
@@ -19,8 +15,7 @@ const REFUSALS = ['Failed to load resource: the server responded with a status o
 const REDIS_AWAY = 'Redis does not answer: webhooks, queues, dead letters and replays cannot be shown.';
 const KAFKA_AWAY = 'Kafka does not answer: lag, the audit and stories from the log cannot be shown';
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('the pages while a store is away: no Chromium here');
+if (chromium === undefined) skipped('the pages while a store is away: no Chromium here');
 else
   describe('pages that are loaded again, and pages that stay open while a store is away', () => {
     let servers: Servers;
@@ -44,18 +39,13 @@ else
       await source.post(anEnvelope({ id: envelope, payload: { text: 'what was sent' } }));
       const listed = async () => (await partner.request('GET', '/deliveries?status=delivered')).json['deliveries'];
       await until('it is delivered', async () => (await listed())?.length === 1);
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
       portal = await Visitor.at(browser, relay.ingress.url, REFUSALS);
       await portal.open(await linkTo('/'));
       await portal.sees('All is well.');
       desk = await Visitor.at(browser, operations.url, REFUSALS);
       operator = await relay.stack.client('operator', 'night', '--role', 'admin');
-      await desk.open();
-      await desk.sees('Sign in');
-      await desk.type('Client id', operator.clientId);
-      await desk.type('Client secret', operator.clientSecret);
-      await desk.page.keyboard.press('Enter');
-      await desk.sees('No webhook is in trouble');
+      await desk.enter(operator, 'No webhook is in trouble');
     });
     afterAll(async () => {
       await browser?.close();
@@ -64,10 +54,7 @@ else
       await servers?.end();
     });
 
-    const linkTo = async (next: string): Promise<string> => {
-      const { json } = await partner.request('POST', '/portal/links', { access: 'write', next });
-      return `portal${new URL(String(json['url'])).hash}`;
-    };
+    const linkTo = (next: string): Promise<string> => portalLink(partner, { access: 'write', next });
     /** Nothing waits for an answer that never comes, and the browser tells no fault. */
     const areWell = async (): Promise<void> => {
       for (const visitor of [portal, desk]) {

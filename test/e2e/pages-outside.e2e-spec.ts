@@ -1,24 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import puppeteer, { type Browser, type HTTPRequest } from 'puppeteer-core';
-import { pathOf, skipped } from '../documents/languages.js';
+import type { Browser, HTTPRequest } from 'puppeteer-core';
+import { skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
+import type { Login } from '../support/callers.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-import { Visitor } from '../support/visitor.js';
-
-interface Login {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+import { chromium, openBrowser, portalLink, Visitor } from '../support/visitor.js';
 
 const REFUSALS = ['Failed to load resource: the server responded with a status of', 'net::ERR_'];
 const HOUR_MS = 3_600_000;
 /** Of every field that hides what is typed: what a password manager is told to do with it. */
 const HIDDEN = "[...document.querySelectorAll('input[type=password]')].map((field) => field.autocomplete)";
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('what pages make of the world around them: no Chromium here');
+if (chromium === undefined) skipped('what pages make of the world around them: no Chromium here');
 else
   describe('a page beside', () => {
     let relay: Relay;
@@ -44,7 +39,7 @@ else
         const { json } = await partner.request('GET', '/deliveries?status=waiting');
         return json['deliveries']?.length === 1;
       });
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
       portal = await Visitor.at(browser, relay.ingress.url, REFUSALS);
       await open(portal);
       await portal.sees('Last 24 hours');
@@ -56,11 +51,7 @@ else
       await relay?.close();
     });
 
-    const open = async (as: Visitor): Promise<void> => {
-      const { json } = await partner.request('POST', '/portal/links', { access: 'write' });
-      await as.open(`portal${new URL(String(json['url'])).hash}`);
-    };
-    const goTo = (as: Visitor, place: string) => as.page.evaluate(`location.hash = ${JSON.stringify(place)}`);
+    const open = async (as: Visitor): Promise<void> => as.open(await portalLink(partner, { access: 'write' }));
     /** Answers requests of this kind by `answer` until the returned function is called. */
     const between = async (as: Visitor, answer: (request: HTTPRequest) => boolean): Promise<() => Promise<void>> => {
       await as.page.setRequestInterception(true);
@@ -79,7 +70,7 @@ else
       expect(await desk.page.evaluate("document.querySelector('input').autocomplete")).toBe('username');
       expect(await desk.page.evaluate(HIDDEN)).toEqual(['current-password']);
       for (const place of ['#/add', '#/verify']) {
-        await goTo(portal, place);
+        await portal.goTo(place);
         await portal.page.waitForFunction("document.querySelector('input[type=password]') !== null");
         expect([place, await portal.page.evaluate(HIDDEN)]).toEqual([place, ['new-password']]);
       }
@@ -117,14 +108,14 @@ else
         await open(other);
         await other.sees('Last 24 hours');
         await other.page.waitForFunction('/next in (?:\\d+ minutes|1 hour)/.test(document.body.innerText)');
-        await goTo(other, '#/deliveries?span=1h');
+        await other.goTo('#/deliveries?span=1h');
         await other.sees(envelope);
         await other.leave();
       }
     });
 
     it('somebody who types on gets a year of four digits', async () => {
-      await goTo(desk, `#/webhooks/${webhook}`);
+      await desk.goTo(`#/webhooks/${webhook}`);
       await desk.sees('Deliver again');
       await desk.type('From', '112820261030A');
       const from = "[...document.querySelectorAll('label')].find((each) => each.innerText === 'From').control";
@@ -132,7 +123,7 @@ else
     });
 
     it('what was copied with spaces around it finds the same', async () => {
-      await goTo(desk, '#/audit');
+      await desk.goTo('#/audit');
       await desk.sees('client.created');
       await desk.type('Operator', '  cli ');
       await desk.page.keyboard.press('Enter');
@@ -140,7 +131,7 @@ else
         String(await desk.page.evaluate('location.hash')).includes('cli'),
       );
       expect(await desk.page.evaluate('location.hash')).toBe('#/audit?operator=cli');
-      await goTo(portal, '#/deliveries');
+      await portal.goTo('#/deliveries');
       await portal.sees(envelope);
       await portal.type('Last answer', ' 500 ');
       await portal.page.keyboard.press('Enter');
@@ -151,7 +142,7 @@ else
 
     it('a name of one long word leaves the words of the headings whole', async () => {
       await partner.request('PATCH', `/webhooks/${webhook}`, { endPointName: `<b>${'w'.repeat(190)}` });
-      await goTo(portal, '#/');
+      await portal.goTo('#/');
       await portal.sees('<b>www');
       const lines = `[...document.querySelectorAll('th')].map((each) => {
         const range = document.createRange();
@@ -162,7 +153,7 @@ else
     });
 
     it('paper shows the whole of a text', async () => {
-      await goTo(portal, `#/deliveries/${envelope}`);
+      await portal.goTo(`#/deliveries/${envelope}`);
       await portal.sees('financialPlanId');
       await portal.page.emulateMediaType('print');
       await portal.page.setViewport({ width: 320, height: 640 });
@@ -182,7 +173,7 @@ else
         void request.respond({ status: 429, headers, contentType: 'application/problem+json', body: '{"status":429}' });
         return true;
       });
-      await goTo(portal, '#/deliveries');
+      await portal.goTo('#/deliveries');
       await portal.sees('Cannot');
       await portal.page.evaluate('new Promise((done) => setTimeout(done, 2000))');
       await stop();
@@ -190,7 +181,7 @@ else
     });
 
     it('a session that ends takes its open question along', async () => {
-      await goTo(desk, '#/clients');
+      await desk.goTo('#/clients');
       await desk.sees('alice', 'acme');
       await desk.press('acme');
       await desk.sees('Change it');
@@ -201,7 +192,7 @@ else
       await desk.press('Disable');
       await desk.sees('Sign in');
       expect(await desk.page.evaluate("document.querySelector('dialog') === null")).toBe(true);
-      await goTo(portal, `#/webhooks/${webhook}`);
+      await portal.goTo(`#/webhooks/${webhook}`);
       await portal.sees('Signing secret');
       await portal.press('Disable');
       await portal.sees('Disable the webhook?');

@@ -1,21 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import puppeteer, { type Browser } from 'puppeteer-core';
-import { pathOf, skipped } from '../documents/languages.js';
+import type { Browser } from 'puppeteer-core';
+import { skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
+import type { Login } from '../support/callers.js';
 import { anEnvelope, call, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-import { Visitor } from '../support/visitor.js';
-
-interface Login {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
+import { chromium, openBrowser, portalLink, Visitor } from '../support/visitor.js';
 
 const REFUSALS = ['Failed to load resource: the server responded with a status of', 'net::ERR_'];
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('what pages say and do: no Chromium here');
+if (chromium === undefined) skipped('what pages say and do: no Chromium here');
 else
   describe('a page', () => {
     let relay: Relay;
@@ -38,13 +33,12 @@ else
       webhook = await partner.register({ eventType: 'task.created', endPointUrl, apiKey: 'key' });
       await source.post(anEnvelope({ id: envelope }));
       await until('it waits', async () => (await listed('waiting')) === 1);
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
       portal = await Visitor.at(browser, relay.ingress.url, REFUSALS);
-      const { json } = await partner.request('POST', '/portal/links', { access: 'write' });
-      await portal.open(`portal${new URL(String(json['url'])).hash}`);
+      await portal.open(await portalLink(partner, { access: 'write' }));
       await portal.sees('Last 24 hours');
       desk = await Visitor.at(browser, operations.url, REFUSALS);
-      await enter(desk, admin);
+      await desk.enter(admin, 'Leave', 'Webhooks in trouble');
     });
     afterAll(async () => {
       await browser?.close();
@@ -54,15 +48,6 @@ else
 
     const listed = async (status: string): Promise<number> =>
       (await partner.request('GET', `/deliveries?status=${status}`)).json['deliveries']?.length ?? 0;
-    const enter = async (as: Visitor, { clientId, clientSecret }: Login): Promise<void> => {
-      await as.open();
-      await as.sees('Sign in');
-      await as.type('Client id', clientId);
-      await as.type('Client secret', clientSecret);
-      await as.page.keyboard.press('Enter');
-      await as.sees('Leave', 'Webhooks in trouble');
-    };
-    const goTo = (as: Visitor, place: string) => as.page.evaluate(`location.hash = ${JSON.stringify(place)}`);
     /** What the field with this label shows. */
     const shown = (as: Visitor, label: string) =>
       as.page.evaluate(
@@ -71,7 +56,7 @@ else
     const patch = (body: object) => partner.request('PATCH', `/webhooks/${webhook}`, body);
 
     it('keeps what was typed when the webhook changes elsewhere, and says what is different', async () => {
-      await goTo(portal, `#/webhooks/${webhook}`);
+      await portal.goTo(`#/webhooks/${webhook}`);
       await portal.sees('Settings', 'Signing secret');
       await portal.type('Name', 'typed');
       await patch({ endPointName: 'named elsewhere' });
@@ -145,7 +130,7 @@ else
     it.each(['#/webhooks/..', '#/webhooks/%2e', '#/deliveries/..'])(
       'of the portal has words for %s, and the next is shown',
       async (place) => {
-        await goTo(portal, place);
+        await portal.goTo(place);
         await portal.sees('There is no such page');
         await portal.press('Events');
         await portal.sees('tax_return.filed');
@@ -155,7 +140,7 @@ else
     it.each(['#/webhooks/..', '#/envelopes/..', '#/dead-letters/.', '#/replays/..', '#/clients/..'])(
       'of the console has words for %s, and the next is shown',
       async (place) => {
-        await goTo(desk, place);
+        await desk.goTo(place);
         await desk.sees(place.startsWith('#/clients') ? 'client' : 'There is no such page');
         await desk.press('Clients');
         await desk.sees('alice');
@@ -163,9 +148,9 @@ else
     );
 
     it('leads Back out of a search that had one answer', async () => {
-      await goTo(desk, '#/audit');
+      await desk.goTo('#/audit');
       await desk.sees('client.created');
-      await goTo(desk, '#/search?q=alice');
+      await desk.goTo('#/search?q=alice');
       await desk.sees('New secret');
       await desk.page.goBack();
       await desk.sees('client.created');
@@ -177,22 +162,22 @@ else
         ['clients', 'Kind', 'kind', 'source', 'source'],
         ['audit', 'Webhook', 'webhook', randomUUID(), 'No such record'],
       ] as const) {
-        await goTo(desk, `#/${place}?${name}=${other}`);
+        await desk.goTo(`#/${place}?${name}=${other}`);
         await desk.sees(none);
         expect([place, await shown(desk, label)]).toEqual([place, other]);
-        await goTo(desk, `#/${place}`);
+        await desk.goTo(`#/${place}`);
         await desk.sees(place === 'webhooks' ? '1 webhook' : place === 'clients' ? 'alice' : 'client.created');
         expect([place, await shown(desk, label)]).toEqual([place, '']);
         await desk.page.goBack();
         await desk.sees(none);
         expect([place, await shown(desk, label)]).toEqual([place, other]);
       }
-      await goTo(desk, '#/webhooks?status=nonsense');
+      await desk.goTo('#/webhooks?status=nonsense');
       await desk.page.waitForFunction("document.querySelector('select').value === 'nonsense'");
     });
 
     it('shows what it had when it is refused for now', async () => {
-      await goTo(portal, '#/deliveries');
+      await portal.goTo('#/deliveries');
       await portal.sees(envelope);
       await portal.press('Events');
       await portal.sees('tax_return.filed');
@@ -213,7 +198,7 @@ else
     });
 
     it('follows the state of the rows that it shows', async () => {
-      await goTo(portal, '#/deliveries');
+      await portal.goTo('#/deliveries');
       await portal.sees(envelope, 'waiting');
       relay.receiver.plan('/late', { status: 204 });
       await partner.request('POST', '/deliveries/retry', { status: 'waiting' });
@@ -234,7 +219,7 @@ else
         await until(`${count} are dead`, async () => Number(await matched()) === count);
       };
       await die(1);
-      await goTo(desk, '#/dead-letters');
+      await desk.goTo('#/dead-letters');
       await desk.sees('1 dead letter');
       await desk.press('Purge these…');
       await desk.sees('Purge 1 dead letter?');

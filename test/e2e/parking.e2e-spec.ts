@@ -1,21 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { OperationsRecord } from '@relay/events';
-import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { anEnvelope, type Json } from '../support/client.js';
 import { Receiver } from '../support/receiver.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
 const DAY_MS = 86_400_000;
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', WEBHOOK_QUEUE_LIMIT: '20' });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', WEBHOOK_QUEUE_LIMIT: '20' });
 
 async function post(count: number, type: string): Promise<Set<string>> {
   const ids = new Set<string>();

@@ -1,18 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import { anEnvelope, type Client, type Json } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let source: Client;
-let partner: Client;
 let stranger: Client;
+
+startRelay({ RETRY_SCHEDULE: '1s' });
+
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
-  source = await relay.source();
-  [partner, stranger] = [await relay.partner(), await relay.partner()];
+  stranger = await relay.partner();
 });
-afterAll(() => relay.close());
 
 const register = (path: string, eventType: string, client = partner): Promise<string> =>
   client.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key-of-the-endpoint' });

@@ -1,19 +1,15 @@
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let source: Client;
+startRelay({ KAFKA_TOPIC_PARTITIONS: '1' });
+
 beforeAll(async () => {
-  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
-  const partner = await relay.partner();
-  source = await relay.source();
   const endPointUrl = relay.receiver.url('/hook');
   await partner.register({ eventType: 'task.created', endPointUrl, apiKey: 'key' });
   await partner.register({ eventType: 'plan.created', endPointUrl, apiKey: 'key' });
 });
-afterAll(() => relay.close());
 
 const { id } = anEnvelope();
 const POISON: readonly (readonly [string, Buffer | string | null, RegExp])[] = [

@@ -1,14 +1,13 @@
 import type { Server } from 'node:http';
-import puppeteer, { type Browser } from 'puppeteer-core';
-import { pathOf, skipped } from '../documents/languages.js';
+import type { Browser } from 'puppeteer-core';
+import { skipped } from '../documents/languages.js';
 import type { Client } from '../support/client.js';
 import { anEmbedder, originOf } from '../support/embedder.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-import { Visitor } from '../support/visitor.js';
+import { chromium, openBrowser, portalLink, Visitor } from '../support/visitor.js';
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('links to the portal in a browser: no Chromium here');
+if (chromium === undefined) skipped('links to the portal in a browser: no Chromium here');
 else
   describe('the portal, entered by links,', () => {
     let relay: Relay;
@@ -25,7 +24,7 @@ else
       relay = await Relay.start({ PORTAL_FRAMES: originOf(embedders[0]), WEBHOOKS_PER_ORIGIN: '200' });
       partner = await relay.partner();
       await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
       visitor = await Visitor.at(browser, relay.ingress.url);
     });
     afterAll(async () => {
@@ -34,10 +33,7 @@ else
       for (const server of embedders ?? []) server.closeAllConnections();
       for (const server of embedders ?? []) server.close();
     });
-    const linkFor = async (body: object, owner = partner): Promise<string> => {
-      const { json } = await owner.request('POST', '/portal/links', body);
-      return `portal${new URL(String(json['url'])).hash}`;
-    };
+    const linkFor = (body: object, owner = partner): Promise<string> => portalLink(owner, body);
 
     it('rotates a secret once, however often its button is clicked', async () => {
       await visitor.open(await linkFor({ access: 'write' }));

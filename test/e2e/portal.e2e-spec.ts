@@ -1,18 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import puppeteer, { type Browser } from 'puppeteer-core';
-import { pathOf, skipped } from '../documents/languages.js';
+import type { Browser } from 'puppeteer-core';
+import { skipped } from '../documents/languages.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Relay } from '../support/relay.js';
 import { until } from '../support/until.js';
-import { Visitor } from '../support/visitor.js';
+import { chromium, openBrowser, portalLink, Visitor } from '../support/visitor.js';
 
 /** Would do harm as markup, turns what stands beside it, and rings a bell. */
 const HOSTILE = '<img src=x onerror="document.title=\'hacked\'"> \u202egnp.exe \u0007 🙂 שלום';
 const ANSWER = '<script>document.title = "hacked"</script> no room';
 const DEEP = JSON.parse(`${'['.repeat(20)}1${']'.repeat(20)}`) as unknown;
 
-const program = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
-if (program === undefined) skipped('the portal in a browser: no Chromium here');
+if (chromium === undefined) skipped('the portal in a browser: no Chromium here');
 else
   describe('the portal, by keyboard alone', () => {
     let relay: Relay;
@@ -24,7 +23,7 @@ else
     beforeAll(async () => {
       relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
       [partner, source] = [await relay.partner(), await relay.source()];
-      browser = await puppeteer.launch({ executablePath: program, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+      browser = await openBrowser();
       visitor = await aVisitor();
     });
     afterAll(async () => {
@@ -35,10 +34,7 @@ else
     // A code that is not taken, and a token that has ended, are refusals that are wanted.
     const aVisitor = (): Promise<Visitor> =>
       Visitor.at(browser, relay.ingress.url, ['404 (Not Found)', '401 (Unauthorized)']);
-    const linkFor = async (body: object): Promise<string> => {
-      const { json } = await partner.request('POST', '/portal/links', body);
-      return `portal${new URL(String(json['url'])).hash}`;
-    };
+    const linkFor = (body: object): Promise<string> => portalLink(partner, body);
     /** Every state of a page is looked at here: nothing in it is out of anybody's reach. */
     const isFine = async (name: string): Promise<void> => {
       await visitor.picture(`portal-${name}`);

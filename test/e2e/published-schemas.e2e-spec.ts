@@ -1,19 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
-import { anEnvelope, type Client, type Json } from '../support/client.js';
+import { anEnvelope, type Json } from '../support/client.js';
 import { validatorOf } from '../support/json-schema.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { TopicContract } from '../support/topic-contract.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '1s' });
 
 const register = (eventType: string, path: string): Promise<string> =>
   partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });

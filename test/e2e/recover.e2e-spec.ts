@@ -1,12 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mainOf } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
 import { CommandLine } from '../support/command-line.js';
 import { HostClock } from '../support/host-clock.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { partner, relay, source, startRelayWithServers } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
@@ -16,20 +15,7 @@ interface Letter {
   readonly envelopeId: string;
 }
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
-let partner: Client;
-beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: Array.from({ length: 12 }, () => '15s').join() }, servers.envFile);
-  source = await relay.source();
-  partner = await relay.partner();
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
-});
+startRelayWithServers({ RETRY_SCHEDULE: Array.from({ length: 12 }, () => '15s').join() });
 
 const recover = (): Promise<unknown> => relay.stack.relay('recover');
 const toldDelivered = async (): Promise<Set<string>> => {

@@ -1,20 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { partner, relay, source, startRelayWithServers } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
-let partner: Client;
+startRelayWithServers({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', QUEUE_LIMIT: '50' });
+
 beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s', QUEUE_LIMIT: '50' }, servers.envFile);
-  source = await relay.source();
-  partner = await relay.partner();
   for (const [eventType, path] of [
     ['task.created', '/hook'],
     ['plan.created', '/failing'],
@@ -22,10 +15,6 @@ beforeAll(async () => {
     await partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
   await source.post(anEnvelope());
   await until('the first envelope is delivered', () => relay.receiver.at('/hook').length === 1);
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
 });
 
 const isPaused = async () => /^relay_reading_paused 1$/m.test(await relay.worker.metrics());

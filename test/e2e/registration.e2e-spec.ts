@@ -1,20 +1,13 @@
 import { EVENT_TYPES } from '@relay/events';
 import { globalKey } from '@relay/redis';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const ROUNDS = 1_000;
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s', WEBHOOK_CHANGES: '10000' });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '1s,1s', WEBHOOK_CHANGES: '10000' });
 
 const webhooks = async () => (await partner.request('GET', '/webhooks')).json;
 /** Changes of registrations that were applied so far. */

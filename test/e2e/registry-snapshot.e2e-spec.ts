@@ -2,29 +2,21 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Kafka, logLevel } from 'kafkajs';
 import { mainOf } from '../support/app.js';
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { partner, relay, source, startRelayWithServers } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const KEY = '{relay:0}:registry';
 /** Enough that a snapshot has many records. */
 const OTHERS = 400;
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
-let partner: Client;
 let cli: CommandLine;
+
+startRelayWithServers({ RETRY_SCHEDULE: '1s,1s,1s', WEBHOOK_CHANGES: '100000', WEBHOOKS_PER_ORIGIN: '1000' });
+
 beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start(
-    { RETRY_SCHEDULE: '1s,1s,1s', WEBHOOK_CHANGES: '100000', WEBHOOKS_PER_ORIGIN: '1000' },
-    servers.envFile,
-  );
   cli = new CommandLine(relay.stack.env);
-  [partner, source] = [await relay.partner(), await relay.source()];
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
   for (let n = 0; n < OTHERS; n += 20)
     await Promise.all(
@@ -34,10 +26,6 @@ beforeAll(async () => {
         return partner.register({ eventType, endPointUrl, apiKey: 'x'.repeat(2_000) });
       }),
     );
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
 });
 
 async function startOfLog(): Promise<number> {

@@ -1,23 +1,9 @@
 import { statSync, truncateSync } from 'node:fs';
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
-import { Servers } from '../support/servers.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, servers, source, startRelayWithServers } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let servers: Servers;
-let relay: Relay;
-let source: Client;
-let partner: Client;
-beforeAll(async () => {
-  servers = await Servers.start();
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s' }, servers.envFile);
-  source = await relay.source();
-  partner = await relay.partner();
-});
-afterAll(async () => {
-  await relay.close();
-  await servers.end();
-});
+startRelayWithServers({ RETRY_SCHEDULE: '1s,1s,1s' });
 
 const register = (path: string): Promise<string> =>
   partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url(path), apiKey: 'k' });

@@ -2,25 +2,19 @@ import { randomUUID } from 'node:crypto';
 import { App } from '../support/app.js';
 import { anEnvelope, Client } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const PATHS = ['/one', '/two'] as const;
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
 let other: App;
+
+startRelay({ KAFKA_TOPIC_PARTITIONS: '1' }, () => other.stop());
+
 beforeAll(async () => {
-  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
-  partner = await relay.partner();
-  [source, other] = await Promise.all([relay.source(), App.start('ingress', relay.stack.env)]);
+  other = await App.start('ingress', relay.stack.env);
   for (const path of PATHS)
     await partner.register({ eventType: 'plan.created', endPointUrl: relay.receiver.url(path), apiKey: 'key' });
-});
-afterAll(async () => {
-  await other.stop();
-  await relay.close();
 });
 
 const topic = () => relay.stack.topic('plan.created');

@@ -1,15 +1,8 @@
-import { anEnvelope, type Client, type Json } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope, type Json } from '../support/client.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '1s' });
 
 const type = 'plan.updated';
 /** Too few for the endpoint's breaker, also where their repeats come one after the other. */

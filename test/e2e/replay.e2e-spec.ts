@@ -4,21 +4,19 @@ import { mainOf } from '../support/app.js';
 import { CommandLine } from '../support/command-line.js';
 import { postMany } from '../support/post-many.js';
 import { Receiver } from '../support/receiver.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import type { Settings } from '../support/stack.js';
 import { tally } from '../support/tally.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let partner: Client;
 let stranger: Client;
-let source: Client;
+
+startRelay({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s' });
+
 beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '1s,1s,1s,1s,1s,1s,1s,1s,1s' });
-  [partner, stranger, source] = await Promise.all([relay.partner(), relay.partner('stranger'), relay.source()]);
+  stranger = await relay.partner('stranger');
 });
-afterAll(() => relay.close());
 
 const post = (count: number, type: string): Promise<Map<string, string>> => postMany(source, count, type);
 const idsOf = (bodies: ReadonlyMap<string, string>): Set<string> => new Set(bodies.keys());

@@ -1,20 +1,13 @@
-import { anEnvelope, type Client } from '../support/client.js';
+import { anEnvelope } from '../support/client.js';
 import { deadLettersIn } from '../support/dead-letters.js';
 import { Receiver, type Answer, type Received } from '../support/receiver.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 /** Clocks of two processes read the same event up to this much apart. */
 const CLOCK_MS = 5;
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ RETRY_SCHEDULE: '300ms,700ms,200ms', DELIVERY_TIMEOUT: '1s' });
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay({ RETRY_SCHEDULE: '300ms,700ms,200ms', DELIVERY_TIMEOUT: '1s' });
 
 interface Letter {
   readonly id: string;

@@ -1,5 +1,5 @@
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
@@ -7,14 +7,7 @@ import { until } from '../support/until.js';
 const SLOW = 400;
 const OTHERS = 600;
 
-let relay: Relay;
-let partner: Client;
-let source: Client;
-beforeAll(async () => {
-  relay = await Relay.start();
-  [partner, source] = await Promise.all([relay.partner(), relay.source()]);
-});
-afterAll(() => relay.close());
+startRelay();
 
 describe('an endpoint that takes 3 s per request', () => {
   it('holds nobody else up, and gets each of its envelopes once', async () => {

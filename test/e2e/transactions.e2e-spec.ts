@@ -1,15 +1,9 @@
-import { anEnvelope, type Client } from '../support/client.js';
-import { Relay } from '../support/relay.js';
+import { anEnvelope } from '../support/client.js';
+import { partner, relay, startRelay } from '../support/shared-relay.js';
 import { tally } from '../support/tally.js';
 import { until } from '../support/until.js';
 
-let relay: Relay;
-let partner: Client;
-beforeAll(async () => {
-  relay = await Relay.start({ KAFKA_TOPIC_PARTITIONS: '1' });
-  partner = await relay.partner();
-});
-afterAll(() => relay.close());
+startRelay({ KAFKA_TOPIC_PARTITIONS: '1' });
 
 /** Writes envelopes beside the relay, in a transaction, which a marker ends. */
 async function write(type: string, count: number, ends: 'commit' | 'abort'): Promise<Set<string>> {

@@ -2,26 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { App } from '../support/app.js';
 import { anEnvelope, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
-import { Relay } from '../support/relay.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
 import { until } from '../support/until.js';
 
 const aKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64')}`;
 const k1 = aKey('k1');
 const both = `${aKey('k2')},${k1}`;
 
-let relay: Relay;
-let source: Client;
-let partner: Client;
 const others: App[] = [];
+
+startRelay({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s' }, () => Promise.all(others.map((app) => app.kill())));
+
 beforeAll(async () => {
-  relay = await Relay.start({ ENCRYPTION_KEYS: k1, RETRY_SCHEDULE: '1s,1s,1s' });
-  source = await relay.source();
-  partner = await relay.partner();
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
-});
-afterAll(async () => {
-  await Promise.all(others.map((app) => app.kill()));
-  await relay.close();
 });
 
 const members = async (): Promise<number> => {

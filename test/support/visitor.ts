@@ -1,7 +1,22 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Browser, Page } from 'puppeteer-core';
+import puppeteer, { type Browser, type Page } from 'puppeteer-core';
+import { pathOf } from '../documents/languages.js';
+import type { Login } from './callers.js';
+import type { Client } from './client.js';
+
+/** Where this machine has a Chromium; undefined without one. */
+export const chromium = pathOf('chromium') ?? pathOf('chromium-browser') ?? pathOf('google-chrome');
+
+export const openBrowser = (): Promise<Browser> =>
+  puppeteer.launch({ executablePath: chromium ?? '', args: ['--no-sandbox', '--disable-dev-shm-usage'] });
+
+/** What leads a partner into the portal: the place of a link that is made for it. */
+export async function portalLink(partner: Client, link: object): Promise<string> {
+  const { json } = await partner.request('POST', '/portal/links', link);
+  return `portal${new URL(String(json['url'])).hash}`;
+}
 
 /** A folder for what the browser shows, to be looked at. */
 const SCREENSHOTS = process.env['SCREENSHOTS'];
@@ -82,6 +97,21 @@ export class Visitor {
 
   async open(fragment = ''): Promise<void> {
     await this.page.goto(`${this.origin}/${fragment}`, { waitUntil: 'load' });
+  }
+
+  /** Changes the place within the page. */
+  async goTo(place: string): Promise<void> {
+    await this.page.evaluate(`location.hash = ${JSON.stringify(place)}`);
+  }
+
+  /** Enters the console, and waits until it shows all of these texts. */
+  async enter({ clientId, clientSecret }: Login, ...texts: string[]): Promise<void> {
+    await this.open();
+    await this.sees('Sign in');
+    await this.type('Client id', clientId);
+    await this.type('Client secret', clientSecret);
+    await this.page.keyboard.press('Enter');
+    await this.sees(...texts);
   }
 
   /** Waits until the page shows all of these texts. */

@@ -8,7 +8,13 @@ import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import { OperationsEnv } from '@relay/settings';
-import { aSigningKeyText, MemoryPublisher, MemoryRegistryLog, type RedisServer } from '@relay/testing';
+import {
+  aSigningKeyText,
+  MemoryPublisher,
+  MemoryRegistryLog,
+  startRedisServer,
+  type RedisServer,
+} from '@relay/testing';
 import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
@@ -69,6 +75,17 @@ export class RunningOperations {
     const store = new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client'));
     const clients = new Clients(store, app.get(Keyring), randomBytes, Date.now);
     return new RunningOperations(app, url, publisher, clients, await clients.createOperator('night', 'admin'));
+  }
+
+  /** Of one spec file: it and its Redis end after the file's last test. To be called outside of `describe`. */
+  static async ofSpec(): Promise<RunningOperations> {
+    const server = await startRedisServer();
+    const operations = await RunningOperations.start(server);
+    afterAll(async () => {
+      await operations.close();
+      await server.stop();
+    });
+    return operations;
   }
 
   /** The answer of a request as the operator, unless `headers` name another. */

@@ -1,25 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { startRedisServer, type RedisServer } from '@relay/testing';
-import { Redis } from 'ioredis';
+import { redisOfSpec } from '@relay/testing';
 import { SessionStore } from './index.js';
 import type { SessionLimits } from './redis-session-store.adapter.js';
 
 const TTL_MS = 3_600_000;
 const LIMITS = { ofPartner: 20, ofUser: 3 };
-let server: RedisServer;
-let redis: Redis;
+const { redis } = await redisOfSpec();
 let now: number;
-beforeAll(async () => {
-  server = await startRedisServer();
-  redis = new Redis(server.url());
-});
 beforeEach(async () => {
   now = Date.now();
   await redis.flushall();
-});
-afterAll(async () => {
-  redis?.disconnect();
-  await server?.stop();
 });
 
 const aProcess = (limits: SessionLimits = LIMITS): SessionStore =>

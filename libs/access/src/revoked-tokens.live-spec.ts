@@ -1,21 +1,12 @@
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { redisOfSpec, startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RedisRevocationStore, RevokedTokens } from './index.js';
 import { Revocations } from './revoked-tokens.adapter.js';
 
 const TTL_MS = 3_600_000;
 const LOG = '{relay:0}:tokens:revoked';
-let server: RedisServer;
-let redis: Redis;
-beforeAll(async () => {
-  server = await startRedisServer();
-  redis = new Redis(server.url());
-});
+const { redis } = await redisOfSpec();
 beforeEach(() => redis.flushall());
-afterAll(async () => {
-  redis?.disconnect();
-  await server?.stop();
-});
 
 const aProcess = (now: () => number = Date.now): RevokedTokens =>
   new RevokedTokens(new RedisRevocationStore(redis, TTL_MS, now), now);

@@ -1,12 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Keyring } from '@relay/keyring';
-import { connectRedis, redisReady } from '@relay/redis';
-import { memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
-import type { Redis } from 'ioredis';
+import { memoryRegistry, redisOfSpec } from '@relay/testing';
 import { ClientDirectory, ClientRefused, Clients, ClientStore, roleOf } from './index.js';
 
-let server: RedisServer;
-let redis: Redis;
+const { redis } = await redisOfSpec();
 let store: ClientStore;
 let clients: Clients;
 const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
@@ -14,15 +11,9 @@ const JWT = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.${'c2ln'.repeat(11)}`;
 let now = 1;
 
 beforeAll(async () => {
-  server = await startRedisServer();
-  redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
-  await redisReady(redis, () => {});
+  await redis.ping();
   store = new ClientStore(redis, memoryRegistry(redis).of('client'));
   clients = new Clients(store, keyring, randomBytes, () => (now += 1));
-});
-afterAll(async () => {
-  redis?.disconnect();
-  await server?.stop();
 });
 
 describe('Clients', () => {

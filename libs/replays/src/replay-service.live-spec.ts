@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { Audit } from '@relay/audit';
 import { PublishFailed } from '@relay/publishing';
 import { parkingKey } from '@relay/progress';
-import { connectRedis, oneShard, shardsOn, type Shards } from '@relay/redis';
-import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
-import type { Redis } from 'ioredis';
+import { oneShard, shardsOn, type Shards } from '@relay/redis';
+import { MemoryPublisher, redisOfSpec } from '@relay/testing';
 import { ReplayService } from './replay-service.js';
 import { Replays } from './replays.adapter.js';
+
+const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 
 const OPEN = { since: undefined, until: undefined };
 const actor = { operator: 'night' };
@@ -21,20 +22,10 @@ const unreported = (error: unknown): never => {
 };
 
 describe('ReplayService', () => {
-  let server: RedisServer;
-  let redis: Redis;
   let publisher: MemoryPublisher;
   let service: ReplayService;
   /** How often Kafka was asked for the ranges of a time. */
   let asked = 0;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'queue', () => {});
-  });
-  afterAll(async () => {
-    redis.disconnect();
-    await server.stop();
-  });
   beforeEach(async () => {
     await redis.flushall();
     asked = 0;

@@ -3,8 +3,8 @@ import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { WebhookStore } from './index.js';
-import { openCredential, type WebhookDraft } from './webhook-changes.js';
-import { storedOf } from './spec-stored.js';
+import { openCredential } from './webhook-changes.js';
+import { aDraft, storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
@@ -13,20 +13,6 @@ const { server, redis } = await redisOfSpec();
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const keyring = Keyring.parse(key('k1', 1));
 const [WEBHOOKS, VERSION] = webhookKeys;
-
-const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
-  const url = changes.endPointUrl ?? 'https://hooks.example.com/a';
-  return {
-    eventType: 'task.created',
-    endPointUrl: url,
-    endPointDesc: undefined,
-    endPointName: undefined,
-    url: new URL(url).href,
-    origin: new URL(url).origin,
-    ...((changes.apiKey ?? changes.jwt ?? changes.userName) ? {} : { apiKey: 'key-1' }),
-    ...changes,
-  };
-};
 
 describe('WebhookStore under concurrent changes', () => {
   let store: WebhookStore;

@@ -2,7 +2,7 @@ import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { WebhookStore } from './index.js';
 import { openCredential, updateCommand, type WebhookDraft } from './webhook-changes.js';
-import { storedOf } from './spec-stored.js';
+import { aDraft, storedOf } from './spec-stored.js';
 import type { StoredWebhook, WebhookCommand } from './stored-webhook.js';
 import { webhookKeys } from './webhook-layout.script.js';
 
@@ -11,20 +11,6 @@ const { redis } = await redisOfSpec();
 const key = (kid: string, byte: number): string => `${kid}:${Buffer.alloc(32, byte).toString('base64')}`;
 const keyring = Keyring.parse(key('k1', 1));
 const [WEBHOOKS, VERSION] = webhookKeys;
-
-const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
-  const url = changes.endPointUrl ?? 'https://hooks.example.com/a';
-  return {
-    eventType: 'task.created',
-    endPointUrl: url,
-    endPointDesc: undefined,
-    endPointName: undefined,
-    url: new URL(url).href,
-    origin: new URL(url).origin,
-    ...((changes.apiKey ?? changes.jwt ?? changes.userName) ? {} : { apiKey: 'key-1' }),
-    ...changes,
-  };
-};
 
 describe('WebhookStore', () => {
   let store: WebhookStore;

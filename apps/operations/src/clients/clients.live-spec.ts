@@ -1,19 +1,10 @@
 import { ClientDirectory, type IssuedSecret } from '@relay/identity';
 import { PublishFailed } from '@relay/publishing';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { basicOf, RunningOperations } from '../spec-operations.js';
 
+const operations = await RunningOperations.ofSpec();
+
 describe('clients by HTTP', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
-  });
   const json = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> =>
     (await (await operations.call(method, path, body)).json()) as Record<string, unknown>;
   const create = async (body: object): Promise<string> => String((await json('POST', '/clients', body))['clientId']);

@@ -2,20 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { deliveryId } from '@relay/delivery';
 import { PublishFailed } from '@relay/publishing';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { CANARY, letterOf, RunningOperations } from '../spec-operations.js';
 
+const operations = await RunningOperations.ofSpec();
+
 describe('dead letters by HTTP', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
-  });
   const call: RunningOperations['call'] = (...request) => operations.call(...request);
 
   it('lists, inspects, replays and purges dead letters, and tells each change and look', async () => {

@@ -1,19 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { letterOf, RunningOperations } from '../spec-operations.js';
 
-describe('the routes of envelopes and attempts without Kafka and without an index', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
-  });
+const operations = await RunningOperations.ofSpec();
 
+describe('the routes of envelopes and attempts without Kafka and without an index', () => {
   it('tell what Redis knows, and name what is away', async () => {
     const letter = letterOf({
       webhookId: randomUUID(),

@@ -1,18 +1,11 @@
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { basicOf, RunningOperations } from '../spec-operations.js';
 
+const operations = await RunningOperations.ofSpec();
+
 describe('a link to the portal by an operator', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
   let partnerId: string;
   beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
     partnerId = String((await json('/clients', { kind: 'partner', name: 'acme' }))['clientId']);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
   });
   const json = async (path: string, body: unknown): Promise<Record<string, unknown>> =>
     (await (await operations.call('POST', path, body)).json()) as Record<string, unknown>;

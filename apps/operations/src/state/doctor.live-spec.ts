@@ -1,19 +1,9 @@
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RunningOperations } from '../spec-operations.js';
 
-describe('the examination by HTTP', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
-  });
+const operations = await RunningOperations.ofSpec();
 
+describe('the examination by HTTP', () => {
   it('names what is away and what is wrong, each with its fix, and examines the rest', async () => {
     await operations.app.get(Redis).config('SET', 'maxmemory-policy', 'allkeys-lru');
     const answer = await operations.call('GET', '/doctor');

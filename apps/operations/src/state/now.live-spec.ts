@@ -1,22 +1,12 @@
 import { readMemory } from '@relay/metrics';
 import { parkedKey } from '@relay/progress';
 import { onlyShard } from '@relay/redis';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { letterOf, RunningOperations } from '../spec-operations.js';
 
-describe('the state at the moment by HTTP', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
-  beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
-  });
+const operations = await RunningOperations.ofSpec();
 
+describe('the state at the moment by HTTP', () => {
   it('has what Redis tells while Kafka is away and the index off, and no alert that it cannot know', async () => {
     const redis = operations.app.get(Redis);
     await operations.addDeadLetter(letterOf());

@@ -4,16 +4,15 @@ import { ShardAttemptCounts, ShardHistory } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { PublishFailed } from '@relay/publishing';
 import { oneShard, onlyShard } from '@relay/redis';
-import { startRedisServer, type RedisServer } from '@relay/testing';
 import { FAILING, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { basicOf, RunningOperations } from '../spec-operations.js';
 
 const origin = (name: string): string => `https://${name}.example.com`;
 
+const operations = await RunningOperations.ofSpec();
+
 describe('webhooks by HTTP', () => {
-  let server: RedisServer;
-  let operations: RunningOperations;
   let [well, failing, stuck] = ['', '', ''];
   const register = async (partnerId: string, name: string, path = 'hook'): Promise<string> => {
     const url = `${origin(name)}/${path}`;
@@ -23,8 +22,6 @@ describe('webhooks by HTTP', () => {
   };
   const paused = { ...CLOSED, opened: 1, openUntil: Date.now() + 600_000 };
   beforeAll(async () => {
-    server = await startRedisServer();
-    operations = await RunningOperations.start(server);
     [well, failing, stuck] = [
       await register('p', 'well'),
       await register('p', 'failing'),
@@ -43,10 +40,6 @@ describe('webhooks by HTTP', () => {
       { ...job, acceptedAt: 5_000 },
       { ...job, acceptedAt: 3_000 },
     ]);
-  });
-  afterAll(async () => {
-    await operations.close();
-    await server.stop();
   });
   const json = async (method: string, path: string): Promise<Record<string, unknown>> =>
     (await (await operations.call(method, path)).json()) as Record<string, unknown>;

@@ -1,8 +1,8 @@
 // A browser that visits the pages of a running relay: the portal as a partner, the console as an operator.
 import { delimiter, join } from 'node:path';
 import { existsSync } from 'node:fs';
-import { need } from './packages.mjs';
-import { Fault } from './process.mjs';
+import { need } from '../../scripts/lib/packages.mjs';
+import { Fault } from '../../scripts/lib/process.mjs';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 /** A machine of two cores that does other work besides answers late. */

@@ -1,5 +1,5 @@
 // Programs in Linux namespaces of their own. Root only.
-import { run } from './process.mjs';
+import { run } from '../../scripts/lib/process.mjs';
 
 const OWN = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 // podman's locks are in /dev/shm, where another podman of this machine has its own. The shell reaps what containers leave behind.

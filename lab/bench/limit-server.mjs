@@ -1,8 +1,8 @@
 // The least that can answer a source, as a process of its own: node:http and JSON.parse, and for the log limit one kafkajs producer
 // behind it. No checks, no routes, no metrics, nothing remembered.
 import { createServer } from 'node:http';
-import { builtLib } from './own-redis.mjs';
-import { answer } from './tool.mjs';
+import { builtLib } from './redis-memory.mjs';
+import { answer } from '../../scripts/bench/tool.mjs';
 
 const TYPE = { 'content-type': 'application/json' };
 

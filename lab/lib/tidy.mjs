@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:f
 import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { removeCgroups } from './cgroups.mjs';
-import { until } from './process.mjs';
+import { until } from '../../scripts/lib/process.mjs';
 
 /** @param home of namespaces whose processes have ended, or are ending */
 export async function tidy(home) {

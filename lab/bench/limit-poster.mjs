@@ -1,7 +1,7 @@
 // The least that can deliver, as a process of its own: undici's Client, one request at a time on each of its connections.
 import { Client } from 'undici';
-import { anEnvelope } from './envelopes.mjs';
-import { answer, now } from './tool.mjs';
+import { anEnvelope } from '../../scripts/bench/envelopes.mjs';
+import { answer, now } from '../../scripts/bench/tool.mjs';
 
 /** Posts `count` envelopes to the URL; resolves with when the first was sent and how many were not answered 200. */
 async function post({ url, count, connections }) {
