@@ -11,7 +11,7 @@ import { tokenProviders } from '@relay/access';
 import { Audit } from '@relay/audit';
 import { registryTopic } from '@relay/events';
 import { PartnerQuota } from '@relay/http';
-import { ClientDirectory, ClientStore, RedisClientStore, type ClientCommand } from '@relay/identity';
+import { ClientDirectory, ClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
@@ -40,7 +40,7 @@ export class PlatformModule implements OnApplicationShutdown {
       {
         provide: ClientStore,
         useFactory: (redis: Redis, registry: RegistryView) =>
-          new RedisClientStore(redis, registry.of<ClientCommand>('client')),
+          new ClientStore(redis, registry.of<ClientCommand>('client')),
         inject: [Redis, RegistryView],
       },
       built(ClientDirectory, ClientStore, Keyring),

@@ -9,7 +9,7 @@ import { PublishFailed } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Replays } from '@relay/replays';
 import { startRedisServer, type MemoryPublisher, type RedisServer } from '@relay/testing';
-import { RedisWebhookStore } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { basicOf, CANARY, ID, letterOf, routesOf, RunningOperations } from './spec-operations.js';
 
@@ -243,7 +243,7 @@ describe('the operations app', () => {
   });
 
   it('lists webhooks by the status that their partners see, without path and query of their addresses', async () => {
-    const store = new RedisWebhookStore(app.get(Redis), app.get(RegistryView).of('webhook'), app.get(Keyring), {
+    const store = new WebhookStore(app.get(Redis), app.get(RegistryView).of('webhook'), app.get(Keyring), {
       perPartner: 10,
     });
     const seen = { eventType: 'task.created' as const, origin: 'https://hooks.example.com' };

@@ -12,7 +12,7 @@ import { Audit } from '@relay/audit';
 import { RELAY_VERSION } from '@relay/config';
 import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { registryTopic } from '@relay/events';
-import { ClientDirectory, RedisClientStore, type ClientCommand } from '@relay/identity';
+import { ClientDirectory, ClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { NoticeLines, Notices } from '@relay/notices';
@@ -23,7 +23,7 @@ import { openReplayService, ReplayService } from '@relay/replays';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Health, Log, PinoLog, reasonOf, ThrottledLog, type LogFields } from '@relay/telemetry';
-import { RedisWebhookStore, RedisWebhookView, WebhookStore } from '@relay/webhooks';
+import { RedisWebhookView, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
@@ -116,10 +116,10 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
       view.current().catch((error: unknown) => {
         if (registry.claim.fault !== undefined) throw error;
       });
-    return new ClientDirectory(new RedisClientStore(redis, { ...view, current }), keyring);
+    return new ClientDirectory(new ClientStore(redis, { ...view, current }), keyring);
   }),
   made(ClientDesk, [Redis, RegistryView, Keyring, Audit], (redis, registry, keyring, audit) => {
-    const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
+    const store = new ClientStore(redis, registry.of<ClientCommand>('client'));
     return new ClientDesk(store, keyring, redis, audit);
   }),
   made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
@@ -139,7 +139,7 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
   made(
     WebhookStore,
     [Redis, RegistryView, Keyring],
-    (redis, registry, keyring) => new RedisWebhookStore(redis, registry.of('webhook'), keyring),
+    (redis, registry, keyring) => new WebhookStore(redis, registry.of('webhook'), keyring),
   ),
   made(
     Notices,

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { parseEnv } from '@relay/config';
-import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
+import { Clients, ClientStore, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
 import { OperationsEnv } from '@relay/settings';
@@ -66,7 +66,7 @@ describe('the operations app without Redis or Kafka', () => {
     beforeRedis = await wrong();
     server = await startRedisServer(port);
     await until(async () => app.get(Redis).status === 'ready');
-    const store = new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client'));
+    const store = new ClientStore(app.get(Redis), app.get(RegistryView).of('client'));
     operator = await new Clients(store, app.get(Keyring), randomBytes, Date.now).createOperator('night', 'admin');
     await until(works);
   });

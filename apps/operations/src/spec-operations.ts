@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { parseEnv } from '@relay/config';
 import type { DeadLetter } from '@relay/dead-letters';
-import { Clients, RedisClientStore, type IssuedSecret } from '@relay/identity';
+import { Clients, ClientStore, type IssuedSecret } from '@relay/identity';
 import { Keyring } from '@relay/keyring';
 import { redisReady } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
@@ -72,7 +72,7 @@ export class RunningOperations {
     await app.listen(0, '127.0.0.1');
     await redisReady(app.get(Redis), () => undefined);
     const url = (await app.getUrl()).replace('[::1]', '127.0.0.1');
-    const store = new RedisClientStore(app.get(Redis), app.get(RegistryView).of('client'));
+    const store = new ClientStore(app.get(Redis), app.get(RegistryView).of('client'));
     const clients = new Clients(store, app.get(Keyring), randomBytes, Date.now);
     return new RunningOperations(app, url, publisher, clients, await clients.createOperator('night', 'admin'));
   }

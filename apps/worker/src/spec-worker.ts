@@ -7,7 +7,7 @@ import { RetryQueue } from '@relay/retry';
 import { RegistryView } from '@relay/registry';
 import { Log } from '@relay/telemetry';
 import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } from '@relay/testing';
-import { RedisWebhookStore, RedisWebhookView } from '@relay/webhooks';
+import { WebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from './platform/tokens.js';
 import { QueueConsumer } from './queued-attempts/queue-consumer.js';
@@ -52,7 +52,7 @@ export async function startSpecWorker(
     .useValue(registry);
   const app = await (log === undefined ? module : module.overrideProvider(Log).useValue(log)).compile();
   for (const connection of [redis, app.get(Redis)]) await redisReady(connection, () => undefined);
-  const stored = await new RedisWebhookStore(redis, registry.of('webhook'), app.get(Keyring), {
+  const stored = await new WebhookStore(redis, registry.of('webhook'), app.get(Keyring), {
     perPartner: 5,
   }).register('p1', {
     eventType: 'task.created',

@@ -4,7 +4,7 @@ import { ProblemError } from '@relay/problem';
 import { connectRedis, redisReady } from '@relay/redis';
 import { aSigningKeyText, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { ClientDirectory, Clients, RedisClientStore } from '@relay/identity';
+import { ClientDirectory, Clients, ClientStore } from '@relay/identity';
 import { AccessTokens, Guesses, parseSigningKeys, SourceGuard, type Caller } from './index.js';
 
 const JWT = `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.${'c2ln'.repeat(11)}`;
@@ -45,7 +45,7 @@ beforeAll(async () => {
   redis = connectRedis({ REDIS_URL: server.url(), REDIS_SENTINELS: [], REDIS_SENTINEL_NAME: '' }, 'command', () => {});
   await redisReady(redis, () => {});
   const keyring = Keyring.parse(`e1:${randomBytes(32).toString('base64')}`);
-  const store = new RedisClientStore(redis, memoryRegistry(redis).of('client'));
+  const store = new ClientStore(redis, memoryRegistry(redis).of('client'));
   clients = new Clients(store, keyring, randomBytes, Date.now);
   directory = new ClientDirectory(store, keyring);
   guard = new SourceGuard(tokens, directory, guesses);

@@ -14,5 +14,5 @@ export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type Porta
 export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl, PortalLinks } from './portal-links.adapter.js';
 export type { PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js';
-export { Session, SessionStore, SessionStore as RedisSessionStore } from './redis-session-store.adapter.js';
+export { Session, SessionStore } from './redis-session-store.adapter.js';
 export { tokenProviders, type TokenConfig } from './tokens.providers.js';

@@ -1,4 +1,4 @@
-import { RedisClientStore } from '@relay/identity';
+import { ClientStore } from '@relay/identity';
 import { findTopics, readTopicConfigs, topicNotes, type TopicFound, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
@@ -63,7 +63,7 @@ async function checkStored(redis: Redis, keyring: Keyring): Promise<Finding[]> {
 async function storedFindings(redis: Redis, keyring: Keyring): Promise<Finding[]> {
   const sealed = new RedisSealedWebhooks(redis, asItIs, keyring, Date.now);
   const webhooks = await sealed.openings();
-  const clients = await new RedisClientStore(redis, asItIs).list();
+  const clients = await new ClientStore(redis, asItIs).list();
   const [, ...older] = keyring.kids;
   const byKey = await sealed.byKey();
   const missing = faultOfKeys(await redis.hgetall(keyKeys[0]), keyring.checks);

@@ -6,7 +6,7 @@
 export { BoundedMemory, TextMemory } from './text-memory.js';
 export { ClientDirectory, type ProvenClient } from './client-directory.js';
 export { isSecret } from './client-secret.js';
-export { ClientStore, ClientStore as RedisClientStore } from './redis-client-store.adapter.js';
+export { ClientStore } from './redis-client-store.adapter.js';
 export { clientFacts, ClientFacts, hasRole, OPERATOR_ROLES, roleOf, scopeOfRole, scopesOfRole } from './client.js';
 export { narrowScopes, SCOPES_OF, ClientRefused, IssuedClient, NewClient } from './client.js';
 export type { ClientCommand, ClientRecord, CredentialType, OperatorRole, ClientKind, Scope } from './client.js';

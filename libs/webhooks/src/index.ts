@@ -7,7 +7,7 @@
 export { credentialMembers, credentialOf, type Credential } from './credential.js';
 export { FAILING, webhookKeys, webhookParts } from './webhook-layout.script.js';
 export { RedisSealedWebhooks } from './redis-sealed-webhooks.adapter.js';
-export { WebhookStore, WebhookStore as RedisWebhookStore } from './redis-webhook-store.adapter.js';
+export { WebhookStore } from './redis-webhook-store.adapter.js';
 export type { ChangeResult, Listing, Page, RegisteredWebhook, Versions } from './redis-webhook-store.adapter.js';
 export { RedisWebhookView } from './redis-webhook-view.adapter.js';
 export { applyWebhookLua } from './webhook-command.script.js';

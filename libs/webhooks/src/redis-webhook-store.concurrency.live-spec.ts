@@ -3,7 +3,7 @@ import { Keyring } from '@relay/keyring';
 import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { WebhookStore } from './index.js';
-import { openCredential } from './webhook-changes.js';
+import { openCredential, type WebhookDraft } from './webhook-changes.js';
 import { aDraft, storedOf } from './spec-stored.js';
 import type { StoredWebhook } from './stored-webhook.js';
 import { webhookKeys } from './webhook-layout.script.js';

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Audit } from '@relay/audit';
-import { clientAudit, type ClientCommand, type ClientKind, Clients, RedisClientStore } from '@relay/identity';
+import { clientAudit, type ClientCommand, type ClientKind, Clients, ClientStore } from '@relay/identity';
 import type { Command } from 'commander';
 import { assertShared, keyringOf, withRegistry } from '../registry.adapter.js';
 import { answer, documented, documentedGroup, type Shell } from '../shell.js';
@@ -34,7 +34,7 @@ function withClients<T>(shell: Shell, work: (clients: Clients) => Promise<T>): P
     await assertShared(keyring, redis);
     const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
     const tell = clientAudit((facts) => audit.report({ ...facts, operator: 'relay admin clients' }));
-    const store = new RedisClientStore(redis, registry.of<ClientCommand>('client'));
+    const store = new ClientStore(redis, registry.of<ClientCommand>('client'));
     return work(new Clients(store, keyring, randomBytes, Date.now, tell));
   });
 }

@@ -1,5 +1,5 @@
 import { isDispensable, useFix, usesOf, useText, type KeyUse } from '@relay/doctor';
-import { RedisClientStore, type ClientCommand } from '@relay/identity';
+import { ClientStore, type ClientCommand } from '@relay/identity';
 import type { Keyring } from '@relay/keyring';
 import type { KeyCommand } from '@relay/registry';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
@@ -69,7 +69,7 @@ async function usesIn(
   webhooks: RedisSealedWebhooks,
   kids: string[],
 ): Promise<KeyUse[]> {
-  const clients = await new RedisClientStore(redis, registry.of<ClientCommand>('client')).list();
+  const clients = await new ClientStore(redis, registry.of<ClientCommand>('client')).list();
   return usesOf(kids, await webhooks.byKey(), clients);
 }
 

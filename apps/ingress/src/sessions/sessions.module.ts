@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req } from '@nestjs/common';
-import { RedisSessionStore, SessionStore, type Session } from '@relay/access';
+import { SessionStore, type Session } from '@relay/access';
 import { callerIdOf, IgnoresUnknown, SharedQuota, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
@@ -135,7 +135,7 @@ const SESSIONS_OF_USER = 10;
     {
       provide: SessionStore,
       useFactory: (redis: Redis, { SESSIONS_PER_PARTNER: ofPartner }: IngressConfig) =>
-        new RedisSessionStore(redis, { ofPartner, ofUser: SESSIONS_OF_USER }, randomBytes, Date.now),
+        new SessionStore(redis, { ofPartner, ofUser: SESSIONS_OF_USER }, randomBytes, Date.now),
       inject: [Redis, INGRESS_CONFIG],
     },
     {

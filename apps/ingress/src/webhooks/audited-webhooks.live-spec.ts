@@ -3,7 +3,7 @@ import { Keyring } from '@relay/keyring';
 import { NoticeLines, Notices } from '@relay/notices';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryPublisher, MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
-import { RedisWebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
+import { WebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
 import { AuditedWebhooks, WebhookAudit } from './audited-webhooks.js';
 
 const { redis } = await redisOfSpec();
@@ -30,7 +30,7 @@ describe('a webhook that was disabled', () => {
   let registration: unknown[];
   let publisher: MemoryPublisher;
   let isAway: boolean;
-  let store: RedisWebhookStore;
+  let store: WebhookStore;
   let id: string;
   beforeEach(async () => {
     await redis.flushall();
@@ -44,7 +44,7 @@ describe('a webhook that was disabled', () => {
     const notices = new Notices(new NoticeLines(redis), publisher, '', log);
     const audit = new WebhookAudit({ report }, { askedBy }, log);
     const registry = new AuditedWebhooks(view, audit, { charge: () => Promise.resolve() }, notices);
-    store = new RedisWebhookStore(redis, registry, keyring, { perPartner: 5 });
+    store = new WebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);
     ({ id } = registered);

@@ -9,7 +9,7 @@ import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { RegistryView } from '@relay/registry';
 import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
-import { ENABLED, RedisWebhookStore, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
+import { ENABLED, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { SharedQuota } from '@relay/http';
 import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
@@ -50,7 +50,7 @@ import { DraftTestController, WebhookController, WebhooksController } from './we
     {
       provide: WebhookStore,
       useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
-        new RedisWebhookStore(redis, registry, keyring, {
+        new WebhookStore(redis, registry, keyring, {
           perPartner: config.MAX_WEBHOOKS_PER_PARTNER,
           perOrigin: config.WEBHOOKS_PER_ORIGIN,
           fresh: config.VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { RedisRepeatCounts, RepeatCounter } from '@relay/dedupe';
-import { type ClientCommand, ClientStore, RedisClientStore } from '@relay/identity';
+import { type ClientCommand, ClientStore } from '@relay/identity';
 import { Shards } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import type { WorkerConfig } from '@relay/settings';
@@ -35,7 +35,7 @@ import { RunningEnvelopes } from './running-envelopes.js';
     {
       provide: ClientStore,
       useFactory: (redis: Redis, registry: RegistryView) =>
-        new RedisClientStore(redis, registry.of<ClientCommand>('client')),
+        new ClientStore(redis, registry.of<ClientCommand>('client')),
       inject: [Redis, RegistryView],
     },
     Registrations,

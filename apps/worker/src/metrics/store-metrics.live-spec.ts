@@ -1,6 +1,6 @@
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
-import { RedisWebhookStore } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Registry } from 'prom-client';
 import { startSpecWorker } from '../spec-worker.js';
 
@@ -11,7 +11,7 @@ it.each([
   const worker = await startSpecWorker('http://127.0.0.1:1', {});
   try {
     const { app, redis, webhookId } = worker;
-    const items = new RedisWebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
+    const items = new WebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
     const { version = 0 } = (await items.find('p1', webhookId)) ?? {};
     expect(await items.disable('p1', webhookId, reason, [version])).toMatchObject({ kind: 'updated' });
     const metric = await app.get(Registry).getSingleMetric('relay_webhooks')?.get();

@@ -13,7 +13,7 @@ import { onlyShard } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { RetryQueue } from '@relay/retry';
 import type { MemoryPublisher } from '@relay/testing';
-import { RedisWebhookStore } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { EnabledWebhooks } from './enabled-webhooks.js';
@@ -215,7 +215,7 @@ describe('a queued attempt', () => {
     await app.get(RetryQueue).add({ job: later, at: Date.now() + 3_600_000 });
     await add(first);
     await until('it is a dead letter', async () => (await found(DEAD_LETTERS_QUEUE, first)) !== undefined);
-    const items = new RedisWebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
+    const items = new WebhookStore(redis, app.get(RegistryView).of('webhook'), app.get(Keyring));
     const status = async () => (await items.find('p1', webhookId))?.details.status;
     await until('the webhook is disabled', async () => (await status()) === 'disabled');
     await add(next);

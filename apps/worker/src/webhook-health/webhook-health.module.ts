@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Keyring } from '@relay/keyring';
 import { RegistryView } from '@relay/registry';
-import { RedisWebhookStore } from '@relay/webhooks';
+import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
@@ -14,9 +14,9 @@ import { WebhookHealth } from './webhook-health.js';
   imports: [RegistryModule, ReportingModule],
   providers: [
     {
-      provide: RedisWebhookStore,
+      provide: WebhookStore,
       useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>
-        new RedisWebhookStore(redis, registry.of('webhook'), keyring),
+        new WebhookStore(redis, registry.of('webhook'), keyring),
       inject: [Redis, RegistryView, Keyring],
     },
     { provide: FailingWebhooks, useFactory: (redis: Redis) => new FailingWebhooks(redis), inject: [Redis] },

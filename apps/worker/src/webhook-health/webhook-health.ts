@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import type { NoticeFacts } from '@relay/events';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import { RedisWebhookStore, RedisWebhookView, type Webhook, type WebhookStore } from '@relay/webhooks';
+import { RedisWebhookView, type Webhook, WebhookStore } from '@relay/webhooks';
 import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
 import { WebhookEvents } from './webhook-events.js';
 
@@ -26,7 +26,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
 
   constructor(
     @Inject(FailingWebhooks) private readonly failing: Pick<FailingWebhooks, 'all' | 'begin' | 'warned' | 'end'>,
-    @Inject(RedisWebhookStore) private readonly items: Pick<WebhookStore, 'disable'>,
+    @Inject(WebhookStore) private readonly items: Pick<WebhookStore, 'disable'>,
     @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
     @Inject(WebhookEvents) private readonly events: Pick<WebhookEvents, 'failing' | 'tell'>,
     private readonly log: ThrottledLog,
