@@ -42,7 +42,6 @@ export const aConfig = (redisUrl: string, changes: Record<string, string> = {}):
 
 export interface SpecApp {
   readonly app: NestFastifyApplication;
-  readonly config: IngressConfig;
   readonly clients: Clients;
   readonly url: string;
   /** Where its registrations go. */
@@ -71,7 +70,7 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
       .read(OPERATIONS)
       .map(({ value }) => JSON.parse(value.toString()) as Record<string, unknown>);
   const raw = (request: string | Buffer): Promise<string> => exchange(Number(new URL(url).port), request);
-  return { app, config, clients, url, registryLog, told, raw };
+  return { app, clients, url, registryLog, told, raw };
 }
 
 /** The application over these modules with a Redis of its own, for the top level of a spec. Both end after its last test. */

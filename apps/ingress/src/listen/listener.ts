@@ -46,10 +46,6 @@ export class Listener {
     this.#secret = keys.secretOf(partnerId);
   }
 
-  get types(): readonly EventType[] {
-    return [...this.#next.keys()];
-  }
-
   /** The ids of the topics that it began in. */
   get topicIds(): StreamPlace['topicIds'] {
     return this.start.topicIds;
@@ -80,7 +76,7 @@ export class Listener {
   }
 
   open(skippedSince: number | undefined): void {
-    this.#write('open', { secret: this.#secret, types: [...this.types] }, `retry: ${RETRY_MS}\n`);
+    this.#write('open', { secret: this.#secret, types: [...this.#next.keys()] }, `retry: ${RETRY_MS}\n`);
     if (skippedSince === undefined) return;
     const [since = '', until = ''] = [skippedSince, this.now()].map((at) => new Date(at).toISOString());
     this.#write('skipped', { since, until });
