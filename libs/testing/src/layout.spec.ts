@@ -61,7 +61,7 @@ const NEST = /^@nestjs\//;
 
 /** Suffixes that may import a driver, and those that may import Nest; the others may name types of a driver only. */
 const MAY_DRIVE = new Set(['adapter', 'module', 'providers', 'strategy', 'processor']);
-const MAY_NEST = new Set([...MAY_DRIVE, 'controller', 'consumer', 'guard', 'filter', 'interceptor', 'decorator']);
+const MAY_NEST = new Set([...MAY_DRIVE, 'controller', 'consumer', 'guard', 'filter', 'decorator']);
 const APPS_ONLY = new Set(['controller', 'consumer', 'processor', 'openapi']);
 const COMMAND_LINE_ONLY = new Set(['command', 'group']);
 
