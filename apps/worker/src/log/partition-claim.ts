@@ -24,14 +24,15 @@ export class PartitionClaim {
   /** Waits a moment for an owner that still has running deliveries, which would be attempted twice otherwise. */
   async make(start: number | undefined, hasLeft: () => boolean): Promise<OwnedPosition | undefined> {
     const since = performance.now();
-    for (;;) {
+    // A claim after the release of a partition that has left keeps its next owner waiting.
+    while (!hasLeft()) {
       const take = performance.now() - since >= this.handOverMs;
       this.#id ??= randomUUID();
       const found = await this.progress.own(this.at, this.token, { start, take, claim: this.#id });
       if (found !== 'owned-elsewhere') this.#id = undefined;
       if (found !== 'owned-elsewhere') return found;
-      if (hasLeft()) return undefined;
       await pause(HAND_OVER_STEP_MS);
     }
+    return undefined;
   }
 }

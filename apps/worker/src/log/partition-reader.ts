@@ -111,7 +111,12 @@ export class PartitionReader {
     for (let doubts = -1; doubts !== this.#doubts;) {
       doubts = this.#doubts;
       const position = await this.#claim.make(start, () => this.#hasLeft);
-      if (this.#hasLeft || position === undefined) return undefined;
+      if (position === undefined) return undefined;
+      if (this.#hasLeft) {
+        // Redis may have got the release before the claim.
+        await this.#release();
+        return undefined;
+      }
       if (this.#tracker !== undefined && (same(position, this.#confirmed) || same(position, this.#sent)))
         await this.#goOn(position);
       else await this.#restart(position, readTo);
@@ -189,9 +194,12 @@ export class PartitionReader {
     this.#stopAs('lost');
   }
 
-  /** Settled records are still written, unless Redis may have gone back and lost jobs that were added. */
+  /**
+   * Settled records are still written, unless Redis may have gone back and lost jobs that were added. A partition without any,
+   * such as one that was claimed and not read yet, is released.
+   */
   leave(): void {
-    this.#refused = this.#state !== 'reading';
+    this.#refused = this.#state !== 'reading' && (this.running > 0 || !this.#written);
     this.#stopAs('left');
   }
 
