@@ -25,7 +25,7 @@ export interface SlotState {
 export interface ConcurrencyLimits {
   /** Attempts that run at once in this worker. */
   readonly total: number;
-  /** Maximum of attempts that run at once to one endpoint, without attempts that hang beyond a quarter of its cap. */
+  /** Maximum of attempts that run at once to one endpoint, not counting attempts that hang beyond a quarter of its cap. */
   readonly perEndpoint: number;
   /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
   readonly maxWaitMs: number;

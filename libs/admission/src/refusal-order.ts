@@ -1,4 +1,4 @@
-/** Delay in ms after its time with which a webhook that has not come back loses its place. */
+/** Time in ms after which a webhook that has not come back at its time loses its place. */
 const LATE_MS = 1_000;
 
 /** Webhooks that found no slot and come back for one, in the order in which each was first refused. */

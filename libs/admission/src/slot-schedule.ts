@@ -23,7 +23,7 @@ const GOLDEN = 0.618_033_988_749_895;
  * Decides when jobs without a slot come back. A slot comes free every latency / slots, so returning jobs are spaced by that
  * interval: no faster than slots can serve them, and without a look in between. If slots come free sooner than expected, earlier
  * reservations do not delay a new job: no job waits longer than all waiting jobs need at the current rate. If a wait exceeds a
- * minute, or 16 latencies, the job comes back at a time spread over the second half of that: it looks at most once in half a
+ * minute, or 16 latencies, the job comes back at a time spread over the second half of that time: it looks at most once in half a
  * minute, or once in two minutes if an attempt takes 15 s.
  */
 export class SlotSchedule {

@@ -1,5 +1,5 @@
 /**
- * The slots that all troubled webhooks share, and the webhooks that lack only one of them, in turns of their partners. If
+ * The slots that all troubled webhooks share, and the webhooks that wait only for one of them, in turns of their partners. If
  * partners have parts, each leaves as much free as it may have: one partner has half of the share, two have a third each.
  * Therefore a newcomer finds a slot, even while another partner holds more than the share by attempts that began before its
  * webhooks were known to be slow.

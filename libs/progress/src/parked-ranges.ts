@@ -3,7 +3,7 @@ import { cutAt, isInside, offsetsIn, renewed } from './range-offsets.js';
 import { Tracker } from './tracker.js';
 
 interface Parked {
-  /** At most one range is open. The first range is caught up; its `from` is its cursor at the begin of the catch-up. */
+  /** At most one range is open. The first range is caught up; its `from` is its cursor at the beginning of the catch-up. */
   ranges: ParkedRange[];
   /** The running and settled offsets of the first range. */
   tracker: Tracker;
@@ -42,7 +42,10 @@ export class ParkedRanges {
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
   #notices: string[] = [];
-  /** Every duplicate and conflict below this offset is stored. A new one there is a record that a dead worker settled. */
+  /**
+   * Every duplicate and conflict below this offset is stored. A record below it that newly looks like one was settled by a dead
+   * worker.
+   */
   #handedOut: number;
   #lostFrom: number | undefined;
   /** Upper bounds of the records that waited in a log that is gone, by range key. */
@@ -128,8 +131,8 @@ export class ParkedRanges {
 
   /**
    * Replaces all ranges after the topic was created again: their log is gone. A webhook with ranges gets all of the new log up to
-   * its `end` as a range, because records of it that were read, up to `next`, before this was known may be settled as waiting.
-   * Replays end.
+   * its `end` as a range, because records of the new log that were read before this was known, up to `next`, may be settled as
+   * waiting. Replays end.
    */
   renew(end: number, next: number): void {
     for (const [key, { ranges, tracker }] of this.#webhooks)

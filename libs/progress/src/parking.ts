@@ -1,4 +1,4 @@
-/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to` every further offset. */
+/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to`, all further offsets. */
 export interface ParkedRange {
   readonly from: number;
   readonly to?: number | undefined;

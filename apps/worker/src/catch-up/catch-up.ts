@@ -13,8 +13,8 @@ const LOOK_MS = 500;
 /**
  * Delivers replays, and the backlogs of parked webhooks when these may get them. The owner of a partition reads the log again
  * from the lowest cursor, once for all members of a pass. It dispatches to each member the records in its range, under the caps
- * of straight deliveries and throttled in their favour. A delivery that fails becomes a job, so a webhook leaves the pass while
- * too many of its jobs wait.
+ * of straight deliveries, and throttled so that those come first. A delivery that fails becomes a job, so a webhook leaves the
+ * pass while too many of its jobs wait.
  */
 @Injectable()
 export class CatchUp implements OnApplicationBootstrap {

@@ -21,7 +21,10 @@ export class PassReader {
     @Inject(RetentionReports) private readonly reports: Pick<RetentionReports, 'expired'>,
   ) {}
 
-  /** Reads the offsets `[from, end)`. If retention has dropped the first of them, only drops the lost offsets from the ranges. */
+  /**
+   * Reads the offsets `[from, end)`. If retention has dropped the first of them, reads nothing and removes the lost ones from the
+   * ranges.
+   */
   async read(
     pass: CatchUpPass,
     from: number,

@@ -12,7 +12,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
 export const DISPATCH_BOUNDS = Symbol('bounds of the dispatcher');
 
 export interface DispatchBounds {
-  /** Straight deliveries that run, wait or are being stored. */
+  /** Maximum of straight deliveries that run, wait or are being stored. */
   readonly load: number;
   /**
    * Maximum of straight deliveries that wait for their endpoint: as many as a healthy endpoint takes within the bounded wait. It

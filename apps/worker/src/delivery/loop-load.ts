@@ -22,7 +22,7 @@ export class LoopLoad {
     return this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS;
   }
 
-  /** Begins a beat. */
+  /** Starts the measurement up to the next beat. */
   begin(): void {
     this.#since = this.loopTime();
     this.#lastAt = this.now();

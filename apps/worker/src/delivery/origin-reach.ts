@@ -8,7 +8,9 @@ interface Seen {
   endedAt: number;
   /** Time of the origin's last answer, whatever its status. */
   answeredAt: number;
-  /** Breaker key of the first unanswered attempt since then. `areSeveral` says whether another webhook had one too. */
+  /**
+   * Breaker key of the first attempt without an answer since `answeredAt`. `areSeveral` says whether another webhook had one too.
+   */
   silent: string | undefined;
   areSeveral: boolean;
 }

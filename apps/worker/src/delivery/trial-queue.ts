@@ -17,7 +17,7 @@ export interface TrialOutcomes<T> {
  * once, so a new endpoint that works gets its thousandth envelope as soon as its second.
  */
 export class TrialQueue<T> {
-  /** Deliveries by endpoint, from the first one that asked; it did so at most `maxWaitMs` ago. */
+  /** Deliveries by endpoint. The first one of each asked at most `maxWaitMs` ago. */
   readonly #lines = new Map<string, { readonly item: T; readonly webhook: Asker }[]>();
   #waiting = 0;
 
@@ -42,7 +42,7 @@ export class TrialQueue<T> {
     void this.#ask(webhook);
   }
 
-  /** Offers all waiting deliveries to an origin that has answered 2xx. */
+  /** Passes the deliveries that wait for an origin to `offer`, because the origin has answered 2xx. */
   release(origin: string): void {
     for (const endpoint of this.#lines.keys())
       if (originOf(endpoint) === origin) for (const { item } of this.#take(endpoint, Infinity)) this.ends.offer(item);

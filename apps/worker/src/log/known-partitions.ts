@@ -3,8 +3,7 @@ import type { LogBounds, LogReaderOptions } from './log-reader-options.js';
 
 /**
  * Stores in each shard of Redis, once, that it knows every partition that was read. This distinguishes a Redis that was restored
- * from an older copy from one that was lost: both miss a partition that was read, but only the copy has stored that it missed
- * none.
+ * from an older copy from one that was lost: both miss a partition that was read, but only the copy has this stored.
  */
 export class KnownPartitions {
   readonly #shards: readonly number[];
@@ -20,8 +19,8 @@ export class KnownPartitions {
   }
 
   /**
-   * Makes `remember` store the fact again: a reconnected Redis may be another one. @param shard shard of the connection; all
-   * without it
+   * Makes `remember` store the fact again: a reconnected Redis may be another one. @param shard shard of the connection;
+   * undefined for all
    */
   doubt(shard?: number): void {
     this.#open = new Set(shard === undefined ? this.#shards : [...this.#open, shard]);

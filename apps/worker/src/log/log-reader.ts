@@ -96,8 +96,8 @@ export class LogReader {
   }
 
   /**
-   * Returns the readers of a partition that can hand out at once. A reader cannot before its ownership has sought its first
-   * offset.
+   * Returns the readers of a partition that can hand out at once. A reader cannot until its ownership has ended with the seek to
+   * its first offset.
    */
   reading(topic: string, partition: number): PartitionReaders {
     return this.#of({ topic, partition }).filter((reader) => isReading(reader) && !this.#ownerships.isOwning(reader));
@@ -192,7 +192,7 @@ export class LogReader {
    * Confirms the ownership of each partition again after Redis was reconnected: Redis may have gone back in time and lost jobs of
    * records that are settled here. A partition that left cannot be owned again to find out, so it writes nothing more, and its
    * new owner reads again the records that are not marked.
-   * @param shard shard of the connection; all without it
+   * @param shard shard of the connection; undefined for all
    */
   reconnected(shard?: number): void {
     this.#known.doubt(shard);

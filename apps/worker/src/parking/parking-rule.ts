@@ -15,7 +15,7 @@ const PROBES = 10;
 export interface ParkingLimits {
   /** Waiting deliveries of a webhook above which it is parked. */
   readonly perWebhook: number;
-  /** Waiting deliveries of all of them above which reading pauses. */
+  /** Waiting deliveries of all webhooks above which reading pauses. */
   readonly total: number;
 }
 
@@ -25,7 +25,7 @@ export class ParkingRule {
     private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,
     private readonly limits: ParkingLimits,
     private readonly isBarred: (webhook: Webhook) => boolean,
-    /** Returns the notice, as a line, that a webhook is parked while `waiting` of its deliveries wait. */
+    /** Returns the line of the notice that a webhook is parked while `waiting` of its deliveries wait. */
     private readonly line: (webhook: Webhook, waiting: number) => string | undefined,
   ) {}
 

@@ -17,7 +17,7 @@ export type LostJob =
   | { readonly kind: 'stored' };
 
 /**
- * Builds jobs that Redis has lost again from the log. The logged attempts of a delivery show whether it has ended. If a search
+ * Rebuilds from the log the jobs that Redis has lost. The logged attempts of a delivery show whether it has ended. If a search
  * within its limit finds none of them, the delivery is made again.
  */
 export class LostJobs {
@@ -52,8 +52,8 @@ export class LostJobs {
   }
 
   /**
-   * Returns the attempts of the delivery, oldest first. Each has the time at which the next attempt was due; that attempt may be
-   * later.
+   * Returns the attempts of the delivery, oldest first. Each has the time at which the next attempt was due, which may have been
+   * made later.
    */
   async #told(id: string, { envelopeId, acceptedAt }: Delivery): Promise<AttemptRecord[]> {
     const own = (found: readonly AttemptRecord[]): AttemptRecord[] => found.filter((each) => each.deliveryId === id);

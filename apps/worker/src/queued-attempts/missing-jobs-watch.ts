@@ -10,7 +10,7 @@ const LOOK_MS = 5_000;
 
 /**
  * Counts the queued deliveries again, one webhook after the other, so that no leftover of a crash keeps a webhook parked.
- * Restores jobs that Redis has lost from the log.
+ * Restores from the log the jobs that Redis has lost.
  */
 @Injectable()
 export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy {

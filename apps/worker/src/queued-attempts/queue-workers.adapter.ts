@@ -21,8 +21,8 @@ export const MAKE_QUEUE_WORKERS = Symbol('makes the queue workers');
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * The BullMQ workers of this process, equally many for each shard. Each runs few jobs, so that no job waits for its start for as
- * long as its lock lasts. A job that has waited so long begins only if its lock is still ours.
+ * The BullMQ workers of this process, about equally many for each shard. Each runs few jobs, so that no job waits for its start
+ * for as long as its lock lasts. A job that has waited so long begins only if its lock is still ours.
  */
 export class QueueWorkers {
   readonly #workers: Worker<unknown>[];

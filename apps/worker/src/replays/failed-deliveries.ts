@@ -49,7 +49,7 @@ export class FailedDeliveries {
     });
   }
 
-  /** Makes the dead letters deliveries again. Resolves with false if they cannot be, or are gone. */
+  /** Makes the dead letters deliveries again. Resolves with false if that is impossible or the dead letters are gone. */
   async replay(letters: readonly string[]): Promise<boolean> {
     const { replayed } = await untilStored(() => this.letters.replayLetters(letters), this.log, {
       deadLetters: letters,
