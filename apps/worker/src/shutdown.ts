@@ -34,12 +34,11 @@ interface Step {
 type Parts = Pick<ModuleRef, 'get'>;
 
 /**
- * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while the
- * partitions are still ours. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of
- * its own, 24 s in all, so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An
- * attempt ends at its deadline, by default 15 s, hence 16 s; one with a longer `DELIVERY_TIMEOUT` may be cut off, and is
- * made again. Parts that only have a timer stop it in `onModuleDestroy`, before
- * the first step.
+ * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while this worker still owns
+ * its partitions. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of its own, 24 s in all,
+ * so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. An attempt ends at its deadline, by
+ * default 15 s, so the first step has 16 s; with a longer `DELIVERY_TIMEOUT` an attempt may be cut off, and is made again. Parts
+ * that only have a timer stop it in `onModuleDestroy`, before the first step.
  */
 const STEPS: readonly Step[] = [
   {
@@ -66,7 +65,7 @@ const STEPS: readonly Step[] = [
       parts.get(AttemptLog).close(),
       parts.get(HistoryWriter).close(),
       parts.get(RepeatCounter).close(),
-      // The reporters of dead letters close with it.
+      // The queue closes the reporters of dead letters.
       parts.get<RetryQueue>(RetryQueue).close(),
       parts.get(DisabledWebhookJobs).close(),
       parts.get(MisdatedJobs).close(),
@@ -93,8 +92,8 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Ends what runs, flushes, leaves the group. A step that is not done in time loses nothing: its records are read
- * again, and its jobs are taken up by another worker.
+ * Ends running attempts, flushes and leaves the group. A step that is not done in time loses nothing: its records are read again,
+ * and another worker takes its jobs.
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {

@@ -40,7 +40,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(WorkerModule.register(config, die), {
     inject: [KafkaLogStrategy],
     useFactory: (strategy: KafkaLogStrategy) => ({ strategy }),
-    // What keeps it from starting is told by its caller in one line, without what Nest has said until then.
+    // The caller reports in one line why the worker does not start, without Nest's logs until then.
     bufferLogs: true,
     autoFlushLogs: false,
     abortOnError: false,
@@ -89,7 +89,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   process.on('SIGINT', (signal) => stop(signal));
 
   let isTrusted = false;
-  // Which of the two clocks is wrong is unknown. It ends, so that others take its partitions over, and waits at its next start.
+  // Nothing shows which of the two clocks is wrong. The worker ends, so that others take its partitions over, and waits at its
+  // next start.
   watchClock(clock, redis, app.get(Registry), log, (fault) => {
     if (isTrusted && fault !== undefined) stop('clock.off', 1);
   });
@@ -106,7 +107,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   for (const [number, shard] of shards.all.entries()) {
     const again = (): void => reader.reconnected(shards.all.length === 1 ? undefined : number);
     shard.redis.on('ready', again);
-    // It may have found another server than the one that progress is stored on.
+    // The queue connection may have found another server than the one that stores the progress.
     queueShards.all[number]?.redis.on('ready', again);
   }
   phase = 'waiting for Kafka';
@@ -118,7 +119,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
     await pause(1_000);
   if (stopping.signal.aborted) return;
-  // A worker that opens nothing ends: another takes its partitions over, and it waits for a key at its next start.
+  // A worker whose keys open nothing ends: another takes its partitions over, and it waits for a key at its next start.
   keys.start((fault) => {
     if (fault !== undefined) stop('keys.missing', 1);
   });

@@ -9,7 +9,7 @@ import type { WorkerConfig } from '@relay/settings';
 
 /**
  * Waits until Redis answers.
- * @throws Error when a condition without which no worker is ready does not hold of it
+ * @throws Error if Redis breaks a condition that a worker needs to be ready
  */
 export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
   await redisReady(redis, () => log.warn('worker.waiting', 'The worker waits for Redis and then starts'));

@@ -3,7 +3,7 @@ import { reasonOf, type Log } from '@relay/telemetry';
 
 const LOOK_MS = 10_000;
 
-/** Looks after the disk of each Redis for as long as the process runs. */
+/** Watches the disk of each Redis for as long as the process runs. */
 export function watchDisks(servers: readonly Shard[], log: Log): void {
   const looks = servers.map((shard) => diskLook(shard, log));
   const look = (): void => looks.forEach((one) => void one());
@@ -25,7 +25,7 @@ function diskLook(shard: Shard, log: Log): () => Promise<void> {
         );
       told = fault;
     } catch (error) {
-      // Its connection logs that a Redis is away. The next look asks it again.
+      // The connection itself logs that a Redis is away. The next look asks that Redis again.
       if (isRedisAway(error) || told === reasonOf(error)) return;
       told = reasonOf(error);
       log.warn(

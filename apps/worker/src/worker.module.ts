@@ -7,9 +7,9 @@ import { Shutdown } from './shutdown.js';
 import type { WorkerConfig } from '@relay/settings';
 
 /**
- * The whole worker: one module for each folder, over the platform; what is not imported here is imported by these. Timers begin in
- * `onApplicationBootstrap`, which Nest calls when `start.ts` has found the stores, and end in `onModuleDestroy`. What must wait
- * for something to end has a `close` in `Shutdown`; connections end in `onApplicationShutdown`.
+ * The whole worker: one module for each folder, over the platform. The modules imported here import the others. Timers begin in
+ * `onApplicationBootstrap`, which Nest calls when `start.ts` has found the stores, and end in `onModuleDestroy`. A part that must
+ * wait for something to end has a `close` in `Shutdown`; connections end in `onApplicationShutdown`.
  */
 @Module({})
 export class WorkerModule {

@@ -1,18 +1,18 @@
 /** Limit of a webhook or endpoint without history. */
 export const INITIAL_LIMIT = 8;
-/** A longer attempt makes its webhook troubled. */
+/** Duration in ms above which an attempt makes its webhook troubled. */
 export const SLOW_MS = 1_000;
 /** Quick successes in a row that end the trouble of a webhook. */
 const RECOVERED_AFTER = 8;
 
 /**
- * How many attempts of one webhook, or to one endpoint, may run at once. The limit starts at 8 and grows by one with each quick
- * success, so it doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on, down
- * to 1: six bring any webhook there, while one that fails less than one attempt in three still grows. Slow successes
- * lower the limit of a webhook to 8 and no further: a slow webhook works, it only must not hold many slots.
+ * Limit of the attempts of one webhook, or to one endpoint, that run at once. It starts at 8 and grows by one with each quick
+ * success, so it doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on,
+ * down to 1. Six of them bring a limit of 64 there, while a webhook that fails less than one attempt in three still grows. Slow
+ * successes lower the limit of a webhook to 8 and no further: a slow webhook works, it only must not hold many slots.
  *
- * A webhook is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled webhooks
- * together have a share of the worker's slots (`TroubledShare`).
+ * A webhook is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled webhooks together have a
+ * share of the worker's slots (`TroubledShare`).
  */
 export class AdaptiveLimit {
   readonly #maximum: number;
@@ -41,7 +41,7 @@ export class AdaptiveLimit {
     this.#step = Math.min(this.#step * 2, this.#maximum);
   }
 
-  /** A running attempt has exceeded `SLOW_MS`. */
+  /** Lowers the limit for a running attempt that has exceeded `SLOW_MS`. */
   slow(): void {
     this.#quickSuccesses = 0;
     this.#value = Math.min(this.#value, this.#initial);

@@ -11,18 +11,17 @@ import { StallAwareClock } from './stall-aware-clock.js';
 import type { WebhookSlots } from './webhook-slots.js';
 
 /**
- * Decides which attempts run now: `total` in all (and `spare` where many webhooks begin to hang at once), of one webhook as many as
- * its adaptive limit, to one endpoint as many as its cap (`EndpointSlots`), of all troubled webhooks together no more than their
- * share. A webhook without a free slot is full. A delivery without a slot waits in memory, in order of arrival.
- * - A free slot goes to the oldest delivery whose webhook is not full, by `release` or `tick`; partners above their share come
- *   last. The slots of an endpoint go round by webhook. A full webhook delays no other.
- * - After `maxWaitMs` with its webhook full all the time a delivery leaves by `expire`. A delivery that waits for the
- *   total only stays, and so does one of a quick webhook while this worker is busy: that is backpressure, and the
- *   reader pauses.
+ * Decides which attempts run now. `total` limits all attempts (with `spare` on top if many webhooks begin to hang at once), an
+ * adaptive limit those of one webhook, a cap those to one endpoint (`EndpointSlots`), and a share those of all troubled webhooks
+ * together. A webhook without a free slot is full. A delivery without a slot waits in memory, in order of arrival.
+ * - `release` and `tick` give a free slot to the oldest delivery whose webhook is not full; partners above their share come last.
+ *   The slots of an endpoint go round by webhook. A full webhook delays no other.
+ * - `expire` removes a delivery whose webhook was full for all of `maxWaitMs`. A delivery that waits for the total only stays,
+ *   and so does a delivery of a quick webhook while this worker is busy: that is backpressure, and the reader pauses.
  *
- * Callers ask breakers and parking before they offer a delivery. No call scans the endpoints: it costs at most the logarithm
- * of the number of waiting deliveries, except for those of a partner that falls below its share, and the webhooks of one endpoint
- * that have deliveries waiting in memory.
+ * Callers ask breakers and parking before they offer a delivery. No call scans the endpoints. A call costs at most the logarithm
+ * of the number of waiting deliveries, except that it visits the entries of a partner that falls below its share, and the
+ * webhooks of one endpoint that have deliveries waiting in memory.
  */
 export class ConcurrencyLimiter<T> {
   readonly #limits: Required<ConcurrencyLimits>;
@@ -45,7 +44,7 @@ export class ConcurrencyLimiter<T> {
     this.#endpoints = new KnownEndpoints(this.#limits.perEndpoint, this.#limits.initial);
   }
 
-  /** A new delivery runs at once, or waits until `release`, `tick` or `expire` returns it. */
+  /** Offers a new delivery, which runs at once, or waits until `release`, `tick` or `expire` returns it. */
   offer(item: T, place: Place, now: number): 'run' | 'wait' {
     const webhook = this.#endpoints.of(place);
     this.#attempts.mark(webhook, false);
@@ -59,7 +58,7 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Takes a slot for a queued job, which never waits here; without a slot `nextSlotAt` says when it is due again.
+   * Takes a slot for a queued job, which never waits here; without a slot `nextSlotAt` returns when the job is due again.
    * @param isOpen whether the breaker of the webhook or of its endpoint is open
    */
   tryTake(place: Place, now: number, isOpen = false): boolean {
@@ -74,16 +73,16 @@ export class ConcurrencyLimiter<T> {
     if (isNext && !this.#attempts.isFull(webhook)) {
       this.#ready.refused(webhook.partner, now);
       this.#reserved.refused(now);
-    } else webhook.idleSince = now; // remembered with its reservations, or all of its jobs would come back together
+    } else webhook.idleSince = now; // remembered with its reservations; otherwise all of its jobs come back together
     this.#endpoints.rest(webhook, now);
     return false;
   }
 
   /**
    * Ends an attempt.
-   * @param durationMs of the attempt
+   * @param durationMs duration of the attempt
    * @returns the deliveries that start now
-   * @throws RangeError when no attempt of this webhook runs: a slot given back twice is a fault of ours
+   * @throws RangeError if no attempt of this webhook runs: a slot given back twice is a bug
    */
   release(place: Place, durationMs: number, now: number, use: SlotUse = 'succeeded'): T[] {
     const webhook = this.#endpoints.find(place);
@@ -100,14 +99,14 @@ export class ConcurrencyLimiter<T> {
     this.#enqueue(webhook, now);
     for (const admitted of this.#attempts.admitToShare()) this.#enqueue(admitted, now);
     const started = this.#fill(now);
-    // Only now: a slot that went to the next delivery of the same webhook left it full without a break.
+    // Reset only now: if the slot went to the next delivery of the same webhook, the webhook stayed full without a break.
     if (!this.#attempts.isFull(webhook)) webhook.fullSince = undefined;
     this.#endpoints.rest(webhook, now);
     this.#endpoints.forget(now);
     return started;
   }
 
-  /** Finds slow webhooks; to be called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that start now */
+  /** Finds slow webhooks; called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that start now */
   tick(now: number): T[] {
     this.#attempts.beat(now, this.size === 0);
     for (const webhook of this.#attempts.findSlow(now)) {
@@ -148,8 +147,8 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Reserves the next slot for a queued job without one. Where the worker as a whole is full the job waits for that as
-   * well, or it would be back at once.
+   * Reserves the next slot for a queued job without one. If the whole worker is full, the job waits for that too; otherwise it is
+   * back at once.
    * @returns when the job is due again
    */
   nextSlotAt(place: Place, now: number): number {
@@ -162,7 +161,10 @@ export class ConcurrencyLimiter<T> {
     return at;
   }
 
-  /** Reserves a slot for a delivery whose full webhook has reservations beyond `maxWaitMs`; undefined when it is to be offered. */
+  /**
+   * Reserves a slot for a delivery whose full webhook has reservations beyond `maxWaitMs`; returns undefined if it is to be
+   * offered.
+   */
   slotBehindJobs(place: Place, now: number): number | undefined {
     const webhook = this.#endpoints.find(place);
     if (!webhook || !this.#attempts.isFull(webhook)) return undefined;
@@ -170,7 +172,7 @@ export class ConcurrencyLimiter<T> {
     return webhook.schedule.reserve(webhook.endpoint.slotsFor(webhook), now);
   }
 
-  /** When to call `expire` next: no delivery expires earlier. */
+  /** Time of the next call of `expire`: no delivery expires earlier. */
   get nextExpiry(): number | undefined {
     return this.#expiring.firstKey;
   }
@@ -190,12 +192,12 @@ export class ConcurrencyLimiter<T> {
     return this.#waiting;
   }
 
-  /** Running attempts and waiting deliveries: the reader pauses by it. */
+  /** Running attempts and waiting deliveries. */
   get size(): number {
     return this.running + this.#waiting;
   }
 
-  /** How many endpoints are known now. */
+  /** Number of known endpoints. */
   get endpoints(): number {
     return this.#endpoints.size;
   }
@@ -230,7 +232,7 @@ export class ConcurrencyLimiter<T> {
     if (this.#attempts.isFull(webhook)) webhook.fullSince ??= now;
   }
 
-  /** Undefined unless the webhook is full: when a slot is to be free for it. */
+  /** Returns when a slot should be free for a full webhook; undefined if the webhook is not full. */
   #reserve(webhook: WebhookSlots<T>, now: number): number | undefined {
     const { endpoint } = webhook;
     if (!endpoint.isNext(webhook, now)) return endpoint.reserveOpen(webhook, now);
@@ -260,7 +262,9 @@ export class ConcurrencyLimiter<T> {
     return item;
   }
 
-  /** Queues a webhook with a waiting delivery: for the next free slot, or when it is full for its endpoint's round and its expiry. */
+  /**
+   * Queues a webhook with a waiting delivery for the next free slot or, if it is full, for its endpoint's round and its expiry.
+   */
   #enqueue(webhook: WebhookSlots<T>, now: number): void {
     const { endpoint } = webhook;
     if (webhook.first && !webhook.isReady) {
@@ -284,7 +288,9 @@ export class ConcurrencyLimiter<T> {
     this.#expiring.push(webhook.expiry(this.#limits.maxWaitMs) ?? now, webhook);
   }
 
-  /** Has the next webhook of an endpoint that may take a slot compete for it; where the worker is full, all of them. */
+  /**
+   * Makes the next webhook of an endpoint that may take a slot compete for one; if the worker is full, makes all of them compete.
+   */
   #advance({ round }: EndpointSlots<T>, now: number): void {
     for (const webhook of round) {
       if (!webhook.first || this.#attempts.waitForShare(webhook) || this.#attempts.isFull(webhook)) continue;

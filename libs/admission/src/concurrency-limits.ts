@@ -1,14 +1,14 @@
 import { INITIAL_LIMIT } from './adaptive-limit.js';
 
-/** What slots are counted for: a webhook is one. */
+/** A webhook, for which slots are counted. */
 export interface Place {
   /** Partner and origin, separated by a space. */
   readonly endpoint: string;
-  /** Of the webhook. */
+  /** Id of the webhook. */
   readonly id: string;
 }
 
-/** A webhook, and what its endpoint has running. */
+/** State of a webhook and of its endpoint. */
 export interface SlotState {
   readonly running: number;
   readonly limit: number;
@@ -25,7 +25,7 @@ export interface SlotState {
 export interface ConcurrencyLimits {
   /** Attempts that run at once in this worker. */
   readonly total: number;
-  /** Maximum of attempts that run at once to one endpoint, those aside that hang beyond a quarter of its cap. */
+  /** Maximum of attempts that run at once to one endpoint, not counting attempts that hang beyond a quarter of its cap. */
   readonly perEndpoint: number;
   /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
   readonly maxWaitMs: number;
@@ -33,22 +33,27 @@ export interface ConcurrencyLimits {
   readonly initial?: number;
   /** Slots that all slow and failing webhooks share; default all. */
   readonly troubled?: number;
-  /** Whether each partner leaves free in these slots as much as it may have; default false. */
+  /** Whether each partner leaves as much of these slots free as it may have; default false. */
   readonly hasTroubledParts?: boolean;
   /**
-   * Slots on top of the total for what slow and failing webhooks hold beyond their share. Where many webhooks begin to hang
-   * at once, their attempts are found slow a second later and would hold the total until they time out. Default none.
+   * Slots on top of the total for attempts that slow and failing webhooks hold beyond their share; default none. If many webhooks
+   * begin to hang at once, their attempts are found slow only a second later. Without spare slots they hold the total until they
+   * time out.
    */
   readonly spare?: number;
   /** Slots that one partner may hold while deliveries of other partners wait; default all. */
   readonly perPartner?: number;
-  /** Maximum of slots reserved for queued jobs that found all slots taken, since waiting deliveries would take each free one; default none. */
+  /**
+   * Maximum of slots reserved for queued jobs that found all slots taken; otherwise waiting deliveries take each free slot.
+   * Default none.
+   */
   readonly reserved?: number;
 }
 
 /**
- * How a slot was used: by an attempt that delivered or did not, or by none, which says nothing. `unreached` failed for want of the
- * origin, which counts against the cap of the whole endpoint; `failed` counts against the webhook alone.
+ * Use of a slot. `succeeded`: the attempt delivered. `failed`: it did not, which counts against the webhook alone. `unreached`:
+ * it did not reach the origin, which also counts against the cap of the whole endpoint. `unused`: no attempt was completed, which
+ * says nothing.
  */
 export type SlotUse = 'succeeded' | 'failed' | 'unreached' | 'unused';
 
@@ -72,8 +77,8 @@ export function withDefaults(limits: ConcurrencyLimits): Required<ConcurrencyLim
 }
 
 /**
- * A quarter of the slots for all troubled webhooks, in parts of their partners; half of all slots for one partner. Attempts that
- * hang beyond that quarter take no slot from others, until as many slots again are taken.
+ * Returns limits with a quarter of the slots for all troubled webhooks, in parts of their partners, and half of all slots for one
+ * partner. Attempts that hang beyond that quarter take no slot from others, until they hold as many slots again as the total.
  */
 export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));

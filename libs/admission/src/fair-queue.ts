@@ -4,12 +4,12 @@ interface Owned {
   readonly partner: string;
 }
 
-/** How long a refused job keeps partners above their share from taking more slots. */
+/** Time in ms for which a refused job keeps partners above their share from taking more slots. */
 const YIELD_MS = 1_000;
 
 /**
- * Chooses who takes a free slot: the entry that has waited longest, but an entry of a partner that has its share of slots
- * only when no other partner waits. The more a partner floods, the more of its entries wait behind the others.
+ * Chooses the entry that takes a free slot: the entry that has waited longest. An entry of a partner that has its share of slots
+ * is chosen only if no other partner waits. The more a partner floods, the more of its entries wait behind the others.
  */
 export class FairQueue<E extends Owned> {
   readonly #share: number;
@@ -40,12 +40,12 @@ export class FairQueue<E extends Owned> {
     if (left < this.#share) this.#readmit(partner);
   }
 
-  /** A queued job of this partner found every slot taken: the partner counts as waiting without an entry here. */
+  /** Counts a partner as waiting without an entry here, because a queued job of it found every slot taken. */
   refused(partner: string, now: number): void {
     this.#refused = { partner, until: now + YIELD_MS };
   }
 
-  /** Removes the next entry; undefined when no partner that may take a slot waits. */
+  /** Removes the next entry; returns undefined if no partner that may take a slot waits. */
   next(now: number): E | undefined {
     for (;;) {
       const order = this.#ready.firstKey;

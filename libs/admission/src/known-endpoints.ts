@@ -4,10 +4,15 @@ import { Heap } from './heap.js';
 import type { Place } from './concurrency-limits.js';
 import { WebhookSlots } from './webhook-slots.js';
 
-/** An idle webhook is remembered for as long as a slot reserved for an endpoint that answers within seconds can lie ahead. */
+/**
+ * Time in ms for which an idle webhook is remembered: as long as a slot reserved for an endpoint that answers within seconds can
+ * lie ahead.
+ */
 const REMEMBERED_MS = 60_000;
 
-/** The webhooks with a running attempt, a waiting delivery or a reserved slot, and those of the last minute, by their endpoints. */
+/**
+ * The webhooks with a running attempt, a waiting delivery or a reserved slot, and the webhooks of the last minute, by endpoint.
+ */
 export class KnownEndpoints<T> {
   readonly #known = new Map<string, EndpointSlots<T>>();
   /** Idle webhooks by a time at or before which they cannot be forgotten. */

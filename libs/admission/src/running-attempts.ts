@@ -68,14 +68,14 @@ export class RunningAttempts<T> {
     this.#watch(webhook);
   }
 
-  /** The breaker of the webhook, or of its endpoint, is open, or no longer. */
+  /** Notes whether the breaker of the webhook, or of its endpoint, is open. */
   mark(webhook: WebhookSlots<T>, isOpen: boolean): void {
     if (webhook.isOpen === isOpen) return;
     webhook.isOpen = isOpen;
     webhook.endpoint.open += isOpen ? webhook.running : -webhook.running;
   }
 
-  /** A beat of the clock; `stop` while no further one is due. */
+  /** Takes a beat of the clock. `stop` says that no further beat is due. */
   beat(now: number, stop: boolean): void {
     this.#clock.beat(now);
     if (stop) this.#clock.stop();
@@ -94,14 +94,14 @@ export class RunningAttempts<T> {
     }
   }
 
-  /** Has a webhook wait that lacks nothing but a slot of the share of the troubled ones. @returns whether it does */
+  /** Makes a webhook wait if it lacks only a slot of the share of the troubled webhooks. @returns whether it waits */
   waitForShare(webhook: WebhookSlots<T>): boolean {
     if (!this.#isShareFullFor(webhook)) return false;
     this.#troubled.wait(webhook);
     return true;
   }
 
-  /** Webhooks with a waiting delivery for which that share has room now. */
+  /** Returns webhooks with a waiting delivery for which the share of the troubled webhooks has room now. */
   admitToShare(): Iterable<WebhookSlots<T>> {
     return this.#troubled.admit(({ first }) => first !== undefined);
   }
@@ -117,7 +117,7 @@ export class RunningAttempts<T> {
       else if (isSlow) limit.succeededSlowly();
       else limit.succeeded();
     });
-    // An answer that is a failure, or slow, is of this webhook and says nothing about its siblings.
+    // A failure that is an answer, or a slow success, concerns this webhook and says nothing about the others of the endpoint.
     if (use === 'unreached') endpoint.cap.failed();
     else if (use === 'succeeded' && (!isSlow || endpoint.cap.value < INITIAL_LIMIT)) endpoint.cap.succeeded();
   }

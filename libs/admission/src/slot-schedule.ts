@@ -1,24 +1,30 @@
 import { Heap } from './heap.js';
 
-/** Latency assumed before the first attempt ends. A guess too low brings jobs back too early, a guess too high too late. */
+/** Latency in ms assumed before the first attempt ends. A guess too low brings jobs back too early, a guess too high too late. */
 const INITIAL_LATENCY_MS = 200;
 /** Weight of the newest latency in the moving average. */
 const WEIGHT = 1 / 16;
-/** Longest delay for want of a slot. A job is never brought forward when its endpoint turns out to be faster, so a longer delay would outlive its cause. */
+/**
+ * Longest delay in ms for want of a slot. A job is never brought forward when its endpoint turns out to be faster, so a longer
+ * delay outlives its cause.
+ */
 const AHEAD_MS = 60_000;
-/** Longest delay in latencies, where that is more: thousands of jobs of an endpoint that never answers would look in vain again and again. */
+/**
+ * Longest delay in latencies, if that is more. Otherwise thousands of jobs of an endpoint that never answers look in vain again
+ * and again.
+ */
 const AHEAD_LATENCIES = 16;
-/** A job that keeps its place looks no more often. */
+/** Shortest time in ms between two looks of a job that keeps its place. */
 const SOON_MS = 100;
 /** Multiples of the golden ratio, modulo 1, are spread evenly for any count. */
 const GOLDEN = 0.618_033_988_749_895;
 
 /**
- * Tells jobs without a slot when to come back. A slot comes free every latency / slots, so returning jobs are spaced by that
- * interval: no faster than slots can serve them, and without a look in between. If slots come free sooner than expected,
- * earlier reservations do not delay a new job: no job waits longer than all waiting jobs need at the current rate. A job
- * that would wait more than a minute, or 16 latencies, comes back at a time spread over the second half of that: it looks
- * at most once in half a minute, or once in two minutes where an attempt takes 15 s.
+ * Decides when jobs without a slot come back. A slot comes free every latency / slots, so returning jobs are spaced by that
+ * interval: no faster than slots can serve them, and without a look in between. If slots come free sooner than expected, earlier
+ * reservations do not delay a new job: no job waits longer than all waiting jobs need at the current rate. If a wait exceeds a
+ * minute, or 16 latencies, the job comes back at a time spread over the second half of that time: it looks at most once in half a
+ * minute, or once in two minutes if an attempt takes 15 s.
  */
 export class SlotSchedule {
   #latencyMs: number | undefined;
@@ -28,12 +34,12 @@ export class SlotSchedule {
   readonly #reservations = new Heap<true>();
   #beyond = 0;
 
-  /** A slot was taken. */
+  /** Notes that a slot was taken. */
   take(now: number): void {
     this.#changedAt = now;
   }
 
-  /** A slot was given back after this time. */
+  /** Notes that a slot was given back after this duration. */
   giveBack(durationMs: number, now: number): void {
     this.#latencyMs = this.#latencyMs === undefined ? durationMs : this.#latencyMs * (1 - WEIGHT) + durationMs * WEIGHT;
     this.#changedAt = now;
@@ -54,7 +60,7 @@ export class SlotSchedule {
     return Math.ceil(next);
   }
 
-  /** When one slot more should be free: for a job that came at its time, found none and has nobody before it. */
+  /** Returns when one more slot should be free, for a job that came at its time, found none and has no job before it. */
   soon(slots: number, now: number): number {
     return Math.ceil(now + Math.max(SOON_MS, this.#spacingMs(slots, now)));
   }
@@ -64,8 +70,8 @@ export class SlotSchedule {
   }
 
   #spacingMs(slots: number, now: number): number {
-    // Every running attempt takes at least the time since the last change, whatever the average says. Otherwise a fast
-    // endpoint that begins to hang would have its jobs back every few milliseconds.
+    // Every running attempt takes at least the time since the last change, whatever the average says. Otherwise the jobs of a
+    // fast endpoint that begins to hang come back every few milliseconds.
     return Math.max(this.#averageMs, now - this.#changedAt) / slots;
   }
 

@@ -1,10 +1,10 @@
-/** A beat that is later than this reveals a stall of the process. */
+/** Interval of the beats in ms. A beat that comes later reveals a stall of the process. */
 const BEAT_MS = 50;
 
 /**
- * A clock that stands still while this process does: `beat` is called by a timer, and the time by which a beat is late is
- * time in which the process did not run. Attempts are judged by this clock. In a worker starved of processor time every
- * answer seems slow, and lower limits would turn a busy worker into a stuck one.
+ * A clock that stands still while this process does. A timer calls `beat`, and the time by which a beat is late is time in which
+ * the process did not run. Attempts are judged by this clock. Otherwise every answer seems slow in a worker starved of processor
+ * time, and lower limits turn a busy worker into a stuck one.
  */
 export class StallAwareClock {
   static readonly beatMs = BEAT_MS;
@@ -16,12 +16,12 @@ export class StallAwareClock {
     this.#lastBeat = now;
   }
 
-  /** Beats are due from now on. */
+  /** Makes beats due from now on. */
   start(now: number): void {
     this.#lastBeat ??= now;
   }
 
-  /** No beat is due until `start`. */
+  /** Makes no beat due until `start`. */
   stop(): void {
     this.#lastBeat = undefined;
   }

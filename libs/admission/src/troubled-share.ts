@@ -1,7 +1,8 @@
 /**
- * The slots that all troubled webhooks share, and the webhooks that wait for nothing else, in turns of their partners. Where partners
- * have parts, each leaves free as much as it may have: one has half of the share, two a third each. So a newcomer finds a slot,
- * also while attempts of another partner, which began before its webhooks were known to be slow, hold more than the share.
+ * The slots that all troubled webhooks share, and the webhooks that wait only for one of them, in turns of their partners. If
+ * partners have parts, each leaves as much free as it may have: one partner has half of the share, two have a third each.
+ * Therefore a newcomer finds a slot, even while another partner holds more than the share by attempts that began before its
+ * webhooks were known to be slow.
  */
 export class TroubledShare<E extends { readonly partner: string }> {
   running = 0;
@@ -23,7 +24,7 @@ export class TroubledShare<E extends { readonly partner: string }> {
     return this.#roomOf(partner) <= 0;
   }
 
-  /** So many attempts of the partner more, or less, are those of troubled webhooks. */
+  /** Adds attempts of the partner's troubled webhooks, or subtracts them if `count` is negative. */
   count(partner: string, count: number): void {
     this.running += count;
     const running = (this.#runningOf.get(partner) ?? 0) + count;
@@ -37,7 +38,10 @@ export class TroubledShare<E extends { readonly partner: string }> {
     else waiting.add(webhook);
   }
 
-  /** Removes as many webhooks as there is room for, one of each partner in turn; one without a waiting delivery takes no room. */
+  /**
+   * Removes as many webhooks as there is room for, one of each partner in turn; a webhook without a waiting delivery takes no
+   * room.
+   */
   *admit(isWaiting: (webhook: E) => boolean): Generator<E> {
     const admitted = new Map<string, number>();
     for (const [partner, waiting] of this.#waiting) {
@@ -61,7 +65,7 @@ export class TroubledShare<E extends { readonly partner: string }> {
     const running = this.#runningOf.get(partner) ?? 0;
     const partners = this.#runningOf.size + (running > 0 ? 0 : 1);
     const part = Math.floor(this.limit / (partners + 1));
-    // With as many partners as slots each has one, while there are.
+    // With as many partners as slots, each partner has one slot while any is free.
     return part > 0 ? part - running : Math.min(1 - running, room);
   }
 }

@@ -21,18 +21,18 @@ interface Begin {
 /** One webhook: its running attempts, its waiting deliveries, its limit, and the queues of the limiter that hold it. */
 export class WebhookSlots<T> {
   readonly schedule = new SlotSchedule();
-  /** Whose webhooks share the slots of the endpoint. */
+  /** The partner whose webhooks share the slots of the endpoint. */
   readonly partner: string;
-  /** Oldest first. */
+  /** Running attempts, oldest first. */
   readonly #running: Begin[] = [];
   // The waiting deliveries, a linked list in order of arrival.
   #first: Queued<T> | undefined;
   #last: Queued<T> | undefined;
-  /** Moving average. */
+  /** Moving average of the duration of attempts by the worker's own clock. */
   #latencyMs: number | undefined;
-  /** Since when it is full without a break, by its own limit or its endpoint's; undefined when it is not full. */
+  /** Time since which the webhook is full without a break, by its own limit or its endpoint's; undefined if it is not full. */
   fullSince: number | undefined;
-  /** When its last attempt ended. */
+  /** Time at which its last attempt ended, or its last job was refused because the webhook was full. */
   idleSince = -Infinity;
   /** Whether its breaker, or that of its endpoint, was open when it last asked for a slot. */
   isOpen = false;
@@ -64,7 +64,7 @@ export class WebhookSlots<T> {
     return this.#first;
   }
 
-  /** When the first delivery expires; undefined while it waits for the total only. */
+  /** Returns when the first delivery expires; undefined while it waits for the total only. */
   expiry(maxWaitMs: number): number | undefined {
     if (!this.#first || this.fullSince === undefined) return undefined;
     return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
@@ -75,7 +75,7 @@ export class WebhookSlots<T> {
     return !this.limit.isTroubled && (this.#latencyMs ?? Infinity) <= withinMs;
   }
 
-  /** An attempt took so long by the worker's own clock. */
+  /** Adds the duration of an attempt, by the worker's own clock, to the average. */
   took(ownMs: number): void {
     this.#latencyMs = (this.#latencyMs ?? ownMs) * (1 - WEIGHT) + ownMs * WEIGHT;
   }
@@ -84,7 +84,7 @@ export class WebhookSlots<T> {
     this.#running.push(begin);
   }
 
-  /** Ends one attempt and returns its begin, which the duration identifies to within the worker's own delay. */
+  /** Ends one attempt and returns its begin. The duration identifies it to within the worker's own delay. */
   end(durationMs: number, now: number): Begin | undefined {
     const at = this.#lastBegunBy(now - durationMs);
     return this.#running.splice(Math.max(0, at), 1)[0];

@@ -1,7 +1,9 @@
-// Owns the seen marks of envelope ids: their states, their layout in Redis and the look-ups of the ingress.
+// Owns the seen marks of envelope ids: their states, their layout in Redis and the look-ups of the ingress; and the counts of
+// repeats, for some 130,000 ids a day.
 // Guarantees a window of DEDUPE_WINDOW (up to 29 h more), about 37 bytes of Redis per id, and that the state of a mark only
-// advances; and counts of ids that came again, of some 130,000 a day. Leaves the marks that decide about deliveries (settled) to `progress`: its scripts start with
-// `seenMarkLua` and write them together with the high water of a partition.
+// advances.
+// Leaves the marks that decide about deliveries (settled) to `progress`: its scripts start with `seenMarkLua` and write the marks
+// together with the high water of a partition.
 export { RedisRepeatCounts, RepeatCounter, type RepeatCount } from './redis-repeat-counts.adapter.js';
 export { RedisSeenStore } from './redis-seen-store.adapter.js';
 export { packed, wholeSeconds, type SeenEntry, type SeenMark, type SeenState } from './seen-mark.js';

@@ -1,22 +1,22 @@
 import { defineScript, runScript, type Shards } from '@relay/redis';
 import { packedIds, wholeSeconds } from './seen-mark.js';
 
-/** How often an id came again: with the same content, and with other content. */
+/** Number of repeats of an id: with the same content, and with other content. */
 export interface RepeatCount {
   readonly duplicates: number;
   readonly conflicts: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Days that are looked at for an id: as long as the log keeps envelopes, and one. */
+/** Days whose counts are read for an id: the days for which the log keeps envelopes, and one more. */
 const DAYS = 8;
 const BUCKETS = 1_024;
-/** Fields of a bucket: Redis keeps so many in a listpack, of about 25 bytes each. An id has one, or two. */
+/** Maximum of fields of a bucket: Redis keeps this many in a listpack, of about 25 bytes each. An id has one or two. */
 const FIELDS = 128;
 
 /**
- * KEYS: base. ARGV: seconds to live; an id of 16 bytes, its bucket, duplicates and conflicts of each. A field of a bucket is an id
- * with `d` or `c` behind it. An id that finds its bucket of the day full is not counted.
+ * KEYS: base. ARGV: seconds to live; then for each id its 16 bytes, its bucket, its duplicates and its conflicts. A field of a
+ * bucket is an id with `d` or `c` behind it. An id that finds its bucket of the day full is not counted.
  */
 const add = defineScript(
   'repeats-add',
@@ -36,13 +36,13 @@ return 1
 );
 
 /**
- * Counts of ids that came again, in Redis: by day, in small hashes. They hold some 130,000 ids a day, which is 4 MB, whatever sources
- * send; they tell what happened, and decide nothing.
+ * Counts of repeated ids in Redis: by day, in small hashes. They hold some 130,000 ids a day, which is 4 MB, whatever sources
+ * send. They inform, and decide nothing.
  */
 export class RedisRepeatCounts {
   readonly #seconds: number;
 
-  /** @param windowMs they are kept so long, and a day */
+  /** @param windowMs time for which counts are kept, and a day longer */
   constructor(
     private readonly shards: Shards,
     windowMs: number,
@@ -81,15 +81,15 @@ export class RedisRepeatCounts {
   }
 }
 
-/** The bytes of an id may be the choice of a source, which can fill one bucket, not all. */
+/** Returns the bucket of an id. A source may choose the bytes of its ids, so it can fill one bucket, but not all. */
 const bucketOf = (id: Buffer): number => (id.readUInt32BE(0) ^ id.readUInt32BE(12)) & (BUCKETS - 1);
 
-/** Ids that wait to be written; further ones are not counted. */
+/** Maximum of ids that wait to be written; further ids are not counted. */
 const MOST_WAITING = 5_000;
 const BATCH = 500;
 const GATHER_MS = 200;
 
-/** Gathers ids that came again and writes their counts, beside the path. What the store does not take is not counted. */
+/** Gathers repeated ids and writes their counts, beside the path of delivery. Counts that the store does not take are lost. */
 export class RepeatCounter {
   readonly #waiting = new Map<string, RepeatCount>();
   #timer: NodeJS.Timeout | undefined;
@@ -107,7 +107,7 @@ export class RepeatCounter {
     this.#timer ??= setTimeout(() => void this.close(), GATHER_MS).unref();
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting counts. */
   async close(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

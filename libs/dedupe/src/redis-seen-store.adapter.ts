@@ -34,8 +34,8 @@ return 1
 );
 
 /**
- * Marks in Redis, in the layout of `seen-mark.script.ts`. All ids go as one argument and only found marks come back: each argument
- * costs ioredis, and each item of an answer costs Redis, more than the id itself.
+ * Marks in Redis, in the layout of `seen-mark.script.ts`. The scripts take all ids as one argument and return only found marks:
+ * each argument costs ioredis, and each item of an answer costs Redis, more than the id itself.
  */
 export class RedisSeenStore extends SeenStore {
   readonly #window: number;

@@ -1,22 +1,22 @@
 /**
  * Lua functions over the seen marks, put before every script that reads or writes them (ingress and worker).
  *
- * An id costs little only in a small hash that is well filled: up to 128 fields Redis keeps one as a listpack, 29 bytes
- * an id, and the rest of a hash (its key, its expiry) is shared by those in it. How many hashes are well filled depends
- * on how many ids come, so marks are written in generations:
+ * An id costs little only in a small hash that is well filled. Up to 128 fields, Redis keeps a hash as a listpack of 29 bytes an
+ * id, and the ids share the rest of the hash (its key, its expiry). How many hashes are well filled depends on how many ids come,
+ * so marks are written in generations:
  *
- * - `<base>:<number>:<bucket>` is a bucket of a generation: field = the 16 raw bytes of an id, value = state byte and 8
- *   bytes of content hash. A generation has 2^bits buckets; the id's own bytes, folded, choose one.
- * - `<base>` is a small hash: `generations`, newest first, as `<number>:<bits>:<expires at>`, and of the newest one
- *   when it was opened and how many ids it has.
- * - Whoever writes opens the next generation when the newest is a day old, or holds `FULL` ids a bucket on average. Its
- *   size is what a day brings at the last one's rate, at most four times as many buckets: a burst must not fix a size.
- * - A generation and all its buckets expire together: a day of writing, the window and `MARGIN` after it was opened. So
- *   an id is remembered for the window at least, and for `MARGIN` and a day more at most.
+ * - `<base>:<number>:<bucket>` is a bucket of a generation: field = the 16 raw bytes of an id, value = state byte and 8 bytes of
+ *   content hash. A generation has 2^bits buckets; the id's own bytes, folded, choose one.
+ * - `<base>` is a small hash: `generations`, newest first, as `<number>:<bits>:<expires at>`, and for the newest one the time at
+ *   which it was opened (`openedAt`) and its number of ids (`count`).
+ * - A writer opens the next generation when the newest is a day old, or holds `FULL` ids a bucket on average. The new size fits
+ *   the ids of a day at the last generation's rate, with at most four times as many buckets: a burst must not fix a size.
+ * - A generation and all its buckets expire together: a day of writing, the window and `MARGIN` after it was opened. Therefore an
+ *   id is remembered at least for the window, and at most for `MARGIN` and a day longer.
  *
- * A mark found in an older generation is advanced where it stands, so a later one never hides it. Redis' own clock is
- * the only one asked, so the hosts' do not matter; set forward by less than `MARGIN` it shortens no window, set back it
- * only lengthens them.
+ * A mark found in an older generation is advanced in place, so a later one never hides it. Only Redis' own clock is read, so the
+ * clocks of the hosts do not matter. If it is set forward by less than `MARGIN`, no window is shortened; if it is set back,
+ * windows only get longer.
  */
 export const seenMarkLua = `
 local DAY, MARGIN, FIRST_BITS, FULL, AIM = 86400, 18000, 8, 72, 48

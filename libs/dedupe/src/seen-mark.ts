@@ -50,5 +50,5 @@ export function readMark(raw: Buffer): SeenMark | undefined {
   return state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
 }
 
-/** A window in the unit of the scripts. */
+/** Converts a window to seconds, the unit of the scripts. */
 export const wholeSeconds = (windowMs: number): number => Math.ceil(windowMs / 1_000);

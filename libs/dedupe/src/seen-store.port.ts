@@ -5,7 +5,7 @@ import type { SeenEntry, SeenMark } from './seen-mark.js';
  * away; the caller then continues without them.
  */
 export abstract class SeenStore {
-  /** The marks of these ids, in their order; undefined for an id without a mark in the window. */
+  /** Returns the marks of these ids, in their order; undefined for an id without a mark in the window. */
   abstract find(ids: readonly string[]): Promise<(SeenMark | undefined)[]>;
 
   /** Marks ids whose envelopes Kafka has acknowledged; never changes an existing mark. */

@@ -8,13 +8,13 @@ interface Open<Item, Answer> {
 export class CallBatch<Item, Answer> {
   #open: Open<Item, Answer> | undefined;
 
-  /** @param maxSize of one call, unless a single one is larger: a script blocks Redis */
+  /** @param maxSize maximum size of a batch, unless a single call is larger: a script blocks Redis */
   constructor(
     private readonly run: (items: readonly Item[]) => Promise<Answer>,
     private readonly maxSize: number,
   ) {}
 
-  /** @returns the answer of the whole batch, and where in it these items stand */
+  /** @returns the answer of the whole batch, and the position of these items in it */
   async add(items: readonly Item[], size: number): Promise<{ answer: Answer; from: number }> {
     let open = this.#open;
     if (open === undefined || open.size + size > this.maxSize) this.#open = open = this.#begin();

@@ -2,16 +2,16 @@ import { globalKey, onlyShard } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { progressKey } from './progress-keys.js';
 
-/** Number of shards that the state is divided into, where it is not 1. */
+/** Key with the number of shards that the state is divided into, if that is not 1. */
 const SHARDS = globalKey('shards');
-/** Held by a running `relay reshard`; it expires when that is killed. */
+/** Key that a running `relay reshard` holds; it expires if the command is killed. */
 export const RESHARDING = globalKey('resharding');
 
 /**
- * Makes sure that the state in Redis is divided into as many shards as this process takes it for: with another number it would find
- * nothing of what is there.
- * @param topics those of envelopes, whose first partitions a worker owns from its first start on
- * @throws Error when the number is another one, or is being changed
+ * Checks that the state in Redis is divided into as many shards as this process assumes. Otherwise the process finds nothing of
+ * the state.
+ * @param topics topics of envelopes, whose first partitions a worker owns from its first start on
+ * @throws Error if the number is another one, or is being changed
  */
 export async function assertNumberOfShards(redis: Redis, count: number, topics: readonly string[]): Promise<void> {
   await assertNotResharding(redis);
@@ -22,7 +22,7 @@ export async function assertNumberOfShards(redis: Redis, count: number, topics: 
   );
 }
 
-/** @throws Error while `relay reshard` copies the state: what is written meanwhile would be lost */
+/** @throws Error while `relay reshard` copies the state: writes at that time are lost */
 export async function assertNotResharding(redis: Redis): Promise<void> {
   if ((await redis.exists(RESHARDING)) === 1)
     throw new Error(
@@ -30,7 +30,7 @@ export async function assertNotResharding(redis: Redis): Promise<void> {
     );
 }
 
-/** The number of shards that the state in Redis is divided into; undefined where none was ever said, as with one shard. */
+/** Returns the number of shards that is stored for the state in Redis; undefined if none was ever stored, as with one shard. */
 export async function saidShards(redis: Redis): Promise<number | undefined> {
   const said = await redis.get(SHARDS);
   return said === null ? undefined : Number(said);

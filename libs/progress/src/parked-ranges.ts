@@ -3,7 +3,7 @@ import { cutAt, isInside, offsetsIn, renewed } from './range-offsets.js';
 import { Tracker } from './tracker.js';
 
 interface Parked {
-  /** At most one is open. The first one is caught up; its `from` is its cursor when that was begun. */
+  /** At most one range is open. The first range is caught up; its `from` is its cursor at the beginning of the catch-up. */
   ranges: ParkedRange[];
   /** The running and settled offsets of the first range. */
   tracker: Tracker;
@@ -11,28 +11,28 @@ interface Parked {
 
 interface ReplayState {
   counts: ReplayCounts;
-  /** Deliveries that ended at or beyond the cursor: counted once the cursor has passed them, since a crash repeats them. */
+  /** Deliveries that ended at or beyond the cursor. They count once the cursor has passed them, because a crash repeats them. */
   beyond: { readonly offset: number; readonly isDone: boolean }[];
 }
 
 /**
- * The first range of a webhook or a replay while it is caught up. Calls have an effect only while the range is the first. Once
- * it is settled the next range begins at its own start, with a `CatchUpRange` of its own: a running pass would otherwise count
- * offsets before its position as looked at.
+ * The first range of a webhook or a replay while it is caught up. Calls have an effect only while the range is the first. Once it
+ * is settled, the next range begins at its own start with a `CatchUpRange` of its own; otherwise a running pass counts offsets
+ * before its position as read.
  */
 export interface CatchUpRange extends ParkedRange {
-  /** Begins the record at this offset; false when it does not wait here. */
+  /** Begins the record at this offset; returns false if it does not wait here. */
   begin(offset: number): boolean;
-  /** The record was delivered (`isDone`), or its job is stored. */
+  /** Settles a record that was delivered (`isDone`) or whose job is stored. */
   settle(offset: number, isDone: boolean): void;
-  /** Every record below this offset was looked at: those that were not begun are not for this range. */
+  /** Marks every record below this offset as read: records that were not begun are not for this range. */
   passed(offset: number): void;
 }
 
 /**
  * The ranges of one partition: the offsets that wait in the log for parked webhooks, and how far they are caught up. A range
- * changes at the moment in which an offset is handed out, and is written with the flush that covers that offset. A replay is a
- * range of earlier offsets, under a key of its own.
+ * changes when an offset is handed out, and is written with the flush that covers that offset. A replay is a range of earlier
+ * offsets, under a key of its own.
  */
 export class ParkedRanges {
   readonly #webhooks = new Map<string, Parked>();
@@ -42,10 +42,13 @@ export class ParkedRanges {
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
   #notices: string[] = [];
-  /** Below this offset every duplicate and conflict was stored before; a new one there was settled by a dead worker. */
+  /**
+   * Every duplicate and conflict below this offset is stored. A record below it that newly looks like one was settled by a dead
+   * worker.
+   */
   #handedOut: number;
   #lostFrom: number | undefined;
-  /** Records that waited in a log that is gone, by range key, at most. */
+  /** Upper bounds of the records that waited in a log that is gone, by range key. */
   #expired = new Map<string, number>();
 
   constructor(parking: Parking = NOTHING_PARKED) {
@@ -62,7 +65,7 @@ export class ParkedRanges {
     return [...this.#webhooks.keys()];
   }
 
-  /** Begins a stored replay; a known one stays unchanged. One without ranges has ended here, and is known from now on. */
+  /** Begins a stored replay; a known replay stays unchanged. A replay without ranges has ended here, and is known from now on. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     if (this.#replays.has(key)) return;
     this.#replays.set(key, { counts, beyond: [] });
@@ -75,17 +78,17 @@ export class ParkedRanges {
   }
 
   /**
-   * Whether the record at this offset waits in the log for the webhook, or waited there. After a restart only the first is known:
-   * a stored range begins at its cursor.
+   * Whether the record at this offset waits, or waited, in the log for the webhook. After a restart only waiting records are
+   * known, because a stored range begins at its cursor.
    */
   isParked(webhookId: string, offset: number): boolean {
     return this.#webhooks.get(webhookId)?.ranges.some((range) => isInside(range, offset)) ?? false;
   }
 
   /**
-   * From this offset on, the one that is handed out now, every record waits in the log for the webhook. A record that is read
+   * Parks the webhook: every record from this offset on, which is handed out now, waits in the log for it. A record that is read
    * again after a crash is parked alone: it may lie before the open range, and duplicates behind it were not stored.
-   * @param notice line that tells its partner, stored with the range
+   * @param notice notice to its partner, as a line that is stored with the range
    */
   park(webhookId: string, offset: number, notice?: string): void {
     if (this.isParked(webhookId, offset)) return;
@@ -99,8 +102,8 @@ export class ParkedRanges {
   }
 
   /**
-   * From this offset on, the next one to hand out, no record waits in the log for the webhook, except records that were handed
-   * out before a crash: those may be settled without it.
+   * Closes the webhook's open range at this offset, the next one to hand out. Records that were handed out before a crash stay in
+   * the range, because they may be settled without this webhook.
    */
   close(webhookId: string, offset: number): void {
     const parked = this.#webhooks.get(webhookId);
@@ -118,16 +121,18 @@ export class ParkedRanges {
   }
 
   /**
-   * Kafka lost the end of the log: no range reaches beyond its new `end`. From `sameBelow` on other records may stand than were
-   * read. What was read and is read again looks like a repeat, so all of it counts as handed out, and no drop there holds.
+   * Cuts the ranges after Kafka lost the end of the log: no closed range reaches beyond the new `end`. From `sameBelow` on the
+   * log may have other records than were read. A record that was read and is read again looks like a repeat, so all of these
+   * count as handed out, and drops of them are forgotten.
    */
   cut(end: number, sameBelow: number): void {
     this.#change(end, sameBelow, (_key, ranges) => ranges.flatMap((range) => cutAt(end, range)));
   }
 
   /**
-   * The topic was created anew: all ranges are of a log that is gone. A webhook that has some gets all of the new log up to its
-   * `end` that way, because what was read of it, up to `next`, before this was known may be settled as waiting. Replays end.
+   * Replaces all ranges after the topic was created again: their log is gone. A webhook with ranges gets all of the new log up to
+   * its `end` as a range, because records of the new log that were read before this was known, up to `next`, may be settled as
+   * waiting. Replays end.
    */
   renew(end: number, next: number): void {
     for (const [key, { ranges, tracker }] of this.#webhooks)
@@ -135,7 +140,7 @@ export class ParkedRanges {
     this.#change(end, 0, (key, ranges) => (this.#replays.has(key) ? [] : renewed(end, ranges)));
   }
 
-  /** How many records that waited are gone with their log, at most, by range key; told once. */
+  /** Returns upper bounds of the waiting records that are gone with their log, by range key. Each is returned once. */
   takeExpired(): ReadonlyMap<string, number> {
     const expired = this.#expired;
     this.#expired = new Map();
@@ -155,21 +160,21 @@ export class ParkedRanges {
     }
   }
 
-  /** The record at this offset, the one that is handed out now, is a duplicate or a conflict. */
+  /** Drops the record at this offset, which is handed out now and is a duplicate or a conflict. */
   drop(offset: number): void {
     if (offset < this.#handedOut || offset < this.#lowest) return;
     this.#dropped.add(offset);
     this.#unwritten.push(offset);
   }
 
-  /** The rest of the webhook's first range, which is caught up next. */
+  /** Returns the rest of the webhook's first range, which is caught up next. */
   rest(webhookId: string): ParkedRange | undefined {
     const parked = this.#webhooks.get(webhookId);
     const first = parked?.ranges[0];
     return parked === undefined || first === undefined ? undefined : { from: parked.tracker.next, to: first.to };
   }
 
-  /** The first range of this key, to be caught up; undefined without ranges. */
+  /** Returns the first range of this key, to be caught up; undefined without ranges. */
   catchUp(key: string): CatchUpRange | undefined {
     const parked = this.#webhooks.get(key);
     const first = parked?.ranges[0];
@@ -193,11 +198,12 @@ export class ParkedRanges {
 
   #begin(key: string, { ranges: [first], tracker }: Parked, offset: number): boolean {
     if (first === undefined || !isInside(first, offset)) return false;
-    // For a replay, a dropped offset may be a record that a crash let be read again, which only looks like a duplicate.
+    // For a replay, a dropped offset may be a record that was read again after a crash, which only looks like a duplicate.
     if (this.#dropped.has(offset) && !this.#replays.has(key)) return false;
     const cursor = tracker.highWater;
     const isTaken = tracker.accept(offset);
-    // Skipped offsets count as looked at. The cursor must be written, or dropped offsets below it would be forgotten before.
+    // Skipped offsets count as read. The cursor must be written; otherwise dropped offsets below it are forgotten before it is
+    // stored.
     if (tracker.highWater !== cursor) this.#changed.add(key);
     return isTaken;
   }
@@ -232,7 +238,7 @@ export class ParkedRanges {
     return this.#changed.size === 0 && this.#unwritten.length === 0 && this.#lostFrom === undefined;
   }
 
-  /** The changes since the last call; undefined without ranges. @param next the next offset to hand out */
+  /** Returns the changes since the last call; undefined without ranges and changes. @param next the next offset to hand out */
   take(next: number): ParkingWrite | undefined {
     if (this.#webhooks.size === 0 && this.isWritten) return undefined;
     const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
@@ -247,7 +253,7 @@ export class ParkedRanges {
     return { changed, replays, dropped, notices, keptFrom, lostFrom, next: Math.max(next, this.#handedOut) };
   }
 
-  /** The write failed: its changes belong to the next one. */
+  /** Adds the changes of a failed write to the next one. */
   putBack({ changed, dropped, notices = [], lostFrom }: ParkingWrite): void {
     this.#lostFrom = lostFrom;
     this.#notices.unshift(...notices);
@@ -275,7 +281,7 @@ export class ParkedRanges {
     return [[key, replay.counts]];
   }
 
-  /** The lowest offset that may still be delivered to a parked webhook; infinite without parked webhooks. */
+  /** Returns the lowest offset that may still be delivered to a parked webhook; infinite without parked webhooks. */
   get #lowest(): number {
     let lowest = Infinity;
     for (const [key, { tracker, ranges }] of this.#webhooks)

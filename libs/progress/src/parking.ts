@@ -1,4 +1,4 @@
-/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to` every further offset. */
+/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to`, all further offsets. */
 export interface ParkedRange {
   readonly from: number;
   readonly to?: number | undefined;
@@ -14,7 +14,7 @@ export interface ReplayCounts {
 
 /** The stored ranges of a partition, of parked webhooks and replays. */
 export interface Parking {
-  /** By key (`range-key.ts`), in the order in which they are caught up. */
+  /** Ranges by key (`range-key.ts`), in the order in which they are caught up. */
   readonly ranges: ReadonlyMap<string, readonly ParkedRange[]>;
   /** Counts of the replays among them. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
@@ -31,11 +31,11 @@ export interface ParkingWrite {
   /** Counts of the replays among them. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
   readonly dropped: readonly number[];
-  /** Lines of notices about webhooks that are parked by this. */
+  /** Lines of notices about webhooks that this write parks. */
   readonly notices?: readonly string[];
   /** Dropped offsets below this are no longer needed; undefined when none is needed. */
   readonly keptFrom: number | undefined;
-  /** From here on the log may have other records than before: what was dropped there until now is forgotten. */
+  /** Dropped offsets from here on are forgotten, because the log may have other records there than before. */
   readonly lostFrom?: number | undefined;
   readonly next: number;
 }

@@ -1,18 +1,18 @@
 import type { SeenEntry } from '@relay/dedupe';
 import type { Parking, ParkingWrite } from './parking.js';
 
-/** One partition of a topic, or what belongs to one shard of it. */
+/** One partition of a topic, or one shard's part of it. */
 export interface LogPartition {
   topic: string;
   partition: number;
-  /** Number of the shard, whose progress is kept in it alone; absent where a deployment has one (docs/adr/0028). */
+  /** Number of the shard, which alone keeps the progress of its part; absent if the deployment has one shard (docs/adr/0028). */
   shard?: number;
-  /** How many there are; absent with the number. */
+  /** Number of shards; absent with `shard`. */
   shards?: number;
 }
 
 /**
- * Every offset of a partition below `highWater` is settled. `sequence` counts the flushes and ownerships, so a worker that finds
+ * Every offset of a partition below `highWater` is settled. `sequence` counts the flushes and ownerships. A worker that finds
  * another sequence than it wrote knows that another worker wrote or that the store went back.
  */
 export interface Position {
@@ -24,20 +24,20 @@ export interface Position {
 export interface ReadTo {
   /** No record at or beyond this offset was handed out. */
   next: number;
-  /** The largest time of a record below it: that of its writing, by the clock of its broker. 0 when none is known. */
+  /** Largest time at which a record below `next` was written, by the clock of its broker; 0 if none is known. */
   newest: number;
-  /** Kafka's id of the topic whose log it is, then those of topics of this name that are gone; none where brokers have no ids. */
+  /** Kafka's id of the topic, then ids of earlier topics of its name; empty if the brokers have no ids. */
   topicIds?: readonly string[];
 }
 
-/** What a new owner finds. `read` is that of the last flush. */
+/** The position that a new owner finds. `read` is that of the last flush. */
 export interface OwnedPosition extends Position {
   read?: ReadTo | undefined;
 }
 
 /**
- * What the store knows of an envelope id:
- * - `open`: it is not settled, with whatever content an ingress has published it
+ * State of an envelope id in the store:
+ * - `open`: it is not settled, whatever content an ingress has published it with
  * - `duplicate`: it is settled
  * - `conflict`: it is settled with other content
  */
@@ -45,7 +45,7 @@ export type LookUpResult = 'open' | 'duplicate' | 'conflict';
 
 export interface LookUp {
   results: LookUpResult[];
-  /** Version of the registry at that moment: matching needs a view of at least this version. */
+  /** Version of the registry at the look-up: matching needs a view of at least this version. */
   registryVersion: number;
 }
 
@@ -55,7 +55,10 @@ export interface Ownership {
   start?: number | undefined;
   /** Takes the partition also from an owner that has not released it, which may have died or be too slow. */
   take: boolean;
-  /** A new name for each claim: repeated under the same name, after its answer was lost, it returns the first answer. */
+  /**
+   * Name of the claim, a new one for each. A claim that is repeated under its name, after its answer was lost, returns the first
+   * answer.
+   */
   claim?: string;
 }
 
@@ -71,7 +74,7 @@ export interface Flush {
   confirmed: Position;
   /** Position of a later flush whose reply was lost: Redis may hold either. */
   sent?: Position | undefined;
-  /** A lower high water than before when Kafka lost the end of the log. */
+  /** Position to write. Its high water is lower than before if Kafka lost the end of the log. */
   next: Position;
   read?: ReadTo | undefined;
   settled: readonly SeenEntry[];
@@ -95,30 +98,33 @@ export abstract class PartitionProgress {
    */
   abstract own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'owned-elsewhere' | undefined>;
 
-  /** Gives a partition up, so that the next owner need not wait; to be called when none of its deliveries runs and all is written. */
+  /** Gives a partition up, so that the next owner need not wait. Called when none of its deliveries runs and all is written. */
   abstract release(at: LogPartition, token: string): Promise<void>;
 
   /**
-   * Remembers that the shard knows the progress of all partitions that were read, if it does and no recovery runs.
-   * @param read all of them, of one shard; at least one
-   * @returns whether the shard remembers it, from now on or from an earlier call
+   * Stores in the shard that it knows the progress of all partitions that were read, if it does and no recovery runs.
+   * @param read all partitions that were read, of one shard; at least one
+   * @returns whether this is stored, by this call or an earlier one
    */
   abstract rememberKnown(read: readonly LogPartition[]): Promise<boolean>;
 
   /**
-   * Whether the shard remembers that. If so it was not lost: a partition that it does not know was read for the first time after the
-   * copy that the shard was restored from.
+   * Whether `rememberKnown` has stored this in the shard. If so, the shard was not lost: a partition that it does not know was
+   * read for the first time after the copy that the shard was restored from.
    */
   abstract wasKnown(at: LogPartition): Promise<boolean>;
 
   /** Looks up the ids of a chunk, all of one shard; writes nothing. */
   abstract lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp>;
 
-  /** Writes marks and high water together; false, without a write, when owner or position are not those of this worker's last flush. */
+  /**
+   * Writes marks and high water together. Returns false, without a write, if owner or position are not those of this worker's
+   * last flush.
+   */
   abstract flush(at: LogPartition, flush: Flush): Promise<boolean>;
 
-  /** The ranges of this partition; for its owner only. */
+  /** Returns the ranges of this partition; for its owner only. */
   abstract parking(at: LogPartition): Promise<Parking>;
-  /** Webhook ids already settled, by envelope id. */
+  /** Returns the webhook ids already settled, by envelope id. */
   abstract partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>>;
 }

@@ -4,8 +4,8 @@ import { noticeLinesLua, registryVersionLua } from '@relay/redis';
 /**
  * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to take it from its owner, claim or ''.
  * Returns {highWater, sequence found, how far it was read or ''}. Without progress and start it stores the owner and returns
- * nothing. It returns 'owned-elsewhere', without a write, while another token owns the partition and it is not to be taken. While a recovery runs, only the recovery may own a partition: for all other tokens the
- * script returns nothing and writes nothing.
+ * nothing. It returns 'owned-elsewhere', without a write, while another token owns the partition and it is not to be taken. While
+ * a recovery runs, only the recovery may own a partition: for all other tokens the script returns nothing and writes nothing.
  * The sequence is raised by one, so that a Redis that goes back behind this ownership is detected. A repeated claim, whose answer
  * was lost (Redis may stop answering for a while and then run every command it was sent), returns the first answer.
  */
@@ -27,15 +27,15 @@ if not highWater then return {} end
 return { highWater, redis.call('HINCRBY', KEYS[1], 'sequence', 1) - 1, redis.call('HGET', KEYS[1], 'read') or '' }
 `;
 
-/** KEYS: progress hash of the partition. ARGV: token. Gives the partition up, if it is this token's. */
+/** KEYS: progress hash of the partition. ARGV: token. Gives the partition up, if this token owns it. */
 export const releaseLua = `
 if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('HSET', KEYS[1], 'owner', '') end
 return 1
 `;
 
 /**
- * KEYS: known, recovery, then the progress hash of every partition that was read. Remembers that the shard knows all of them.
- * @returns whether the shard remembers it
+ * KEYS: known, recovery, then the progress hash of every partition that was read. Stores that the shard knows all of them.
+ * @returns whether this is stored
  */
 export const rememberLua = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
@@ -55,7 +55,7 @@ end
 `;
 
 /**
- * KEYS: seen base, then `registryVersionKeys` where they are in its slot. ARGV: the packed entries of the chunk.
+ * KEYS: seen base, then `registryVersionKeys` if they are in its slot. ARGV: the packed entries of the chunk.
  * Returns the registry's version, then a letter for each entry: o(pen), d(uplicate), c(onflict).
  * The mark of an ingress never decides: the first envelope in the log wins.
  */
@@ -76,7 +76,7 @@ export interface FlushRest {
   readonly partial: readonly (readonly [string, string])[];
   /** Ids whose partial marks are removed. */
   readonly whole: readonly string[];
-  /** Only while the partition has ranges. Offsets are texts. */
+  /** Set only while the partition has ranges. Offsets are texts. */
   readonly parking?: {
     /** `<topic>/<partition>` */
     readonly name: string;
@@ -86,24 +86,24 @@ export interface FlushRest {
     readonly keptFrom?: string;
     /** Dropped offsets from here on are removed, before the new ones are added. */
     readonly lostFrom?: string;
-    /** Range key and its ranges: empty when none is left; for a replay with its counts. */
+    /** Range key and its ranges, which are empty if none is left; for a replay with its counts. */
     readonly changed: readonly (readonly [string, string])[];
     /** Offsets of repeats and conflicts inside a range. */
     readonly dropped: readonly string[];
-    /** Lines of notices about the webhooks that are parked; a worker tells them once they are stored. */
+    /** Lines of notices about the webhooks that are parked; a worker publishes them once they are stored. */
     readonly notices?: readonly string[];
   };
 }
 
 /**
  * The flushes of several partitions. KEYS: seen base, index of the parked webhooks, running replays; then for each partition
- * progress hash, partial marks, ranges and dropped offsets. ARGV: window in seconds; with several shards the seconds for which the
- * index of a replay is kept, with one ''; then for each partition token; high water
- * and sequence of the last confirmed flush, and of the last one sent (or '' ''), one of which Redis must hold; the next ones;
- * the packed settled entries; a `FlushRest` as JSON, or ''; how far the partition was read, or ''.
- * Returns for each partition 1; or 0, without a write to it, when Redis holds another owner or position.
- * With one shard the flush that leaves no range of a replay ends it. With several its order is in another slot: the index of the shard
- * shows how far each partition came, also once it has ended there, and a worker ends the replay.
+ * progress hash, partial marks, ranges and dropped offsets. ARGV: window in seconds; the seconds for which the index of a replay
+ * is kept, or '' with one shard; then for each partition token; high water and sequence of the last confirmed flush, and of the
+ * last one sent (or '' ''), one of which Redis must hold; the next ones; the packed settled entries; a `FlushRest` as JSON, or
+ * ''; how far the partition was read, or ''.
+ * Returns for each partition 1; or 0, without a write to it, if Redis holds another owner or position.
+ * With one shard, the flush that leaves no range of a replay ends the replay. With several shards, the order is in another slot:
+ * the index of the shard shows how far each partition came, even once the replay has ended there, and a worker ends the replay.
  */
 export const flushLua = `${seenMarkLua}${entriesLua}${noticeLinesLua}
 local seen, parked, replays = KEYS[1], KEYS[2], KEYS[3]

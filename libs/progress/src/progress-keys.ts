@@ -19,10 +19,10 @@ export const parkingKey = (shard: Shard, at: LogPartition): string => shard.key(
 /** Sorted set of a partition: the offsets of repeats and conflicts inside a range. */
 export const droppedKey = (shard: Shard, at: LogPartition): string => shard.key('dropped', at.topic, at.partition);
 
-/** Set of the parked webhooks; of one range key the hash `<topic>/<partition>` → its ranges there. */
+/** Set of the parked webhooks; with a range key, the hash `<topic>/<partition>` → its ranges there. */
 export const parkedKey = (shard: Shard, ...rangeKey: readonly string[]): string => shard.key('parked', ...rangeKey);
 
-/** Hash of the running replays, range key → id: with one shard, whose flushes end them. */
+/** Hash of the running replays, range key → id; used with one shard, whose flushes end replays. */
 export const replaysKey = (shard: Shard): string => shard.key('replays');
 
 /** Retention of a replay, in seconds. The log itself is kept for 7 days. */

@@ -1,7 +1,6 @@
 /**
- * A range key names whose range it is: a parked webhook by its id, or a replay as `<webhook id>/<series>`. The series
- * distinguishes its deliveries from all others of the same envelopes. The key of a replay of dead letters only begins with
- * `failed:`.
+ * Reads a range key: the id of a parked webhook, or `<webhook id>/<series>` of a replay. The series distinguishes the replay's
+ * deliveries from all others of the same envelopes. A key that begins with `failed:` belongs to a replay of dead letters only.
  */
 export function readRangeKey(key: string): RangeKey {
   const isOfFailed = key.startsWith(ONLY_FAILED);

@@ -1,6 +1,9 @@
 import type { ParkedRange, ReplayCounts } from './parking.js';
 
-/** `from-to` separated by commas, an open end empty; for a replay followed by its counts: `17-40|3|0`, and `|26|0` when it has ended. */
+/**
+ * Writes ranges as `from-to` separated by commas, an open end empty. A replay's counts follow: `17-40|3|0`, and `|26|0` once it
+ * has ended.
+ */
 export function rangesText(ranges: readonly ParkedRange[], counts?: ReplayCounts): string {
   const text = ranges.map(({ from, to }) => `${from}-${to ?? ''}`).join(',');
   return counts === undefined ? text : `${text}|${counts.done}|${counts.failed}`;

@@ -76,7 +76,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     return { highWater: Number(highWater), sequence: Number(sequence), read: readOf(read) };
   }
 
-  /** The owner of each partition: '' for none, undefined when the store has no progress of it. */
+  /** Returns the owner of each partition: '' for none, undefined if the store has no progress of it. */
   async owners(partitions: readonly LogPartition[]): Promise<(string | undefined)[]> {
     const found = await Promise.all(
       partitions.map((at) => this.shard.redis.hmget(progressKey(this.shard, at), 'highWater', 'owner')),

@@ -13,13 +13,16 @@ import {
 } from './partition-progress.port.js';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
-/** Progress over the shards of a deployment, each with its own partitions, which go back in time with it alone. */
+/**
+ * Progress over the shards of a deployment. Each shard has the progress of its parts of the partitions, which goes back in time
+ * with that shard alone.
+ */
 export class ShardedPartitionProgress extends PartitionProgress {
   readonly #all: readonly PartitionProgress[];
   readonly #versions = new CallBatch<never, number>(() => readRegistryVersion(this.global), 0);
 
   /**
-   * @param global leads to what belongs to no shard
+   * @param global connection to the keys that belong to no shard
    * @param agreed resolves when the jobs of this shard are stored on the same server as its progress
    */
   constructor(
@@ -51,7 +54,10 @@ export class ShardedPartitionProgress extends PartitionProgress {
     return this.#of(at).wasKnown(at);
   }
 
-  /** The version of the registry is read after the records were fetched: it has what was registered before they were sent. */
+  /**
+   * Reads the version of the registry after the records were fetched, so that it has all that was registered before they were
+   * sent.
+   */
   async lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const [{ results }, { answer: registryVersion }] = await Promise.all([
       this.#of(at).lookUp(at, entries),

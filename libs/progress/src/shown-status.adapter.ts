@@ -9,7 +9,7 @@ interface Registered {
 /** A parked webhook is registered as active, and its deliveries wait in the log. */
 export type ShownStatus = Registered['status'];
 
-/** The webhooks of which deliveries wait in the log. */
+/** Returns the ids of the webhooks whose deliveries wait in the log. */
 export async function parkedWebhooks(shards: Shards): Promise<ReadonlySet<string>> {
   const found = await Promise.all(shards.all.map((shard) => shard.redis.smembers(parkedKey(shard))));
   return new Set(found.flat());

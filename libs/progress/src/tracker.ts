@@ -24,7 +24,7 @@ export class Tracker {
   }
 
   /**
-   * Begins an offset. False when it is below `next`: Kafka delivers records again after a rejoin. Skipped offsets between
+   * Begins an offset. Returns false if it is below `next`: Kafka delivers records again after a rejoin. Skipped offsets between
    * `next` and this one (compaction, control records, retention) count as settled.
    */
   accept(offset: number): boolean {
@@ -40,7 +40,7 @@ export class Tracker {
 
   /**
    * Ends a running offset.
-   * @throws RangeError when it is not running, which is a fault of ours
+   * @throws RangeError if it is not running, which is a bug
    */
   settle(offset: number): void {
     const entry = this.#running.get(offset);
@@ -62,12 +62,12 @@ export class Tracker {
     return this.#next;
   }
 
-  /** What was not accepted below this offset belongs to others: it counts as settled. */
+  /** Passes the offsets below `to`. Offsets below it that were not accepted belong to other shards and count as settled. */
   pass(to: number): void {
     this.#next = Math.max(this.#next, checked(to));
   }
 
-  /** The log holds no record at the offsets `[from, to)`: markers of transactions, or records of aborted ones. */
+  /** Notes that the log holds no record at the offsets `[from, to)`: markers of transactions, or records of aborted ones. */
   foundEmpty(from: number, to: number): void {
     if (from <= this.emptyTo) this.#emptyTo = Math.max(this.#emptyTo, to);
   }
@@ -77,7 +77,7 @@ export class Tracker {
     return Math.max(this.#next, this.#emptyTo);
   }
 
-  /** A stored high water, or the end of the markers and aborted records that follow it at once. */
+  /** Returns a stored high water, or the end of the markers and aborted records that directly follow it. */
   beyond(highWater: number): number {
     return highWater === this.#next ? this.emptyTo : highWater;
   }

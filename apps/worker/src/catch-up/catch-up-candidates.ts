@@ -8,10 +8,10 @@ import { WaitingCounts } from '../parking/waiting-counts.js';
 import { ReplayOrders } from '../replays/replay-orders.js';
 import { PASS_OFFSETS } from './pass-members.js';
 
-/** A range this close to the head is closed. A pass takes seconds, so on a busy partition no range would come closer. */
+/** A range this many offsets from the head is closed. A pass takes seconds, so on a busy partition no range comes closer. */
 const NEAR = PASS_OFFSETS;
 
-/** Which webhooks and replays may be caught up now, and how many of their deliveries at once. */
+/** Decides which webhooks and replays may be caught up now, and how many of their deliveries at once. */
 @Injectable()
 export class CatchUpCandidates {
   constructor(
@@ -31,7 +31,7 @@ export class CatchUpCandidates {
     await this.webhooks.refresh();
   }
 
-  /** Forgets webhooks that were deleted, and closes ranges that have come close to the head. */
+  /** Returns the ranges to catch up now, by range key. Forgets deleted webhooks, and closes ranges that are close to the head. */
   of(partition: CatchUpPartition, keys: readonly string[]): Map<string, RangeCatchUp> {
     const able = new Map<string, RangeCatchUp>();
     for (const key of keys) {
@@ -41,7 +41,8 @@ export class CatchUpCandidates {
         partition.forget(key);
         continue;
       }
-      // Half of the room must be free: to read the log again for each delivery that ends would cost more than it gains.
+      // Half of the room must be free; otherwise the log is read again for each delivery that ends, which costs more than it
+      // gains.
       if (this.replays.isPaused(key) || this.#waiting(webhookId) >= this.rule.room(webhook) / 2) continue;
       const rest = partition.rest(key);
       if (rest === undefined) continue;
@@ -54,8 +55,8 @@ export class CatchUpCandidates {
   }
 
   /**
-   * Whether one more delivery of a webhook or replay may be handed out while so many of its webhook run: `wait` when
-   * some of them must end first, undefined when it may get nothing for now.
+   * Returns whether one more delivery may be handed out while `running` deliveries of its webhook run: `wait` if some of them
+   * must end first, undefined if the webhook may get nothing for now.
    */
   admit(
     key: string,
@@ -74,7 +75,7 @@ export class CatchUpCandidates {
     return this.replays.isPaused(key);
   }
 
-  /** A delivery became a job. */
+  /** Counts a delivery that became a job. */
   queued(webhookId: string, bytes: number): void {
     this.counts.added(webhookId, bytes);
   }

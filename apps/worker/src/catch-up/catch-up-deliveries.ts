@@ -9,9 +9,9 @@ import { PassEnded, type CatchUpBatch, type CatchUpDelivery, type CatchUpPass } 
 import { CatchUpThrottle } from './catch-up-throttle.js';
 import { PendingDeliveries } from './pending-deliveries.js';
 
-/** How long in all a webhook may hold up a pass, in milliseconds, while others wait in the same partition. */
+/** Total time in ms for which a webhook may hold up a pass while others wait in the same partition. */
 const HOLD_UP_MS = 5_000;
-/** Deliveries of one webhook that run or wait for its endpoint at once: as many as a healthy endpoint takes. */
+/** Maximum of deliveries of one webhook that run or wait for its endpoint: as many as a healthy endpoint takes. */
 const AT_ONCE = 64;
 
 /** Stores nothing: a dead letter that cannot be replayed stays unchanged. */
@@ -30,7 +30,7 @@ export class CatchUpDeliveries {
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add'>,
   ) {}
 
-  /** Lets those that wait for room see that their pass has ended. */
+  /** Wakes passes that wait for room, so that they notice that they have ended. */
   wake(): void {
     this.#pending.wake();
   }
@@ -78,8 +78,8 @@ export class CatchUpDeliveries {
   }
 
   /**
-   * The webhook as it is registered now, once it has room. Undefined when it may get nothing for now, or has held the
-   * pass up for long enough.
+   * Returns the webhook as it is registered now, once it has room. Returns undefined if it may get nothing for now, or has held
+   * the pass up for long enough.
    */
   async #admitted(pass: CatchUpPass, { key, webhookId }: CatchUpDelivery): Promise<Webhook | undefined> {
     const { isAlone, heldUp } = pass;

@@ -24,11 +24,11 @@ export interface CatchUpDelivery {
 /** The deliveries of some records of a pass. */
 export interface CatchUpBatch {
   readonly deliveries: readonly CatchUpDelivery[];
-  /** Ids of those that became jobs before a crash, beyond the cursor that was written. */
+  /** Ids of the deliveries that became jobs before a crash, beyond the stored cursor. */
   readonly queued: ReadonlySet<string>;
 }
 
-/** A pass ends early: reading restarted elsewhere, the partition left, the process stops, or no member is left. */
+/** Ends a pass early: reading restarted elsewhere, the partition left, the process stops, or no member is left. */
 export class PassEnded extends Error {}
 
 /** One reading of a part of the log for some of a partition's webhooks or replays. */
@@ -41,7 +41,7 @@ export class CatchUpPass {
   constructor(
     readonly partition: CatchUpPartition,
     readonly kind: PassKind,
-    /** By range key; a webhook or replay leaves when too many of its deliveries wait. */
+    /** Ranges by range key. A webhook or replay leaves when too many of its deliveries wait. */
     readonly members: Map<string, RangeCatchUp>,
     /** Whether no other webhook or replay waits for the next pass. */
     readonly isAlone: boolean,

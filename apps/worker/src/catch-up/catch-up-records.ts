@@ -37,15 +37,15 @@ export class CatchUpRecords {
   }
 
   /**
-   * Without repeats and conflicts. For a parked webhook these were remembered when they were read first. A replay may
-   * be ordered long after that, so they are found as far as the seen marks and this pass show.
+   * Returns the items without repeats and conflicts. The range of a parked webhook remembers them from the first reading. A
+   * replay may be ordered long after that, so only the seen marks and this pass show them.
    */
   async #withoutRepeats(
     { kind, ids, partition }: CatchUpPass,
     items: readonly EnvelopeRecord[],
   ): Promise<readonly EnvelopeRecord[]> {
     if (kind === 'parked') return items;
-    // Before the look-up, after which a mark may be written.
+    // The hashes are read before the look-up, so that an envelope that is settled in between has a hash or a mark.
     const running = items.map(({ envelope }) => partition.hashOf(envelope.id));
     const marks = await this.seen.find(items.map(({ envelope }) => envelope.id));
     return items.filter(({ envelope: { id, contentHash } }, index) => {

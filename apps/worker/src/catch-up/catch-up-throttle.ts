@@ -3,23 +3,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /** Share of the event loop's time in use at which catch-ups rest, so that live deliveries find it idle often enough. */
 const SHARE = 0.3;
-/** The same without live deliveries. */
+/** `SHARE` without live deliveries. */
 const SHARE_ALONE = 0.8;
-/** Deliveries handed out in one go. Few: live deliveries wait for all of them. */
+/** Deliveries handed out in one go: few, because live deliveries wait for all of them. */
 const BURST = 4;
-/** The same without live deliveries. The shortest rest is a millisecond or two, so the burst bounds the throughput. */
+/** `BURST` without live deliveries. The shortest rest is a millisecond or two, so the burst bounds the throughput. */
 const BURST_ALONE = 32;
-/** Longest rest, however busy the worker is: catch-ups still make some 100 deliveries a second. */
+/** Longest rest in ms, however busy the worker is: catch-ups still make some 100 deliveries a second. */
 const LONGEST_MS = 40;
-/** Pause before a pass, which connects and joins a group first. */
+/** Pause in ms before a pass, which connects and joins a group first. */
 const GAP_MS = 100;
 
 /** The event loop's time in milliseconds since an earlier reading, or since the start of the process. */
 export type LoopTime = (since?: EventLoopUtilization) => EventLoopUtilization;
 
 /**
- * Slows catch-ups and replays by how busy the worker is, so that live deliveries do not wait behind them
- * (docs/adr/0014). All passes of a worker share one, because they share its event loop.
+ * Slows catch-ups and replays by how busy the worker is, so that live deliveries do not wait behind them (docs/adr/0014). All
+ * passes of a worker share one throttle, because they share its event loop.
  */
 export class CatchUpThrottle {
   #since: EventLoopUtilization;
@@ -28,7 +28,7 @@ export class CatchUpThrottle {
   #resting: Promise<void> | undefined;
 
   constructor(
-    /** Whether live deliveries are being made as well. */
+    /** Whether live deliveries are made at the same time. */
     private readonly isShared: () => boolean,
     private readonly loopTime: LoopTime = (since) => performance.eventLoopUtilization(since),
     private readonly rest: (ms: number) => Promise<void> = (ms) => delay(ms),
@@ -36,13 +36,13 @@ export class CatchUpThrottle {
     this.#since = loopTime();
   }
 
-  /** Resolves when a delivery may be handed out, or a few records be read; counts as one of the burst. */
+  /** Resolves when a delivery may be handed out or a few records may be read. Each call counts as one of the burst. */
   async next(): Promise<void> {
     while (this.#left === 0) await (this.#resting ??= this.#rest().finally(() => (this.#resting = undefined)));
     this.#left -= 1;
   }
 
-  /** Runs a pass. Passes begin one after the other: each once the one before has called `begun`, or has ended. */
+  /** Runs a pass. It begins once the pass before it has called `begun` or has ended. */
   async pass(run: (begun: () => void) => Promise<void>): Promise<void> {
     const before = this.#begun;
     let begun = (): void => undefined;

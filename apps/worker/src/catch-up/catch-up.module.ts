@@ -17,7 +17,7 @@ import { CatchUpRecords } from './catch-up-records.js';
 import { CatchUpThrottle } from './catch-up-throttle.js';
 import { PassReader } from './pass-reader.js';
 
-/** Without a live delivery for this long, catch-ups go faster. */
+/** Time in ms without a live delivery after which catch-ups go faster. */
 const LIVE_MS = 5_000;
 
 /** Reads the log again for parked webhooks and replays. */

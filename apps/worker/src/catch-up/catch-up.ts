@@ -11,15 +11,15 @@ import { PassReader } from './pass-reader.js';
 const LOOK_MS = 500;
 
 /**
- * Delivers the backlogs of parked webhooks when they may get them, and replays. The owner of a partition reads the
- * log again from the lowest of their cursors, once for all members of a pass, and dispatches to each the records in
- * its range, under the caps of straight deliveries and throttled for their sake. A delivery that fails becomes a job,
- * so a webhook leaves the pass while too many of its jobs wait.
+ * Delivers replays, and the backlogs of parked webhooks when these may get them. The owner of a partition reads the log again
+ * from the lowest cursor, once for all members of a pass. It dispatches to each member the records in its range, under the caps
+ * of straight deliveries, and throttled so that those come first. A delivery that fails becomes a job, so a webhook leaves the
+ * pass while too many of its jobs wait.
  */
 @Injectable()
 export class CatchUp implements OnApplicationBootstrap {
   readonly #passes = new Map<string, Promise<void>>();
-  /** The key with which the last pass of a name began: the next one begins with another. */
+  /** Key with which the last pass of a name began; the next pass begins with another key. */
   readonly #first = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -36,7 +36,7 @@ export class CatchUp implements OnApplicationBootstrap {
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
   }
 
-  /** Hands out nothing more from now on; resolves when nothing is being read. */
+  /** Stops handing out; resolves when no pass reads any more. */
   async close(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -44,7 +44,7 @@ export class CatchUp implements OnApplicationBootstrap {
     await Promise.all(this.#passes.values());
   }
 
-  /** Begins passes, one of each kind in a partition at a time. */
+  /** Begins passes, at most one of each kind in a partition at a time. */
   look(): void {
     if (this.#isStopped || this.candidates.isReadingPaused) return;
     for (const partition of this.reader.catchUpPartitions()) {

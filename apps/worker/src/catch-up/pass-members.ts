@@ -1,16 +1,15 @@
-/** Offsets read in one pass. Webhooks that may be caught up meanwhile join the next one. */
+/** Offsets read in one pass. Webhooks that may be caught up meanwhile join the next pass. */
 export const PASS_OFFSETS = 5_000;
 
 interface Range {
-  /** The offset at which it continues. */
+  /** Offset at which the range continues. */
   readonly from: number;
 }
 
 /**
- * Which webhooks or replays of a partition share the next pass, and where it begins. They take turns in being the one
- * that the pass is for (`first`, the next after that of the pass before), so none waits until another has caught up
- * with it. Ranges that begin up to half a pass before it are included; those further behind are left out, because
- * their gap would count as read.
+ * Returns the webhooks or replays of a partition that share the next pass, and the offset at which it begins. A pass is for one
+ * of them, `first`. They take turns, so none waits until another has caught up with it. The pass includes ranges that begin up to
+ * half a pass before `first`. It leaves out ranges further behind; otherwise their gap counts as read.
  */
 export function passMembers<T extends Range>(
   able: ReadonlyMap<string, T>,

@@ -21,7 +21,10 @@ export class PassReader {
     @Inject(RetentionReports) private readonly reports: Pick<RetentionReports, 'expired'>,
   ) {}
 
-  /** Reads the offsets `[from, end)`, unless retention has dropped the first of them: then only that is noted. */
+  /**
+   * Reads the offsets `[from, end)`. If retention has dropped the first of them, reads nothing and removes the lost ones from the
+   * ranges.
+   */
   async read(
     pass: CatchUpPass,
     from: number,
@@ -48,7 +51,7 @@ export class PassReader {
     for (const range of members.values()) range.passed(end);
   }
 
-  /** Tells what waited in a log that is gone. */
+  /** Reports the records that waited in a log that is gone. */
   tellExpired(partition: CatchUpPartition): void {
     const { shards = 1 } = partition.at;
     for (const [key, records] of partition.takeExpired()) this.#expired(partition, key, Math.ceil(records / shards));

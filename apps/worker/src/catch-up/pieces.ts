@@ -1,7 +1,7 @@
 import type { LogRecord } from '@relay/events';
 import type { OffsetGap } from '@relay/kafka';
 
-/** Records looked up in one round trip. Few: live deliveries wait while they are unpacked. */
+/** Records looked up in one round trip: few, because live deliveries wait while they are unpacked. */
 const CHUNK = 50;
 
 /** Records that are looked up together, and the gap that follows them. */
@@ -10,7 +10,7 @@ interface Piece {
   readonly gap?: OffsetGap | undefined;
 }
 
-/** Records with the gaps before, among and behind them, in the order of their offsets. */
+/** Yields records with the gaps before, among and behind them, in the order of their offsets. */
 export function* piecesOf(records: readonly LogRecord[], gaps: readonly OffsetGap[]): Generator<Piece> {
   let from = 0;
   for (const gap of [...gaps, undefined]) {

@@ -9,9 +9,8 @@ import { ATTEMPTS_REPORTER } from '../reporting/reporters.js';
 import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
 
 /**
- * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and tells the history how it ended.
- * Final outcomes are marked: `relay recover` delivers an envelope without one again, so a record lost here costs a
- * duplicate at most.
+ * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and its result to the history. Final outcomes are
+ * marked: `relay recover` delivers an envelope without a final outcome again, so a lost record costs at most a duplicate.
  */
 @Injectable()
 export class AttemptLog {
@@ -37,7 +36,7 @@ export class AttemptLog {
     const last = tries.at(-1) as AttemptFacts;
     const { at, durationMs, status, error, detail, timing } = last;
     const { envelopeId, webhookId, eventType, series, acceptedAt, waitedSince = acceptedAt } = delivery;
-    // One object, its members in the order of the record: each copy of them cost as much as the text.
+    // One object with its members in the order of the record: each copy costs as much time as writing its JSON.
     const record: AttemptRecord = {
       deliveryId: deliveryId(delivery),
       envelopeId,
@@ -65,7 +64,7 @@ export class AttemptLog {
     if (kept !== undefined) history.answered(webhookId, { ...last, ...kept });
   }
 
-  /** A delivery ended without an attempt. */
+  /** Reports a delivery that ended without a further attempt. */
   ended(delivery: DeliveryFacts, outcome: 'cancelled' | 'dead-letter', reason: string): void {
     const { envelopeId, webhookId, eventType } = delivery;
     const record: AttemptRecord = {
@@ -90,7 +89,9 @@ const SECOND_MS = 1_000;
 let second = Number.NaN;
 let start = '';
 
-/** RFC 3339 of a time in epoch milliseconds. Thousands of attempts begin in one second, whose text is made once. */
+/**
+ * Returns the RFC 3339 text of a time in epoch milliseconds. Thousands of attempts begin in one second, so its text is made once.
+ */
 function textOf(at: number): string {
   const rest = at % SECOND_MS;
   if (at - rest !== second) {

@@ -21,9 +21,9 @@ export interface ReportedAttempt {
   readonly result: AttemptResult;
   readonly outcome: Outcome;
   readonly decided: Disposition;
-  /** What failed, in words; undefined when it was delivered. */
+  /** Failure in words; undefined after a delivery. */
   readonly failure: string | undefined;
-  /** What the endpoint answered, as far as it may be shown: to a failed attempt, and now and then to another. */
+  /** Answer of the endpoint, as far as it may be shown: kept after each failed attempt and a few successful ones. */
   readonly answer: KeptAnswer | undefined;
 }
 
@@ -48,14 +48,14 @@ export class AttemptReports {
     if (failure !== undefined) this.#logFailure(delivery, attempt, decided, failure);
   }
 
-  /** A delivery became a dead letter without an attempt. */
+  /** Reports a delivery that became a dead letter without a further attempt. */
   died(delivery: DeliveryFacts, reason: Extract<DeadLetterReason, 'horizon_passed' | 'handling_failed'>): void {
     this.metrics.ended(delivery.eventType, reason);
     this.attemptLog.ended(delivery, 'dead-letter', reason);
     this.#logDead(delivery, delivery.attempts, reason, delivery.lastFailure);
   }
 
-  /** A delivery ended because its webhook was deleted. */
+  /** Reports a delivery that ended because its webhook was deleted. */
   cancelled(delivery: DeliveryFacts): void {
     this.metrics.ended(delivery.eventType, 'cancelled');
     this.attemptLog.ended(delivery, 'cancelled', 'webhook deleted');
@@ -87,7 +87,7 @@ export class AttemptReports {
 }
 
 /**
- * Milliseconds from acceptance to the end of the attempt, time in the log included; undefined for a replay, which may
+ * Returns the milliseconds from acceptance to the end of the attempt, time in the log included; undefined for a replay, which may
  * be made years later.
  */
 const latencyOf = (

@@ -13,9 +13,9 @@ export class AttemptRule {
   ) {}
 
   /**
-   * Undefined when it may, else the epoch milliseconds at which its job is due: at once where the registration was
-   * changed or deleted since it was matched, because a job reads it again and the old address gets neither body nor
-   * credential.
+   * Returns undefined if the delivery may be attempted, otherwise the epoch milliseconds at which its job is due. If the
+   * registration was changed or deleted since the match, the job is due at once and reads the registration again, so the old
+   * address gets neither body nor credential.
    */
   notBefore(webhook: Webhook): number | undefined {
     const now = Date.now();

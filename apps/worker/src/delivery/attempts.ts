@@ -17,17 +17,17 @@ import { AttemptReports } from './attempt-reports.js';
 import { GoodAnswers } from './good-answers.js';
 import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
 
-/** What an attempt needs of a delivery; a job is one. */
+/** The members of a delivery that an attempt needs; a job has them. */
 export type DeliveryToAttempt = DeliveryFacts & { body: Buffer };
 
 export interface Attempted {
   disposition: Disposition;
   durationMs: number;
-  /** What failed, in words, and the beginning of what the endpoint said; undefined when it was delivered. */
+  /** Failure in words, with the beginning of the endpoint's answer; undefined after a delivery. */
   failure: string | undefined;
   /** All attempts of the delivery, this one included. */
   tries: readonly AttemptFacts[];
-  /** Whether the endpoint failed; 410 is an answer that ends the delivery, not a failure of the endpoint. */
+  /** Whether the endpoint failed. A 410 ends the delivery and is no failure of the endpoint. */
   failed: boolean;
   reach: Reach;
   /** Epoch milliseconds before which the endpoint asked for no attempt. */
@@ -42,12 +42,12 @@ export interface AttemptSettings {
   readonly version: string;
 }
 
-/** Characters of an answer that is not the last one of its delivery: each is in Redis. */
+/** Characters kept of each answer before the last one of a delivery: all of them are in Redis. */
 const SAID = 256;
 
 /**
- * One attempt of a delivery, the same for a straight and a queued one: build, send, classify, decide, report. The
- * caller settles the delivery, after this has returned.
+ * Makes one attempt of a straight or queued delivery: builds and sends the request, classifies the answer, decides what follows
+ * and reports. The caller settles the delivery afterwards.
  */
 @Injectable()
 export class Attempts {
@@ -87,7 +87,7 @@ export class Attempts {
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     if (notBefore !== undefined) facts.notBefore = notBefore;
     const tries = [...(delivery.tries ?? []).map(shortened), facts];
-    // An attempt that this worker broke off is made again under the same number by the worker that has the job now.
+    // If this worker broke the attempt off, the worker that has the job now makes it again under the same number.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
     if (!isBrokenOff)
       this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure, answer });
@@ -121,7 +121,7 @@ export class Attempts {
   }
 }
 
-/** Members of the facts of an attempt. */
+/** Returns the answer as the members of `AttemptFacts` that keep it. */
 function answerOf(result: AttemptResult, opened: OpenedWebhook, now: number): KeptAnswer | undefined {
   if (result.kind === 'failed' || result.answer === undefined) return undefined;
   const { text, headers } = shownAnswer(result.answer, opened.credential(), opened.secrets(now));
@@ -131,7 +131,7 @@ function answerOf(result: AttemptResult, opened: OpenedWebhook, now: number): Ke
   };
 }
 
-/** An attempt before the last one, as jobs keep it. */
+/** Returns an earlier attempt as jobs keep it: without headers, timing and `notBefore`, and with a shortened answer. */
 function shortened({
   answerHeaders: _headers,
   timing: _timing,

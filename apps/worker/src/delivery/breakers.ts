@@ -18,22 +18,22 @@ import type { Webhook } from '@relay/webhooks';
 import { FailureCounts } from './failure-counts.js';
 import { OriginReach } from './origin-reach.js';
 
-/** How often failures are reported to the other workers, and their reports are read. */
+/** Intervals in ms at which this worker reports failures to the other workers, and reads their reports. */
 const REPORT_MS = 500;
 const READ_MS = 1_000;
-/** A breaker without news for this long is looked at: it may be forgotten. */
+/** Time in ms without a change after which a breaker may be removed. */
 const OLD_MS = 600_000;
-/** Deliveries held back by `Retry-After` are spread over as long again after its end, but over no more than this. */
+/** After the end of a `Retry-After`, its deliveries are spread over a time as long as their wait, at most this many ms. */
 const HELD_SPREAD_MS = 10_000;
-/** An attempt ends by its deadline; a claim that is older by this much was lost with its worker. */
+/** A claim this many ms older than the deadline of an attempt was lost with its worker. */
 const CLAIM_MARGIN_MS = 5_000;
-/** Its multiples modulo 1 are spread evenly, however many there are. */
+/** Golden ratio: its multiples modulo 1 are spread evenly, however many there are. */
 const GOLDEN = 0.618_033_988_749_895;
 
 /** The two breakers of a delivery: that of its endpoint, and that of its webhook alone. */
 export type BreakerKeys = Pick<Webhook, 'endpoint' | 'breakerKey'>;
 
-/** Of which breakers an attempt is the probe. */
+/** Breakers that an attempt probes. */
 export interface Probe {
   readonly ofWebhook: boolean;
   readonly ofEndpoint: boolean;
@@ -41,12 +41,12 @@ export interface Probe {
 
 export const NO_PROBE: Probe = { ofWebhook: false, ofEndpoint: false };
 
-/** Whether a queued delivery may be attempted; the end of a probe is reported by `probed`. */
+/** Whether a queued delivery may be attempted. The caller reports the end of a probe by `Breakers.probed`. */
 export type BreakerEntry =
   | { readonly mayGo: true; readonly probe: Probe }
   | { readonly mayGo: false; readonly at: number };
 
-/** How an attempt ended, for its breakers. */
+/** Result of an attempt, for its breakers. */
 export interface BreakerOutcome {
   readonly failed: boolean;
   readonly reach: Reach;
@@ -56,19 +56,20 @@ export interface BreakerOutcome {
 }
 
 /**
- * This worker's view of the breakers that all workers share. A delivery needs that of its webhook and that of its endpoint closed. An
- * answer, whatever it is, counts for its webhook alone; what counts for the endpoint as well says `OriginReach`.
+ * This worker's view of the breakers that all workers share. A delivery needs the breakers of its webhook and of its endpoint
+ * closed. An answer that is a failure counts against its webhook alone: the endpoint has answered. `OriginReach` decides which
+ * failures count against the endpoint too.
  *
- * Whether an attempt may be made is read from memory, so an endpoint that never fails costs Redis nothing. A worker reads all
+ * The worker reads from memory whether an attempt may be made, so an endpoint that never fails costs Redis nothing. It reads all
  * breakers once a second with one command. It reports a failing webhook with two commands, twice a second and at each tenth
- * failure in a row. A queued delivery that is due during an opening is put back to a time after its end. So it is looked at no
- * more than twice in each opening, of which there are about six an hour in the long run, however long it waits.
+ * failure in a row. A queued delivery that is due during an opening is put back to a time after its end. However long a delivery
+ * waits, it is looked at no more than twice in each opening, of which there are about six an hour in the long run.
  */
 export class Breakers implements OnApplicationBootstrap {
-  /** By key: an endpoint, or a webhook's `breakerKey`. */
+  /** Breakers by key: an endpoint, or a webhook's `breakerKey`. */
   #known = new Map<string, Breaker>();
   readonly #counts = new FailureCounts();
-  /** How many deliveries were put back to the same end of an opening. */
+  /** Number of deliveries put back to the same end of an opening, by the breaker's key. */
   readonly #behind = new Map<string, { end: string; count: number }>();
   readonly #origins = new OriginReach();
   #timers: NodeJS.Timeout[] = [];
@@ -94,8 +95,8 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /**
-   * Undefined when an attempt may be made, else epoch milliseconds at which the delivery is due again, spread among
-   * all of them.
+   * Returns undefined if an attempt may be made, otherwise the epoch milliseconds at which the delivery is due again. The times
+   * of the deliveries are spread.
    */
   lookAgainAt({ breakerKey, endpoint }: BreakerKeys, now: number): number | undefined {
     const own = this.#spread(breakerKey, now);
@@ -103,7 +104,7 @@ export class Breakers implements OnApplicationBootstrap {
     return own === undefined || shared === undefined ? (own ?? shared) : Math.max(own, shared);
   }
 
-  /** As `lookAgainAt`, but undefined also when a probe is due. */
+  /** Returns the same as `lookAgainAt`, but undefined if a probe is due. */
   restsUntil(keys: BreakerKeys, now: number): number | undefined {
     const rests = (key: string): boolean => barredUntil(this.#known.get(key) ?? CLOSED, now) > now;
     return rests(keys.breakerKey) || rests(keys.endpoint) ? this.lookAgainAt(keys, now) : undefined;
@@ -114,7 +115,10 @@ export class Breakers implements OnApplicationBootstrap {
     return this.#isBarred(breakerKey, now) || this.#isBarred(endpoint, now);
   }
 
-  /** Keys of breakers that let through no attempts now, or one at a time: because they fail, or because a webhook asked for rest. */
+  /**
+   * Yields the keys of breakers that admit no attempt now, or one at a time, because of failures or because a webhook asked for
+   * rest.
+   */
   *barred(now: number): Generator<readonly [key: string, why: 'paused' | 'resting']> {
     for (const [key, { openUntil, heldUntil }] of this.#known) {
       if (openUntil > 0) yield [key, 'paused'];
@@ -123,7 +127,7 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /**
-   * Whether a queued delivery may be attempted now, perhaps as the one probe of an open breaker; else when it is due
+   * Returns whether a queued delivery may be attempted now, perhaps as the probe of an open breaker; otherwise when it is due
    * again.
    */
   async enter(keys: BreakerKeys): Promise<BreakerEntry> {
@@ -137,15 +141,15 @@ export class Breakers implements OnApplicationBootstrap {
     return { mayGo: false, at: this.lookAgainAt(keys, now) ?? now };
   }
 
-  /** Gives claims back: no attempt was made. */
+  /** Gives back the claims of probes that were not made. */
   async unclaim({ breakerKey, endpoint }: BreakerKeys, { ofWebhook, ofEndpoint }: Probe, now: number): Promise<void> {
     if (ofWebhook) await this.#change(breakerKey, now, unclaimed);
     if (ofEndpoint) await this.#change(endpoint, now, unclaimed);
   }
 
   /**
-   * Reports what the probe showed. If the store does not take it, the claim runs out and another probe is made. The breaker of an
-   * endpoint is closed by a connection: a path that is silent must not keep its siblings waiting for the next probe.
+   * Reports the result of a probe. If the store does not take it, the claim expires and another probe is made. A connection
+   * closes the breaker of an endpoint, so that a silent path does not keep the other webhooks waiting for the next probe.
    */
   async probed(
     { breakerKey, endpoint }: BreakerKeys,
@@ -182,7 +186,7 @@ export class Breakers implements OnApplicationBootstrap {
     );
   }
 
-  /** Reads what other workers reported. While the store is away the last known state counts. */
+  /** Reads the reports of other workers. While the store is away, the last known state applies. */
   async read(): Promise<void> {
     try {
       this.#known = new Map(await this.store.all());
@@ -200,7 +204,7 @@ export class Breakers implements OnApplicationBootstrap {
     }
   }
 
-  /** As `lookAgainAt`, of one breaker. */
+  /** Returns the same as `lookAgainAt`, for one breaker. */
   #spread(key: string, now: number): number | undefined {
     const breaker = this.#known.get(key);
     if (breaker === undefined || !this.#isBarred(key, now)) return undefined;
@@ -223,15 +227,15 @@ export class Breakers implements OnApplicationBootstrap {
     if (isUrgent) void this.report();
   }
 
-  /** Whether a breaker lets a delivery through, perhaps as its probe. */
+  /** Returns whether a breaker admits a delivery, perhaps as its probe. */
   async #pass(key: string, now: number): Promise<'closed' | 'probe' | 'barred'> {
     if (!this.#isBarred(key, now)) return 'closed';
     if (await this.#claimProbe(key, now)) return 'probe';
-    // The store may have shown meanwhile that the breaker is closed, or that another probe runs.
+    // The store may have answered that the breaker is closed, or that another probe runs.
     return this.#isBarred(key, now) ? 'barred' : 'closed';
   }
 
-  /** False when another worker has the claim, or the store is away. */
+  /** Returns false if another worker has the claim or the store is away. */
   async #claimProbe(key: string, now: number): Promise<boolean> {
     const claimMs = this.deadlineMs + CLAIM_MARGIN_MS;
     const breaker = this.#known.get(key);
@@ -252,7 +256,7 @@ export class Breakers implements OnApplicationBootstrap {
     }
   }
 
-  /** A `Retry-After` that this worker knows binds it before the store does. */
+  /** Applies each `Retry-After` that this worker has received before the store has it. */
   #hold(): void {
     const now = Date.now();
     for (const [key, until] of this.#counts.held(now))

@@ -12,19 +12,19 @@ import { UnprovenOrigins } from './unproven-origins.js';
 export const DISPATCH_BOUNDS = Symbol('bounds of the dispatcher');
 
 export interface DispatchBounds {
-  /** Straight deliveries that run, wait or are being stored. */
+  /** Maximum of straight deliveries that run, wait or are being stored. */
   readonly load: number;
   /**
-   * Of these, how many wait for their endpoint. Small: a healthy endpoint takes so many within the bounded wait, so
-   * under load the reader is slowed instead of the queue filled, which would cost several times as much.
+   * Maximum of straight deliveries that wait for their endpoint: as many as a healthy endpoint takes within the bounded wait. It
+   * is small, so that under load the reader slows down instead of filling the queue, which costs several times as much.
    */
   readonly waiting: number;
 }
 
 /**
- * Makes first attempts straight from the log, each endpoint within its share. A delivery that fails, or waits too
- * long for its endpoint, becomes a job, and is settled only when the store has confirmed that job. Nothing here
- * throws or gives up: while Redis is away such a delivery stays running, and the reader pauses.
+ * Makes first attempts straight from the log, each endpoint within its share. A delivery that fails, or waits too long for its
+ * endpoint, becomes a job and is settled only once the store has confirmed that job. No method throws or gives up: while Redis is
+ * away, the delivery stays running and the reader pauses.
  */
 @Injectable()
 export class DeliveryDispatcher implements SlotUser {
@@ -67,7 +67,7 @@ export class DeliveryDispatcher implements SlotUser {
     return this.#load < this.bounds.load && this.slots.waiting + this.#trials.waiting < this.bounds.waiting;
   }
 
-  /** Undefined while there is room for another delivery, else the promise of it. */
+  /** Returns undefined while there is room for another delivery, otherwise a promise that resolves when there may be room. */
   room(): Promise<void> | undefined {
     if (this.#hasRoom) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
@@ -84,7 +84,7 @@ export class DeliveryDispatcher implements SlotUser {
   }
 
   /**
-   * A slot that the delivery waited for is free. Meanwhile the breaker may have opened, or the endpoint asked for
+   * Attempts a delivery that waited for a slot. While it waited, the breaker may have opened or the endpoint may have asked for
    * rest.
    */
   run(delivery: StraightDelivery): void {
@@ -98,7 +98,7 @@ export class DeliveryDispatcher implements SlotUser {
     void this.#store(delivery, at);
   }
 
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no delivery runs any more. */
   async close(): Promise<void> {
     while (this.#load > 0) await delay(20);
   }
@@ -109,7 +109,7 @@ export class DeliveryDispatcher implements SlotUser {
     else if (this.slots.offer(delivery) === 'run') void this.#attempt(delivery);
   }
 
-  /** Its origin is not known to have answered 2xx: one delivery is tried while the others wait. */
+  /** Tries one delivery to an origin that is not known to have answered 2xx, while its other deliveries wait. */
   #lineUp(delivery: StraightDelivery): void {
     const { webhook } = delivery;
     const at = this.origins.behind(webhook, this.slots.maxWaitMs);
@@ -133,7 +133,7 @@ export class DeliveryDispatcher implements SlotUser {
     this.#end(delivery, await this.attempts.store(jobOf(delivery), at));
   }
 
-  /** As a job that becomes due at once when its origin answers 2xx. */
+  /** Stores the delivery as a job that becomes due at once when its origin answers 2xx. */
   async #storeUnproven(delivery: StraightDelivery, at: number, hasTurn: boolean): Promise<void> {
     const job = { ...jobOf(delivery), ...(hasTurn ? { hasTurn } : {}) };
     this.#end(delivery, await this.attempts.store(job, at));
@@ -144,7 +144,7 @@ export class DeliveryDispatcher implements SlotUser {
     this.#load -= 1;
     settler.settled(webhook, again);
     if (!this.#hasRoom) return;
-    // Each end wakes one reader. While nothing runs no further end follows, so the last one wakes all.
+    // Each end wakes one reader. When nothing runs, no further end follows, so the last end wakes all readers.
     for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();
   }
 }

@@ -1,8 +1,8 @@
 import type { AttemptFacts } from '@relay/events';
 import type { DeliveryJob } from '@relay/jobs';
 
-/** What reports say of a delivery; a stored job is one. */
+/** The members of a delivery that reports need; a stored job has them. */
 export type DeliveryFacts = Omit<DeliveryJob, 'v' | 'body' | 'partnerId'>;
 
-/** What is kept of the answer to an attempt. */
+/** The parts of an endpoint's answer that are kept. */
 export type KeptAnswer = Pick<AttemptFacts, 'answer' | 'answerHeaders'>;

@@ -29,7 +29,7 @@ import { StraightAttempts } from './straight-attempts.js';
 import { UnopenedWebhooks } from './unopened-webhooks.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-/** Attempts: the HTTP request, what limits attempts of an endpoint, and straight deliveries from the log. */
+/** Attempts: the HTTP request, the limits of an endpoint's attempts, and straight deliveries from the log. */
 @Module({
   imports: [MetricsModule, QueueModule, RegistryModule, ReportingModule, WebhookHealthModule],
   providers: [
@@ -94,7 +94,7 @@ export class DeliveryModule {}
 function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
   const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
     timeoutMs: config.DELIVERY_TIMEOUT,
-    // No bound of its own: each endpoint has its slots.
+    // The pool sets no bound of its own, because slots bound the attempts of each endpoint.
     connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
     keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
   });

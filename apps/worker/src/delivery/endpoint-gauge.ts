@@ -8,7 +8,7 @@ type Known = Pick<EndpointSlots, 'known'>;
 type Barred = Pick<Breakers, 'barred'>;
 type Unproven = Pick<UnprovenOrigins, 'unproven'>;
 
-/** How many webhooks' endpoints are in each state: counted at each scrape, without ids or URLs as labels. */
+/** Gauge of the webhooks' endpoints in each state, counted at each scrape, without ids or URLs as labels. */
 @Injectable()
 export class EndpointGauge {
   constructor(
@@ -32,12 +32,12 @@ export class EndpointGauge {
   }
 }
 
-/** The endpoint of a breaker's key, which is an endpoint itself or a webhook's. */
+/** Returns the endpoint of a breaker's key, which is an endpoint or a webhook's `breakerKey`. */
 const endpointOf = (key: string): string => key.split(' ', 2).join(' ');
 
 /**
- * Each webhook counts once: what bars it counts before how it answered. An endpoint that is paused as a whole, or has never answered
- * 2xx, counts once for all of its webhooks.
+ * Counts each webhook once, by its breaker before its answers. An endpoint that is paused as a whole, or has never answered 2xx,
+ * counts once for all of its webhooks.
  */
 export function endpointsByState(
   known: Known,

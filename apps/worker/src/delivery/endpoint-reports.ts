@@ -5,7 +5,7 @@ import { Breakers, NO_PROBE, type Probe } from './breakers.js';
 import { EndpointSlots } from './endpoint-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-/** Reports how an attempt ended to everything that limits the attempts of its webhook and its endpoint. */
+/** Reports the end of an attempt to everything that limits the attempts of its webhook and its endpoint. */
 @Injectable()
 export class EndpointReports {
   constructor(
@@ -14,9 +14,9 @@ export class EndpointReports {
     @Inject(UnprovenOrigins) private readonly origins: Pick<UnprovenOrigins, 'delivered'>,
   ) {}
 
-  /** @param probe a breaker learns of its probe by `Breakers.probed` instead */
+  /** @param probe breakers whose probe it was; they get the result by `Breakers.probed` instead */
   ended(webhook: Webhook, attempted: Attempted, probe: Probe = NO_PROBE): void {
-    // The breakers first: the delivery that gets the slot must know that the webhook asked for rest.
+    // The breakers come first: the delivery that gets the slot must know that the webhook asked for rest.
     const isOrigins = this.breakers.ended(webhook, attempted, Date.now(), probe);
     this.slots.giveBack(
       webhook,
@@ -26,12 +26,12 @@ export class EndpointReports {
     if (attempted.disposition.kind === 'delivered') void this.origins.delivered(webhook.endpoint);
   }
 
-  /** No attempt was made. */
+  /** Gives the slot back if no attempt was made. */
   unused(webhook: Webhook): void {
     this.slots.giveBack(webhook, 0, 'unused');
   }
 
-  /** This worker aborted the attempt, which says nothing about the endpoint unless the delivery still succeeded. */
+  /** Reports an attempt that this worker aborted. It says nothing about the endpoint unless the delivery succeeded. */
   brokenOff(webhook: Webhook, attempted: Attempted, probe: Probe = NO_PROBE): void {
     const isDelivered = attempted.disposition.kind === 'delivered';
     if (isDelivered) this.breakers.ended(webhook, attempted, Date.now(), probe);

@@ -5,7 +5,7 @@ import type { StraightDelivery } from './straight-delivery.js';
 
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
 
-/** Who holds straight deliveries: gets those for which a slot is free, and those that waited too long for one. */
+/** Receives a delivery when its slot is free or its wait has expired. */
 export interface SlotUser {
   run(delivery: StraightDelivery): void;
   /** @param at epoch milliseconds at which the endpoint's backlog allows an attempt */
@@ -48,14 +48,14 @@ export class EndpointSlots {
   }
 
   /**
-   * When to try again if the webhook's queued deliveries take longer than a delivery may wait in memory; else
+   * Returns when to try again if the webhook's queued deliveries take longer than a delivery may wait in memory; otherwise
    * undefined.
    */
   behind(place: Place): number | undefined {
     return byWall(this.#limiter.slotBehindJobs(place, steady()));
   }
 
-  /** Takes a slot for a straight delivery, or has it wait for one. */
+  /** Takes a slot for a straight delivery, or makes the delivery wait for one. */
   offer(delivery: StraightDelivery): 'run' | 'wait' {
     this.#beat();
     if (this.#limiter.offer(delivery, delivery.webhook, steady()) === 'run') return 'run';
@@ -64,7 +64,7 @@ export class EndpointSlots {
   }
 
   /**
-   * Takes a slot at once; when there is none, the time to try again.
+   * Takes a slot at once; if none is free, returns the time to try again.
    * @param isOpen whether the breaker of the webhook or of its endpoint is open
    */
   take(place: Place, isOpen = false): { taken: true } | { taken: false; at: number } {
@@ -80,7 +80,7 @@ export class EndpointSlots {
     this.#watch();
   }
 
-  /** The gate has to be ticked while it has anything, to notice slow webhooks and a late event loop. */
+  /** Ticks the limiter while it has attempts or waiting deliveries, to notice slow webhooks and a late event loop. */
   #beat(): void {
     if (this.#beats !== undefined) return;
     this.load.begin();
@@ -108,10 +108,10 @@ export class EndpointSlots {
   }
 }
 
-/** The gate's clock in epoch milliseconds. The host's clock may be set back, and deliveries would wait for as long. */
+/** The limiter's clock in epoch milliseconds. It is steady; otherwise deliveries wait as long as the host's clock is set back. */
 const steady = (): number => performance.timeOrigin + performance.now();
 
-/** A time of the gate's clock as the host's clock shows it. */
+/** Converts a time of the limiter's clock to the host's clock. */
 function byWall(at: number): number;
 function byWall(at: number | undefined): number | undefined;
 function byWall(at: number | undefined): number | undefined {

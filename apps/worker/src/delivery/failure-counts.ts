@@ -1,6 +1,6 @@
 import { IN_A_ROW, type Tally } from '@relay/breaker';
 
-/** How long attempts are counted after a failure, successes included. */
+/** Time in ms for which attempts are counted after a failure, successes included. */
 const COUNTED_MS = 60_000;
 
 interface Counting {
@@ -11,14 +11,14 @@ interface Counting {
   lastFailedAt: number;
 }
 
-/** What this worker has counted for each breaker since its last report: nothing where nothing has failed lately. */
+/** This worker's counts for each breaker since its last report. A breaker without a recent failure is not counted. */
 export class FailureCounts {
   readonly #counting = new Map<string, Counting>();
 
   /**
    * Counts an attempt for a breaker.
-   * @param heldUntil epoch milliseconds before which no attempt was asked for
-   * @returns whether it is to be reported at once: an endpoint that refuses would get many attempts before the next report
+   * @param heldUntil epoch milliseconds before which the endpoint asked for no attempt
+   * @returns whether to report at once: otherwise an endpoint that refuses gets many attempts before the next report
    */
   add(key: string, failed: boolean, heldUntil: number, now: number): boolean {
     let counting = this.#counting.get(key);
@@ -37,12 +37,12 @@ export class FailureCounts {
     return counting.row % IN_A_ROW === 0;
   }
 
-  /** Keys of webhooks that asked for rest, and until when. */
+  /** Yields the keys of webhooks that asked for rest, and when it ends. */
   *held(now: number): Generator<readonly [key: string, until: number]> {
     for (const [key, { heldUntil }] of this.#counting) if (heldUntil > now) yield [key, heldUntil];
   }
 
-  /** Reports all counts; those that are not taken are counted again. */
+  /** Reports all counts; counts that `take` refuses are added back. */
   async report(now: number, take: (key: string, tally: Tally, heldUntil: number) => Promise<boolean>): Promise<void> {
     await Promise.all(
       [...this.#counting].map(async ([key, { succeeded, failed, row, heldUntil, lastFailedAt }]) => {

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 
-/** How often this worker keeps what an endpoint answered to a successful attempt. */
+/** Interval in ms at which this worker keeps the answer to a successful attempt of a webhook. */
 const EVERY_MS = 600_000;
-/** Webhooks remembered; beyond, all of them are due again. */
+/** Maximum of webhooks in memory; at the maximum all are forgotten, so each is due again. */
 const MOST = 50_000;
 
 /** Chooses the successful attempts of a webhook whose answers are kept: few, so that keeping them costs nothing. */
@@ -10,7 +10,7 @@ const MOST = 50_000;
 export class GoodAnswers {
   readonly #lastAt = new Map<string, number>();
 
-  /** Whether the answer to this attempt is to be kept; the next one is then due ten minutes later. */
+  /** Returns whether to keep the answer to this attempt. If so, the next one is due ten minutes later. */
   isDue(webhookId: string, now: number): boolean {
     if (now - (this.#lastAt.get(webhookId) ?? -Infinity) < EVERY_MS) return false;
     if (this.#lastAt.size >= MOST) this.#lastAt.clear();

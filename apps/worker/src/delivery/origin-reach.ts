@@ -1,27 +1,30 @@
 import type { Reach } from '@relay/delivery';
 import type { Webhook } from '@relay/webhooks';
 
-/** An endpoint without an attempt for this long is forgotten. */
+/** Time in ms without an attempt after which an endpoint is forgotten. */
 const REMEMBERED_MS = 600_000;
 
 interface Seen {
   endedAt: number;
-  /** When the origin answered last, whatever it answered. */
+  /** Time of the origin's last answer, whatever its status. */
   answeredAt: number;
-  /** Whose attempt was the first without an answer since then, and whether there was one of another webhook as well. */
+  /**
+   * Breaker key of the first attempt without an answer since `answeredAt`. `areSeveral` says whether another webhook had one too.
+   */
   silent: string | undefined;
   areSeveral: boolean;
 }
 
 /**
- * Which attempts without an answer say something about the origin, and not only about their webhook's path: those that got no
- * connection, and those that waited in vain while the origin answered to none of its webhooks and was silent to several.
+ * Decides which attempts without an answer say something about the origin, and not only about their webhook's path. These are
+ * attempts that got no connection, and attempts that waited in vain while the origin answered none of its webhooks and was silent
+ * to several.
  */
 export class OriginReach {
   readonly #seen = new Map<string, Seen>();
   #forgotAt = 0;
 
-  /** Notes how an attempt ended. @returns whether it counts as a failure of its origin */
+  /** Records how an attempt ended. @returns whether it counts as a failure of its origin */
   isFailure(
     { endpoint, breakerKey }: Pick<Webhook, 'endpoint' | 'breakerKey'>,
     reach: Reach,
@@ -43,7 +46,7 @@ export class OriginReach {
     return reach === 'unreached' || seen.areSeveral;
   }
 
-  /** To be called regularly. */
+  /** Forgets endpoints without a recent attempt; called regularly. */
   forget(now: number): void {
     if (Math.abs(now - this.#forgotAt) < REMEMBERED_MS) return;
     this.#forgotAt = now;

@@ -10,9 +10,9 @@ import { jobOf, type StraightDelivery } from './straight-delivery.js';
 import { UNOPENED, UnopenedWebhooks } from './unopened-webhooks.js';
 
 /**
- * The first attempt of a straight delivery and what follows from it. Each promise resolves when the delivery is
- * settled, with the step that stores its job or dead letter again; undefined after a 2xx. Nothing rejects: what Redis
- * does not take is repeated.
+ * Makes the first attempt of a straight delivery and stores what follows. Each promise resolves when the delivery is settled:
+ * with undefined after a 2xx, otherwise with the step that stores its job or dead letter again. No promise rejects: a step that
+ * Redis does not take is repeated.
  */
 @Injectable()
 export class StraightAttempts {

@@ -3,10 +3,10 @@ import { type DeliveryJob, newJob } from '@relay/jobs';
 import type { Webhook } from '@relay/webhooks';
 import type { StoreAgain } from '../log/log-chunk.js';
 
-/** Who dispatched a delivery, and settles its record. */
+/** Settles the record of a dispatched delivery. */
 export interface DeliverySettler {
   /**
-   * Called once for each delivery: it was answered 2xx, or its job or dead letter is stored.
+   * Called once for each delivery, when it was answered 2xx or its job or dead letter is stored.
    * @param again stores that job or dead letter again
    */
   settled(webhook: Webhook, again?: StoreAgain): void;
@@ -19,7 +19,7 @@ export interface StraightDelivery {
   readonly settler: DeliverySettler;
   /** Number of the replay that it belongs to; 0 without one. */
   readonly series?: number;
-  /** It waited in the log for a parked webhook, or belongs to a replay. */
+  /** Set if the delivery waited in the log for a parked webhook, or belongs to a replay. */
   readonly isCaughtUp?: true;
 }
 

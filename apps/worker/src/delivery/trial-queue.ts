@@ -1,23 +1,23 @@
 import { originOf, type Asker } from '@relay/breaker';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
-/** What happens to a waiting delivery. */
+/** Receives a delivery at the end of its wait. */
 export interface TrialOutcomes<T> {
-  /** It has the turn. */
+  /** Attempts a delivery that has the turn. */
   run: (item: T) => void;
-  /** Its origin has answered 2xx, so it is a delivery like any other. */
+  /** Handles the delivery like any other, because its origin has answered 2xx. */
   offer: (item: T) => void;
-  /** It becomes a job: `at` is its turn, or when it asks again. */
+  /** Makes the delivery a job. `at` is its turn, or the time at which it asks again. */
   store: (item: T, at: number, hasTurn: boolean) => void;
 }
 
 /**
- * Straight deliveries to origins that are not known to have answered 2xx. The first of an endpoint asks for the origin's turn, and
- * the others wait in memory for as long as a delivery waits for a slot. If the first is answered 2xx they follow at once, so a new
- * endpoint that works gets its thousandth envelope as soon as its second.
+ * Straight deliveries to origins that are not known to have answered 2xx. The first delivery of an endpoint asks for the origin's
+ * turn, and the others wait in memory for as long as a delivery waits for a slot. If the first is answered 2xx, they follow at
+ * once, so a new endpoint that works gets its thousandth envelope as soon as its second.
  */
 export class TrialQueue<T> {
-  /** By endpoint, those that came since the first one asked, which is at most `maxWaitMs` ago. */
+  /** Deliveries by endpoint. The first one of each asked at most `maxWaitMs` ago. */
   readonly #lines = new Map<string, { readonly item: T; readonly webhook: Asker }[]>();
   #waiting = 0;
 
@@ -42,7 +42,7 @@ export class TrialQueue<T> {
     void this.#ask(webhook);
   }
 
-  /** The origin has answered 2xx. */
+  /** Passes the deliveries that wait for an origin to `offer`, because the origin has answered 2xx. */
   release(origin: string): void {
     for (const endpoint of this.#lines.keys())
       if (originOf(endpoint) === origin) for (const { item } of this.#take(endpoint, Infinity)) this.ends.offer(item);

@@ -3,10 +3,10 @@ import { CannotOpen } from '@relay/keyring';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
 
-/** Only a process that has the key brings it, by its start, or the partner sends the credential again. */
+/** Delay in ms before a webhook is opened again. A key comes only with a new process, or the partner sends a new credential. */
 const LOOK_AGAIN_MS = 30_000;
 
-/** What `lastFailure` of a delivery says that waits for a key. */
+/** `lastFailure` of a delivery that waits for a key. */
 export const UNOPENED = 'no key in ENCRYPTION_KEYS of the worker opens the credential of the webhook';
 
 /**
@@ -26,14 +26,14 @@ export class UnopenedWebhooks {
   /** Epoch milliseconds at which a delivery of the webhook is due again; undefined when it may be tried. */
   notBefore(webhook: Pick<Webhook, 'id' | 'version'>, now: number): number | undefined {
     const until = this.has(webhook) ? (this.#found.get(webhook.id)?.until ?? 0) : 0;
-    // Spread, because a webhook may have many.
+    // The times are spread, because a webhook may have many deliveries.
     return now < until ? until + Math.round(LOOK_AGAIN_MS * Math.random()) : undefined;
   }
 
   /**
    * Opens a webhook.
-   * @returns when no key opens it, epoch milliseconds at which to come again; undefined while Redis is away, or where the
-   *   registration has changed
+   * @returns if no key opens it, epoch milliseconds at which to come again; undefined if Redis is away or the registration has
+   *   changed
    */
   async open(webhook: Webhook): Promise<OpenedWebhook | number | undefined> {
     const at = this.notBefore(webhook, Date.now());

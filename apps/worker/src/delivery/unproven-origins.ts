@@ -3,10 +3,10 @@ import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type Asker } fr
 import { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
-/** How often the origins that other processes have proven are read. */
+/** Interval in ms at which the worker reads the origins that other processes have proven. */
 const LOOK_MS = 1_000;
 
-/** Whether a delivery may be attempted; else when, and whether that is its turn or the time to ask again. */
+/** Whether a delivery may be attempted; otherwise when, and whether that is its turn or the time to ask again. */
 export type Entry =
   | { readonly mayGo: true }
   | { readonly mayGo: false; readonly at: number; readonly hasTurn: boolean };
@@ -15,9 +15,9 @@ const GO: Entry = { mayGo: true };
 
 /**
  * Keeps the relay from flooding a host that never asked for deliveries. An origin that has never answered 2xx gets one attempt a
- * second from each worker, and partners and their webhooks take turns there (`OriginTurns`). Its first 2xx proves it: deliveries in memory are
- * released and its jobs become due at once. From then on only its breakers limit it. While the store is away, origins that this
- * worker does not know to be proven get nothing.
+ * second from each worker, and partners and their webhooks take turns there (`OriginTurns`). Its first 2xx proves it: deliveries
+ * in memory are released and its jobs become due at once. From then on only its breakers limit it. While the store is away,
+ * origins that this worker does not know to be proven get nothing.
  */
 @Injectable()
 export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy {
@@ -52,7 +52,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     return this.#known.has(originOf(endpoint), Date.now());
   }
 
-  /** Asks for an attempt. Never rejects. @param job is not held any more when it may go */
+  /** Asks for an attempt. Never rejects. @param job no longer held if it may go */
   async enter(webhook: Asker, job?: { readonly id: string; readonly hasTurn: boolean }): Promise<Entry> {
     const { endpoint } = webhook;
     if (this.isProven(endpoint)) return GO;
@@ -72,26 +72,23 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** The endpoint answered 2xx. Never rejects. */
+  /** Records that the endpoint answered 2xx. Never rejects. */
   async delivered(endpoint: string): Promise<void> {
     const origin = originOf(endpoint);
     if (this.#known.isReportDue(origin, Date.now())) await this.#prove(origin);
   }
 
-  /** Epoch milliseconds at which a delivery that has no turn asks again. */
+  /** Returns the epoch milliseconds at which a delivery that has no turn asks again. */
   askAgainAt(webhook: Asker): number {
     return byWall(this.#turns.askAgainAt(webhook, performance.now(), Math.random()));
   }
 
-  /** As `askAgainAt` for a delivery with others of its webhook before it that ask later than in `waitMs`; else undefined. */
+  /** Returns `askAgainAt` if earlier deliveries of the webhook ask later than in `waitMs`; otherwise undefined. */
   behind(webhook: Asker, waitMs: number): number | undefined {
     return this.#turns.isBehind(webhook, performance.now() + waitMs) ? this.askAgainAt(webhook) : undefined;
   }
 
-  /**
-   * Notes a job that waits for a turn, so that a proof makes it due at once. Called after the job is stored. Never
-   * rejects.
-   */
+  /** Holds a job that waits for a turn, so that a proof makes it due at once. Called after the job is stored. Never rejects. */
   async hold(endpoint: string, jobId: string, at: number): Promise<void> {
     try {
       await this.jobs.hold(originOf(endpoint), jobId, at);
@@ -100,7 +97,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** Endpoints with deliveries whose origins have never answered 2xx. */
+  /** Yields endpoints with deliveries whose origins have never answered 2xx. */
   *unproven(): Generator<string> {
     for (const endpoint of this.#turns.endpoints()) if (!this.isProven(endpoint)) yield endpoint;
   }
@@ -168,5 +165,5 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   }
 }
 
-/** A time of the steady clock as the host's clock shows it. */
+/** Converts a time of the steady clock to the host's clock. */
 const byWall = (at: number): number => Math.ceil(at - performance.now() + Date.now());

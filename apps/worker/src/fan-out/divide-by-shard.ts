@@ -1,7 +1,7 @@
 import type { ReadRecord } from '@relay/events';
 import { shardNumber } from '@relay/redis';
 
-/** The records of each shard in their order. One that is no envelope is of shard 0. */
+/** Returns the records of each shard in their order. A record that is no envelope belongs to shard 0. */
 export function divideByShard(
   records: readonly ReadRecord[],
   shards: number,

@@ -10,8 +10,8 @@ import { Registrations } from './registrations.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
- * What is known of an envelope; `repeat`: the look-up was made while its first record may have been running; `nobody`: it is for
- * partners none of whom exists.
+ * State of an envelope. `repeat`: the look-up was made while its first record may have been running. `nobody`: it is for partners
+ * none of whom exists.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 
@@ -30,7 +30,7 @@ export class EnvelopeLookup {
     return records.map((record) => readRecord(record, topic, this.config.KAFKA_TOPIC_PREFIX));
   }
 
-  /** Looks up the ids of a chunk in one round trip, and waits until the registrations of that moment are known. */
+  /** Looks up the ids of a chunk in one round trip, and waits until the registrations at the time of the look-up are known. */
   async find(part: ChunkPart, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
     const envelopes = records.filter((item) => item.kind === 'envelope');
     const ids = new Set<string>();

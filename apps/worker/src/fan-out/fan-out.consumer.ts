@@ -13,9 +13,8 @@ import type { RunningEnvelope } from './running-envelope.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
- * Turns records of the log into deliveries: look up the ids of a chunk, match webhooks, dispatch one straight
- * delivery for each. Records are handed out in their order without waiting for earlier ones; `RunningEnvelope`
- * settles each.
+ * Turns records of the log into deliveries: looks up the ids of a chunk, matches webhooks, and dispatches one straight delivery
+ * for each. Records are handed out in their order without waiting for earlier ones; `RunningEnvelope` settles each.
  */
 @Controller()
 export class FanOutConsumer {
@@ -52,7 +51,7 @@ export class FanOutConsumer {
     part.ended();
   }
 
-  /** Starts one record; a promise when reading has to wait for it. Never throws or rejects. */
+  /** Starts one record; returns a promise if reading must wait for it. Never throws or rejects. */
   #start(part: ChunkPart, item: ReadRecord, state: EnvelopeState, handle: RecordHandle): Promise<void> | undefined {
     if (item.kind === 'poison') return this.rejected.poison(part.at, item, handle);
     try {
@@ -86,7 +85,7 @@ export class FanOutConsumer {
       : this.#dispatch(item, webhooks, envelope);
   }
 
-  /** Its first record was settled after the look-up, and the mark is written by now. */
+  /** Delivers a record whose first record was settled after the look-up: the mark is written by now. */
   async #deliverRepeat(part: ChunkPart, item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
     await this.#deliver(part, item, await this.lookup.findAgain(part.at, item), handle);
   }
@@ -110,7 +109,7 @@ export class FanOutConsumer {
     return undefined;
   }
 
-  /** As room comes, so that an envelope for thousands of webhooks never fills the memory. */
+  /** Dispatches each delivery when there is room, so that an envelope for thousands of webhooks never fills the memory. */
   async #dispatchAll(record: EnvelopeRecord, webhooks: readonly Webhook[], running: RunningEnvelope): Promise<void> {
     for (const webhook of webhooks) {
       const room = this.dispatcher.room();

@@ -22,8 +22,9 @@ export class Recipients {
   ) {}
 
   /**
-   * Decides while the record is handed out, because a range begins at its offset. A record that is read again begins a range
-   * only for a disabled webhook, because any other webhook may have got it already.
+   * Returns the webhooks that get the record now, and parks others. Called while the record is handed out, because a range begins
+   * at its offset. A record that is read again begins a range only for a disabled webhook, because any other webhook may have got
+   * it already.
    */
   of(
     { envelope: { type, audience } }: EnvelopeRecord,
@@ -41,9 +42,9 @@ export class Recipients {
   }
 
   /**
-   * Of the webhooks of a record that is read again after a crash, those that have neither a mark nor a job or dead
-   * letter of this acceptance. A job may be newer than our ownership (of a worker that has lost the partition and does
-   * not know it yet), so it is stored again like one of ours.
+   * Returns the webhooks of a record read again after a crash that have neither a mark nor a job or dead letter of this
+   * acceptance. A worker that has lost the partition and does not know it yet may have stored a job since, so the job is stored
+   * again like our own.
    */
   async unsettled(
     at: LogPartition,

@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { ClientStore } from '@relay/identity';
 import { RedisWebhookView } from '@relay/webhooks';
 
-/** The registrations with which records are read: the webhooks of their moment, and which partners there are. */
+/** The registrations with which records are read: the webhooks at that moment, and the partners that exist. */
 @Injectable()
 export class Registrations {
-  /** Clients are never deleted. */
+  /** Partners found so far. Clients are never deleted. */
   readonly #partners = new Set<string>();
 
   constructor(
@@ -17,7 +17,7 @@ export class Registrations {
     return this.webhooks.refreshTo(version);
   }
 
-  /** Those of the audiences that name somebody, and nobody who exists. Rejects while Redis is away. */
+  /** Returns the audiences that name partners none of whom exists. Rejects while Redis is away. */
   async strangers(audiences: readonly (readonly string[])[]): Promise<ReadonlySet<readonly string[]>> {
     const found = new Set<readonly string[]>();
     for (const audience of audiences)

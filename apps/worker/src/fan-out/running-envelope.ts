@@ -3,20 +3,22 @@ import type { Webhook } from '@relay/webhooks';
 import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
 import type { DeliverySettler } from '../delivery/straight-delivery.js';
 
-/** What a running envelope needs of the collection it is in. */
+/** The collection of running envelopes, as one of them needs it. */
 export interface RunningCollection {
   /** Repeats the step until the store has confirmed it. */
   store(again: StoreAgain): Promise<void>;
   remove(entry: SeenEntry): void;
 }
 
-/** One envelope whose deliveries run, with every record that brought it: all are settled when its last delivery is. */
+/**
+ * One envelope whose deliveries run, with every record that brought it. All of these records are settled with its last delivery.
+ */
 export class RunningEnvelope implements DeliverySettler {
   readonly #handles: RecordHandle[];
   readonly #adds: StoreAgain[] = [];
   readonly #parked: string[] = [];
   #unsettled = 0;
-  /** Its own record was read once more: Redis went back and may have lost earlier writes. */
+  /** Set when its own record was read again: Redis went back and may have lost earlier writes. */
   #isReadAgain = false;
 
   constructor(
@@ -29,7 +31,7 @@ export class RunningEnvelope implements DeliverySettler {
     this.#handles = [handle];
   }
 
-  /** Another record of the same envelope: a repeat of the source, or its own record read again. */
+  /** Adds another record of the envelope: a repeat of the source, or its own record read again. */
   join(origin: string, handle: RecordHandle): void {
     this.#handles.push(handle);
     if (this.origin !== origin) return handle.markDuplicate();
@@ -37,12 +39,12 @@ export class RunningEnvelope implements DeliverySettler {
     for (const webhookId of this.#parked) handle.park(webhookId);
   }
 
-  /** The envelope waits in the log for this webhook. */
+  /** Remembers that the envelope waits in the log for this webhook. */
   parked(webhookId: string): void {
     this.#parked.push(webhookId);
   }
 
-  /** Called before the first of its deliveries is dispatched. */
+  /** Sets the number of deliveries; called before the first of them is dispatched. */
   expect(deliveries: number): void {
     this.#unsettled = deliveries;
   }
@@ -54,7 +56,7 @@ export class RunningEnvelope implements DeliverySettler {
     else this.settle();
   }
 
-  /** A job or dead letter of it was stored. */
+  /** Adds a job or dead letter of the envelope that was stored. */
   added(again: StoreAgain): void {
     this.handle.added(again);
     this.#adds.push(again);
@@ -74,7 +76,7 @@ export class RunningEnvelope implements DeliverySettler {
     this.#end();
   }
 
-  /** Each record learns of each add at once: Redis may lose it once more while the others are stored. */
+  /** Reports each add to each record at once: Redis may lose it again while the others are stored. */
   async #confirm(again: StoreAgain): Promise<void> {
     await this.collection.store(again);
     for (const handle of this.#handles) handle.added(again);

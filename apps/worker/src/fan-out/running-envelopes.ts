@@ -7,10 +7,10 @@ import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
 import { RunningEnvelope, type RunningCollection } from './running-envelope.js';
 
 /**
- * Envelopes that this worker runs, by id. A record that brings one of them again (a repeat of the
- * source, or a re-read after Redis went back) starts nothing: it is settled with the running envelope. Redis may have
- * lost the jobs that were added before a re-read, and that the record waits for parked webhooks. So the re-read parks
- * these again, and the jobs are added again before anything is settled; their ids make that harmless.
+ * Envelopes that this worker runs, by id. A record that brings one of them again (a repeat of the source, or a re-read after
+ * Redis went back) starts nothing: it is settled with the running envelope. Before a re-read, Redis may have lost added jobs and
+ * the ranges of parked webhooks. Therefore the re-read parks these webhooks again, and the jobs are added again before anything
+ * is settled; their ids make that harmless.
  */
 @Injectable()
 export class RunningEnvelopes implements RunningCollection {
@@ -22,7 +22,7 @@ export class RunningEnvelopes implements RunningCollection {
     return this.#running.size;
   }
 
-  /** Undefined when the envelope runs already, with the same content: the record is settled with it. */
+  /** Returns undefined if the envelope runs already with the same content; the record is then settled with it. */
   start(entry: SeenEntry, at: LogPartition, offset: number, handle: RecordHandle): RunningEnvelope | undefined {
     const origin = `${at.topic}/${at.partition}/${offset}`;
     handle.begun(entry);

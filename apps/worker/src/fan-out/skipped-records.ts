@@ -9,7 +9,7 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 
-/** Records that are stored as rejected at once before reading waits for them. */
+/** Maximum of rejected records that are stored at once; above it, reading waits. */
 const MAX_PENDING = 100;
 
 /** Settles records that become no delivery: repeats, conflicts, and records that are no envelopes. */
@@ -28,7 +28,7 @@ export class SkippedRecords {
     this.#rejectedRecords = new RejectedRecords(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
   }
 
-  /** Of the same envelope that runs already, or was settled. */
+  /** Counts a repeat of an envelope that runs already; the record is settled with it. */
   repeat(item: EnvelopeRecord, handle: RecordHandle): undefined {
     this.#count(item, handle, 'duplicate');
     this.metrics.duplicate();
@@ -41,7 +41,7 @@ export class SkippedRecords {
     handle.settled();
   }
 
-  /** @returns undefined while few are being stored, else a promise to wait for before more are read */
+  /** @returns undefined while few are being stored, otherwise a promise to wait for before more are read */
   poison(at: LogPartition, item: ReadRecord & { kind: 'poison' }, handle: RecordHandle): Promise<void> | undefined {
     return this.#bounded(this.#rejectedRecords.poison(at, item.record, item.reason).then(() => handle.settled()));
   }
@@ -51,7 +51,7 @@ export class SkippedRecords {
     return this.#bounded(this.#conflict(item, handle));
   }
 
-  /** For partners none of whom exists. @returns as `poison` */
+  /** Makes an envelope for partners none of whom exists a dead letter. @returns as `poison` */
   unaddressed(item: EnvelopeRecord, handle: RecordHandle): Promise<void> | undefined {
     return this.#bounded(this.#unaddressed(item, handle));
   }
@@ -61,7 +61,10 @@ export class SkippedRecords {
     return this.#rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
   }
 
-  /** A record that is read again may be the first of its id, or was counted before. */
+  /**
+   * Counts a repeat or conflict. A record that is read again is not counted: it may be the first of its id, or was counted
+   * before.
+   */
   #count({ envelope: { id } }: EnvelopeRecord, { isReadAgain }: RecordHandle, kind: 'duplicate' | 'conflict'): void {
     if (!isReadAgain) this.repeats.count(id, kind);
   }

@@ -6,10 +6,10 @@ import type { HeartbeatWait } from './heartbeat-wait.js';
 import type { ChunkPart, RecordHandle } from './log-chunk.js';
 import type { PartitionReader } from './partition-reader.js';
 
-/** A shard whose answer takes longer does not hold up the records of the others. */
+/** Time in ms after which a shard without an answer no longer holds up the records of the others. */
 const PATIENCE_MS = 1_000;
 
-/** What one reader takes of a batch, for as long as it reads on from where it was when it met the batch. */
+/** The part of a batch that one reader takes, until that reader restarts at another offset. */
 export class BatchPart implements ChunkPart {
   readonly #restarts: number;
   #chunk: readonly KafkaMessage[] = [];
@@ -35,14 +35,14 @@ export class BatchPart implements ChunkPart {
     return this.reader.next ?? 0;
   }
 
-  /** Whether Kafka may have lost records that were read. A leader that was just elected may tell too low an end. */
+  /** Whether Kafka may have lost records that were read. A leader that was just elected may report too low an end. */
   isDoubtful({ highWatermark, messages }: Batch): boolean {
     return Number(highWatermark) < this.next || this.#hasOtherLeader(messages);
   }
 
   /**
-   * Whether another leader wrote the record that is taken next than the one before it. Then others may stand in the place of
-   * records that were read; while one leader goes on it keeps all of them (KIP-320).
+   * Whether the next record has another leader than the record before it. If so, other records may have replaced those that were
+   * read; a leader that stays keeps all of them (KIP-320).
    */
   #hasOtherLeader(messages: readonly KafkaMessage[]): boolean {
     const first = this.#first(messages);
@@ -50,7 +50,7 @@ export class BatchPart implements ChunkPart {
     return isOther && this.reader.read.newest > 0;
   }
 
-  /** The log was compared after these were fetched. */
+  /** Takes the leader of the next record as known, after the log was compared. */
   compared({ messages }: Batch): void {
     this.#follow(this.#first(messages));
   }
@@ -64,7 +64,7 @@ export class BatchPart implements ChunkPart {
     if (message !== undefined) this.reader.leaderEpoch = leaderEpochOf(message);
   }
 
-  /** These are handed out now. @param isAwaited by the parts of other shards */
+  /** Begins to hand out a chunk. @param isAwaited whether the parts of other shards wait for this part */
   begin(chunk: readonly KafkaMessage[], isAwaited: boolean): void {
     this.#chunk = chunk;
     this.#isAwaited = isAwaited;
@@ -86,7 +86,7 @@ export class BatchPart implements ChunkPart {
     if (!this.#isAwaited) return this.during(answer);
     const end = performance.now() + PATIENCE_MS;
     return this.wait.for(answer, this, () => {
-      // It asks its store anew where it stands.
+      // The reader asks its store for its position again.
       if (this.goesOn && performance.now() > end) this.reader.doubt();
     });
   }

@@ -5,18 +5,17 @@ import type { PendingWrites } from './pending-writes.js';
 /** A range while it is handed out. Its results count until all of it is settled (see `CatchUpRange`). */
 export interface RangeCatchUp extends ParkedRange {
   /**
-   * Takes up a record; undefined when the range does not contain it. The result is called once the delivery is
+   * Takes up a record; returns undefined if the range does not contain it. The caller calls the result once the delivery is
    * settled, with the step that stores its job again if it became one.
    */
   begin(offset: number): ((repeat?: StoreAgain) => void) | undefined;
-  /** Every record below this offset was looked at for the range. */
+  /** Marks every record below this offset as read for the range. */
   passed(offset: number): void;
 }
 
 /**
- * One partition while its parked webhooks are caught up and its replays delivered, for as long as its reader reads on
- * from the same position. Results are written with the reader's flushes, so they count only while the partition is
- * ours.
+ * One partition while its parked webhooks are caught up and its replays delivered, until its reader restarts at another offset.
+ * The reader's flushes write the results, so they count only while this worker owns the partition.
  */
 export class CatchUpPartition {
   constructor(
@@ -26,7 +25,7 @@ export class CatchUpPartition {
     private readonly reading: {
       /** False once reading restarted elsewhere: no result counts then. */
       counts(): boolean;
-      /** False for ever once reading restarted, the partition left, or its ownership was in doubt for a moment. */
+      /** False for good once reading restarted, the partition left, or its ownership was in doubt for a moment. */
       mayBegin(): boolean;
     },
   ) {}
@@ -45,7 +44,7 @@ export class CatchUpPartition {
     return this.tracker.next;
   }
 
-  /** The end of what can be handed out to ranges that end beyond the head: the log holds no record up to here. */
+  /** Offset up to which ranges that end beyond the head can be caught up: from the head to here the log holds no record. */
   get emptyTo(): number {
     return this.tracker.emptyTo;
   }
@@ -64,12 +63,17 @@ export class CatchUpPartition {
     return this.goesOn ? this.pending.parked.keys : [];
   }
 
-  /** Largest number of deliveries that wait in the log for parked webhooks; of several shards, the share that one has of the offsets. */
+  /**
+   * Upper bound of the deliveries that wait in the log for parked webhooks. With several shards, each counts its share of the
+   * offsets.
+   */
   get waiting(): number {
     return this.goesOn ? this.pending.parked.waiting(this.head) / (this.at.shards ?? 1) : 0;
   }
 
-  /** How many records that waited are gone because their topic was created anew, at most, by range key; told once. */
+  /**
+   * Upper bounds of the waiting records that are gone because their topic was created again, by range key. Each is returned once.
+   */
   takeExpired(): ReadonlyMap<string, number> {
     return this.goesOn ? this.pending.parked.takeExpired() : new Map();
   }
@@ -83,7 +87,7 @@ export class CatchUpPartition {
     return this.pending.parked.isKnownReplay(key);
   }
 
-  /** The range to hand out next for a webhook or replay. */
+  /** Returns the range to hand out next for a webhook or replay. */
   rest(key: string): ParkedRange | undefined {
     return this.goesOn ? this.pending.parked.rest(key) : undefined;
   }
@@ -109,12 +113,15 @@ export class CatchUpPartition {
     };
   }
 
-  /** From the head on the webhook gets straight deliveries again; the rest of its range is still caught up. */
+  /**
+   * Closes the webhook's range at the head. Later records are straight deliveries again; the rest of the range is still caught
+   * up.
+   */
   close(webhookId: string): void {
     if (this.goesOn) this.pending.parked.close(webhookId, this.head);
   }
 
-  /** The webhook was deleted, or the replay cancelled. */
+  /** Forgets a deleted webhook or a cancelled replay. */
   forget(key: string): void {
     if (this.goesOn) this.pending.parked.forget(key);
   }

@@ -6,7 +6,7 @@ import { KafkaLogStrategy } from './kafka-log.strategy.js';
 
 const LOOK_MS = 1_000;
 
-/** Makes liveness fail when the consumer silently stops, and ends a process that nothing has restarted by then. */
+/** Makes liveness fail when the consumer silently stops, and ends the process if nothing restarts it. */
 @Injectable()
 export class ConsumerWatch {
   constructor(

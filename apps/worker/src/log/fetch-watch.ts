@@ -1,20 +1,19 @@
 const QUIET_MS = 30_000;
 const HOPELESS_MS = 60_000;
-/** A look later than this means that the whole process stood still, not the consumer. */
+/** A look that is late by more ms than this shows that the whole process stood still, not the consumer. */
 const LATE_MS = 5_000;
 
 /**
- * Notices a consumer that silently stands still: the brokers answer the producer of this process, but the consumer
- * gets no fetch (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed
- * out). kafkajs can wait for the answer to a heartbeat for ever, and every batch and fetch waits with it. Only a new
- * process helps, so liveness fails, and the process ends by itself where nothing restarts it. Times are milliseconds
- * of a steady clock.
+ * Notices a consumer that silently stands still: the brokers answer the producer of this process, but the consumer gets no fetch
+ * (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed out). kafkajs can wait for
+ * the answer to a heartbeat for ever, and every batch and fetch waits with it. Only a new process helps, so liveness fails, and
+ * the process ends by itself if nothing restarts it. Times are milliseconds of a steady clock.
  */
 export class FetchWatch {
   #since: number | undefined;
   #lookedAt = 0;
 
-  /** A fetch or a heartbeat was answered, or the group was rebalanced. */
+  /** Notes an answered fetch or heartbeat, or a join of the group. */
   progressed(now: number): void {
     this.#since = now;
   }

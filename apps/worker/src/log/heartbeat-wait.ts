@@ -1,11 +1,11 @@
 import type { EachBatchPayload } from 'kafkajs';
 
-/** Time between two looks whether a wait still has a reason. */
+/** Interval in ms at which a wait checks whether its reason still holds. */
 const LOOK_MS = 500;
 
 const ALWAYS = { goesOn: true };
 
-/** Waits while kafkajs is within a batch. The group gets heartbeats meanwhile, else it would take this consumer for dead. */
+/** Waits while kafkajs is within a batch, and sends heartbeats; otherwise the group takes this consumer for dead. */
 export class HeartbeatWait {
   #fault: Error | undefined;
 

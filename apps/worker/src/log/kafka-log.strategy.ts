@@ -40,7 +40,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   #stopping = false;
   /** Notices when this consumer gets no answers any more. */
   readonly watch = new FetchWatch();
-  /** Looked up once: Nest makes the pattern's route again each time. */
+  /** Looked up once, because Nest builds the pattern's route again at each look-up. */
   #handler: MessageHandler | null | undefined;
 
   constructor(
@@ -92,12 +92,13 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       this.reader.heartbeat();
     });
     this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
-    // A batch of nothing but markers or aborted records is handed to nobody. Ranges that end behind it would wait for ever.
+    // A batch of nothing but markers or aborted records reaches no handler. Without this, ranges that end behind it wait for
+    // ever.
     this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
       if (batchSize > 0 || firstOffset === null) return;
       const readers = this.reader.reading(topic, partition);
       for (const reader of readers) reader.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
-      // A log that begins so is owned from there, and read again.
+      // A log that begins with such a batch is owned from there and read again.
       if (readers.length === 0) void this.reader.ready(topic, partition, Number(firstOffset));
     });
     this.#consumer.on(CRASH, ({ payload }) => {
@@ -127,7 +128,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     let readers = this.reader.reading(topic, partition);
     if (readers.length === 0) readers = await this.#owned(batch, wait);
     if (readers.length === 0) {
-      // kafkajs fetches the same batch again at once; while the partition may not be read that would be a busy loop.
+      // kafkajs fetches the same batch again at once. Without a pause, that is a busy loop while the partition may not be read.
       await wait.for(pause(1_000));
       wait.throwFault();
       return;
@@ -140,14 +141,17 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     await this.#handOutAll(payload, parts, wait);
   }
 
-  /** The readers that own the partition by now; none when it may not be read. */
+  /** Returns the readers that own the partition by now; none if it may not be read. */
   async #owned({ topic, partition, messages }: Batch, wait: HeartbeatWait): Promise<readonly PartitionReader[]> {
     const owned = await wait.for(this.reader.ready(topic, partition, Number(messages[0]?.offset)));
     wait.throwFault();
     return owned?.value ?? [];
   }
 
-  /** Has Kafka asked whether it lost what was read, where this batch gives a reason. @returns the parts that go on */
+  /**
+   * Asks Kafka whether it lost records that were read, for each part that this batch makes doubtful. @returns the parts that go
+   * on
+   */
   async #compared(batch: Batch, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<readonly BatchPart[]> {
     const doubtful = parts.filter((part) => part.isDoubtful(batch));
     const compared = doubtful.map(async (part) => {
@@ -159,7 +163,10 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     return parts.filter(({ goesOn }) => goesOn);
   }
 
-  /** Whether the log holds nothing between what was read and this batch; else it is read from there. */
+  /**
+   * Whether the log holds no record between the last one read and this batch. If it may hold one, seeks to the first offset not
+   * read.
+   */
   async #isWhole(payload: EachBatchPayload, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<boolean> {
     const { batch } = payload;
     const { topic, partition } = batch;
@@ -175,7 +182,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     return true;
   }
 
-  /** Hands out chunk by chunk. */
+  /** Hands out the batch in chunks. */
   async #handOutAll(payload: EachBatchPayload, all: readonly BatchPart[], wait: HeartbeatWait): Promise<void> {
     const { batch } = payload;
     let parts = all;
@@ -214,18 +221,19 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
-    // Requests are written in the check phase of the event loop. What kafkajs does for its next fetch would come before them.
+    // HTTP requests are written in the check phase of the event loop. Without this turn, kafkajs prepares its next fetch before
+    // that.
     await nextTurn();
     wait.throwFault();
   }
 
-  /** Hands out nothing more but stays in the group, so that its owner can flush the records that run. */
+  /** Stops handing out but stays in the group, so that this worker can flush the records that run. */
   close(): void {
     this.#stopping = true;
     try {
       this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
     } catch {
-      // Not in its group just now, before its first join or while Kafka is away: nothing is being read.
+      // The consumer is not in its group, before its first join or while Kafka is away: nothing is being read.
     }
   }
 
@@ -243,14 +251,14 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 }
 
-/** The lowest offset that one of them has to hand out. */
+/** Returns the lowest offset that one of the parts has to hand out. */
 const nextOf = (parts: readonly BatchPart[]): number => Math.min(...parts.map(({ next }) => next));
 
 /**
- * Whether the log holds nothing from `next` to a batch that begins beyond it. A fetch that was made at `next`, or before
- * it, shows that (Kafka's own markers, deleted records). Any other fetch does not, unless Kafka deleted what lies before
- * it: kafkajs fetches at the group's commit after a join, and at the first record when an offset is out of range. Where
- * a batch was fetched is a member that the types of kafkajs leave out; a remembered seek could be older than the join.
+ * Whether the log holds no record from `next` to a batch that begins beyond it. A fetch made at or before `next` proves it: the
+ * offsets are Kafka's own markers or deleted records. Any other fetch proves it only if Kafka deleted everything before the
+ * batch: kafkajs fetches at the group's commit after a join, and at the first record when an offset is out of range. The types of
+ * kafkajs leave out the member with the fetched offset; a remembered seek may be older than the join.
  */
 const isGap = (batch: Batch, next: number, low: number): boolean =>
   low > next || Number((batch as Batch & { readonly fetchedOffset: string }).fetchedOffset) <= next;

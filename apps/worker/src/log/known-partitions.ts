@@ -2,8 +2,8 @@ import type { LogPartition, PartitionProgress } from '@relay/progress';
 import type { LogBounds, LogReaderOptions } from './log-reader-options.js';
 
 /**
- * Has each shard of Redis remember, once, that it knows every partition that was read. This tells a Redis that was restored from an
- * older copy from one that was lost: both miss a partition that was read, and only the copy remembers that it missed none.
+ * Stores in each shard of Redis, once, that it knows every partition that was read. This distinguishes a Redis that was restored
+ * from an older copy from one that was lost: both miss a partition that was read, but only the copy has this stored.
  */
 export class KnownPartitions {
   readonly #shards: readonly number[];
@@ -18,12 +18,15 @@ export class KnownPartitions {
     this.#open = new Set(this.#shards);
   }
 
-  /** Redis was reconnected: it may be another one by now. @param shard the one whose connection it was; all where they share one */
+  /**
+   * Makes `remember` store the fact again: a reconnected Redis may be another one. @param shard shard of the connection;
+   * undefined for all
+   */
   doubt(shard?: number): void {
     this.#open = new Set(shard === undefined ? this.#shards : [...this.#open, shard]);
   }
 
-  /** Does nothing for a shard that remembers. A store that is away is asked at the next call. */
+  /** Stores the fact in each shard that does not have it. A store that is away is asked at the next call. */
   async remember(): Promise<void> {
     if (this.#open.size === 0) return;
     const { groupId, topics } = this.options;

@@ -4,8 +4,8 @@ import type { Shards } from '@relay/redis';
 import type { ReadingLoad } from './pause-rule.js';
 
 /**
- * How full Redis and the queue are. Of a shard that is away the last answer counts: what it holds is still there, and the others go on
- * filling meanwhile.
+ * Reads how full Redis and the queue are. For a shard that is away the last answer counts: its data is still there, and the other
+ * shards go on filling.
  */
 export class LastLoad {
   readonly #memory: (RedisMemory | undefined)[] = [];

@@ -7,10 +7,10 @@ import { StoreConditions } from '../platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** Bytes fetched at once. Few: live deliveries wait while a fetch is unpacked. */
+/** Bytes fetched at once: few, because live deliveries wait while a fetch is unpacked. */
 const FETCH_BYTES = 64 * 1024;
 
-/** The part of the log that was read before, to be read again. */
+/** Reads again the part of the log that was read before. */
 @Injectable()
 export class LogArchive {
   constructor(
@@ -20,12 +20,12 @@ export class LogArchive {
     @Inject(StoreConditions) private readonly conditions: Pick<StoreConditions, 'retentionMs'>,
   ) {}
 
-  /** For how long the topic keeps a record, in milliseconds. */
+  /** Returns how long the topic keeps a record, in milliseconds. */
   retentionMs(topic: string): number {
     return this.conditions.retentionMs(topic);
   }
 
-  /** Reads the offsets `[from, end)`. The next records are read once `take` resolves, and none if it rejects. Each gap is given once. */
+  /** Reads the offsets `[from, end)`. Reads on once `take` resolves, and stops if it rejects. Each gap is given once. */
   read(
     range: LogPartition & { from: number; end: number },
     take: (records: readonly LogRecord[], gaps: readonly OffsetGap[]) => Promise<void>,
@@ -35,13 +35,13 @@ export class LogArchive {
     return readRanges(this.kafka, [range], this.config.KAFKA_CONSUMER_GROUP, handOut, FETCH_BYTES);
   }
 
-  /** The first offset that retention has left in the partition. */
+  /** Returns the first offset that retention has left in the partition. */
   async lowest({ topic, partition }: LogPartition): Promise<number> {
     const bounds = await this.admin.fetchTopicOffsets(topic);
     return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
   }
 
-  /** The record at this offset, or the first one after it; undefined when there is none. */
+  /** Returns the record at this offset, or the first one after it; undefined if there is none. */
   async recordAt(at: LogPartition, offset: number): Promise<LogRecord | undefined> {
     let found: LogRecord | undefined;
     await this.read({ ...at, from: offset, end: offset + 1 }, async ([first]) => {

@@ -15,13 +15,13 @@ export class LogCommits {
 
   constructor(private readonly log: ThrottledLog) {}
 
-  /** The partition is read from an earlier offset, and kafkajs may have reset its commit. */
+  /** Forgets the commit of a partition that is read from an earlier offset: kafkajs may have reset it. */
   forget(readers: PartitionReaders): void {
     this.#committed.delete(readers);
     this.#ripening.delete(readers);
   }
 
-  /** An offset of a partition is committed once all of its readers have settled what is below it. */
+  /** Commits an offset of a partition once all of its readers have settled the records below it. */
   async write(
     partitions: readonly PartitionReaders[],
     all: boolean,

@@ -1,30 +1,35 @@
 import type { LogPartition, ReadTo } from '@relay/progress';
 import type { LogBounds } from './log-reader-options.js';
 
-/** The clocks of two machines differ by at most this. */
+/** Largest difference between the clocks of two machines, in ms. */
 const CLOCKS_DIFFER_MS = 60_000;
 
-/** The log lost records that were read: Kafka lost its end, which it had acknowledged, or the topic was created anew. */
+/** A loss of records that were read: Kafka lost the acknowledged end of the log, or the topic was created again. */
 export interface LogLoss {
-  /** The offsets `[from, to)` were read, and stand for nothing now, or for other records. */
+  /** The offsets `[from, to)` were read, and now hold no records or other ones. */
   readonly from: number;
   readonly to: number;
-  /** Where the log ended when this was noticed. */
+  /** End of the log when the loss was noticed. */
   readonly end: number;
   /** Every record below this offset was read before, or is gone. */
   readonly sameBelow: number;
-  /** The topic is another one of the same name: nothing of its log is known. Its id, and those of earlier ones. */
+  /** Set if the topic is another one of the same name, so nothing of its log is known: its id, and those of earlier topics. */
   readonly topicIds?: readonly string[];
 }
 
-/** Whether Kafka has lost records of what was read. */
+/** Returns the loss if Kafka has lost records that were read. */
 export type LossOf = (read: ReadTo) => Promise<LogLoss | undefined>;
 
-/** Whether the topic has another id than its log had when it was read. An earlier id is told by a broker that is behind. */
+/**
+ * Whether the topic has another id than when its log was read. Earlier ids do not count: a broker that is behind may report one.
+ */
 export const isAnotherTopic = ({ topicIds = [] }: ReadTo, topicId: string | undefined): topicId is string =>
   topicId !== undefined && !topicIds.includes(topicId);
 
-/** The largest time of a record that was read; infinite once a broker's clock was ahead, because it shows nothing then. */
+/**
+ * Returns the largest time of a record that was read; infinite once a broker's clock was ahead, because a time then proves
+ * nothing.
+ */
 export function newestOf(before: number, time: number, now: number): number {
   if (!(time > before)) return before;
   return time > now + CLOCKS_DIFFER_MS ? Infinity : time;
@@ -32,19 +37,19 @@ export function newestOf(before: number, time: number, now: number): number {
 
 /**
  * Compares the log with how far it was read. Offsets alone show a loss only until the log is as long again, so times are
- * compared: a lost record was read before Kafka lost it, hence every record in its place is younger than all that was
- * read. A log whose first younger record lies below `next` is therefore not the one that was read.
+ * compared. A lost record was read before Kafka lost it, so every record in its place is younger than all that was read.
+ * Therefore a log whose first younger record lies below `next` is not the log that was read.
  *
- * The same times show what to read again: what is older than the newest record that was read, by more than clocks differ, was
- * read before; all else may be new. Other evidence is missing or worse: a new leader shows that records may be lost but not
- * which, and a low offset of 0 belongs to a new log and to one that retention has not reached. Without a time the whole log
- * may be new: seen marks then stop most repeats, and a repeat is better than a loss.
+ * The times also show what to read again. A record older than the newest one read, by more than clocks differ, was read before;
+ * any other record may be new. Other evidence is missing or worse: a new leader shows that records may be lost but not which, and
+ * a low offset of 0 belongs to a new log and to one that retention has not reached. Without a time the whole log may be new: seen
+ * marks then stop most repeats, and a repeat is better than a loss.
  *
- * A topic that was created anew has another id (KIP-516), however much of it was read meanwhile: all of its log is read. Brokers
- * without ids leave the times.
+ * A topic that was created again has another id (KIP-516), however much of it was read meanwhile: all of its log is read. With
+ * brokers that have no ids, only the times are left.
  *
  * @param topicId asked for after the records were read
- * @throws Error while the topic does not exist, and whatever Kafka says
+ * @throws Error while the topic does not exist, and errors of Kafka
  */
 export async function lossOf(
   bounds: Pick<LogBounds, 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>,
@@ -56,7 +61,7 @@ export async function lossOf(
   const { next, newest, topicIds = [] } = read;
   const entryOf = <T extends { partition: number }>(all: readonly T[]) =>
     all.find((entry) => entry.partition === partition);
-  /** The first record of this time or a later one, or else the end of the log. */
+  /** Returns the offset of the first record of this time or later; otherwise the end of the log. */
   const firstAt = async (time: number): Promise<number> => {
     const all = await bounds.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
     return Number(entryOf(all)?.offset ?? next);

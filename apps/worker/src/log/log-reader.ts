@@ -18,14 +18,14 @@ import { PartitionReader } from './partition-reader.js';
 import type { PartitionState } from './partition-state.js';
 
 /**
- * All partitions that this worker reads. A partition is read once and has a reader for each shard, which takes the records of
- * its envelopes and owns, counts and loses its progress alone (docs/adr/0028). Owns a partition before any of it is handed out, and begins at the high
- * water in Redis, never at the committed offset: when Redis loses its latest writes, marks, jobs and high water go
- * back together and Kafka's offset does not (docs/adr/0003).
+ * All partitions that this worker reads. A partition is read once and has a reader for each shard, which takes the records of its
+ * envelopes and owns, counts and loses its progress alone (docs/adr/0028). The worker owns a partition before it hands out any of
+ * it, and begins at the high water in Redis, never at the committed offset: when Redis loses its latest writes, marks, jobs and
+ * high water go back together and Kafka's offset does not (docs/adr/0003).
  */
 @Injectable()
 export class LogReader {
-  /** By topic and partition: a reader for each shard. */
+  /** Readers by topic and partition, one for each shard. */
   readonly #partitions = new Map<string, PartitionReaders>();
   readonly #leaving = new Set<PartitionReader>();
   readonly #ownerships: Ownerships;
@@ -76,7 +76,7 @@ export class LogReader {
     return `Redis knows no progress of ${nameOf(lost.at)} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker then continues by itself`;
   }
 
-  /** Partitions in a state, by shard; empty where there is one shard. */
+  /** Returns the number of partitions in a state, by shard; empty if there is one shard. */
   countsOf(state: PartitionState): readonly number[] {
     const { shards = 1 } = this.options;
     if (shards === 1) return [];
@@ -95,12 +95,18 @@ export class LogReader {
     return this.#partitions.get(`${topic}/${partition}`) ?? [];
   }
 
-  /** The readers of a partition that can hand out at once: an ownership ends with the seek to where it begins. */
+  /**
+   * Returns the readers of a partition that can hand out at once. A reader cannot until its ownership has ended with the seek to
+   * its first offset.
+   */
   reading(topic: string, partition: number): PartitionReaders {
     return this.#of({ topic, partition }).filter((reader) => isReading(reader) && !this.#ownerships.isOwning(reader));
   }
 
-  /** Waits until one of them can. @param offset where the log begins when the store knows nothing of the partition */
+  /**
+   * Waits until a reader of the partition can hand out. @param offset beginning of the log if the store knows nothing of the
+   * partition
+   */
   async ready(topic: string, partition: number, offset: number): Promise<PartitionReaders> {
     const ready = this.#of({ topic, partition }).map(async (reader) => {
       await this.#ownerships.ready(reader, offset);
@@ -110,12 +116,15 @@ export class LogReader {
     return this.reading(topic, partition);
   }
 
-  /** Looks whether Kafka lost what was read. No step of a reader that `reading` gives runs, so Kafka is asked after its batch. */
+  /**
+   * Checks whether Kafka lost records that were read. A reader that `reading` returns runs no step, so Kafka is asked after its
+   * batch was fetched.
+   */
   compare(reader: PartitionReader): Promise<void> {
     return this.#ownerships.compare(reader);
   }
 
-  /** A new assignment: partitions that stay continue unchanged. */
+  /** Takes a new assignment; partitions that stay continue unchanged. */
   assigned(assignment: Readonly<Record<string, readonly number[]>>): void {
     this.#joined = true;
     this.#stoppedBy = undefined;
@@ -153,7 +162,7 @@ export class LogReader {
     );
   }
 
-  /** Has the partition read from the lowest offset that one of its readers has not handed out. */
+  /** Seeks to the lowest offset that one of the partition's readers has not handed out. */
   #seek(at: LogPartition): void {
     const next = this.#of(at)
       .filter(isReading)
@@ -169,7 +178,10 @@ export class LogReader {
     this.#stoppedBy = reason;
   }
 
-  /** A successful heartbeat proves that we are still a member: only now may a refused partition be owned again. */
+  /**
+   * Takes a successful heartbeat, which proves that this worker is still a member. Only now may a refused partition be owned
+   * again.
+   */
   heartbeat(): void {
     this.#lastHeartbeat = Date.now();
     this.#stoppedBy = undefined;
@@ -177,10 +189,10 @@ export class LogReader {
   }
 
   /**
-   * Redis was reconnected: it may have gone back in time and lost jobs of records that are settled here. A partition
-   * that left cannot be owned again to find out, so it writes nothing more: its new owner reads again what is not
-   * marked.
-   * @param shard the one whose connection it was; all where they share one
+   * Confirms the ownership of each partition again after Redis was reconnected: Redis may have gone back in time and lost jobs of
+   * records that are settled here. A partition that left cannot be owned again to find out, so it writes nothing more, and its
+   * new owner reads again the records that are not marked.
+   * @param shard shard of the connection; undefined for all
    */
   reconnected(shard?: number): void {
     this.#known.doubt(shard);
@@ -192,23 +204,28 @@ export class LogReader {
     }
   }
 
-  /** Looks whether the topics are still those whose records were read. A consumer that keeps its session may not notice that. */
+  /**
+   * Checks whether the topics are still those whose records were read. A consumer that keeps its session may not notice a new
+   * topic.
+   */
   async look(): Promise<void> {
     await Promise.all(this.#readers.map((reader) => this.#ownerships.look(reader)));
   }
 
-  /** A lost partition continues as soon as Redis knows it again: Redis was restored, or a recovery has ended. */
+  /**
+   * Tries to own lost partitions. They continue as soon as Redis knows them again, after it was restored or a recovery has ended.
+   */
   #askAgain(): void {
     for (const reader of this.#readers) if (reader.state === 'lost') this.#ownerships.own(reader);
   }
 
-  /** The first offset that the partition's log still has; 0 when Kafka does not answer. */
+  /** Returns the first offset that the partition's log still has; 0 if Kafka does not answer. */
   async lowest(topic: string, partition: number): Promise<number> {
     const all = await this.bounds.fetchTopicOffsets(topic).catch(() => []);
     return Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
   }
 
-  /** Kafka deleted the records of these gaps before they were read. */
+  /** Reports gaps whose records Kafka deleted before they were read. */
   overtaken(topic: string, partition: number, gaps: readonly OffsetGap[]): void {
     const [first, last] = [gaps[0], gaps.at(-1)];
     if (first === undefined || last === undefined) return;
@@ -221,14 +238,14 @@ export class LogReader {
     );
   }
 
-  /** The parked webhooks and replays of each partition from which records may be handed out. */
+  /** Returns the parked webhooks and replays of each partition from which records may be handed out. */
   catchUpPartitions(): CatchUpPartition[] {
     return this.#readers.flatMap((reader) => reader.catchUpPartition() ?? []);
   }
 
   async flush(compare = false): Promise<void> {
     for (const reader of this.#leaving) if (reader.over) this.#leaving.delete(reader);
-    // Most partitions have nothing to write most of the time: asking them 50 times a second must cost nothing.
+    // Most partitions have nothing to write most of the time. A check of them 50 times a second must cost nothing.
     const readers = [...this.#readers, ...this.#leaving].filter((reader) => compare || !reader.flushed);
     await Promise.all(readers.map((reader) => reader.flush(compare)));
   }
@@ -238,7 +255,7 @@ export class LogReader {
     if (this.#controls !== undefined) await this.#commits.write([...this.#partitions.values()], all, this.#controls);
   }
 
-  /** The last flush and commit of a worker that stops. */
+  /** Makes the last flush and commit of a worker that stops. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];

@@ -20,7 +20,7 @@ import { READING_LOAD, ReadingPause } from './reading-pause.js';
 import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
 import { KafkaTopicIds } from './topic-ids.adapter.js';
 
-/** Reads the log: which partitions are this worker's, from where, and whether reading pauses. */
+/** Reads the log: owns partitions, finds the offset at which each begins, and pauses reading. */
 @Module({
   imports: [MetricsModule, RegistryModule],
   providers: [

@@ -7,19 +7,19 @@ import type { PartitionReader } from './partition-reader.js';
 import { pause } from './pause.js';
 import { RefusedPartitions } from './refused-partitions.js';
 
-/** What follows for the reader of the log. */
+/** Calls to the reader of the log. */
 interface Reading {
-  /** The partition is read on from its `next`. */
+  /** Reads the partition on from its `next`. */
   seek(reader: PartitionReader): void;
-  /** The partition is read from an earlier offset because its log was shortened. */
+  /** Forgets the commit of a partition that is read from an earlier offset because its log was shortened. */
   forget(reader: PartitionReader): void;
-  /** Whether the store once knew every partition that was read, and so was not lost since. */
+  /** Whether the store once knew every partition that was read, and so was not lost since then. */
   wasKnown(at: LogPartition): Promise<boolean>;
   /** Whether this worker ends. */
   isOver(): boolean;
 }
 
-/** Makes partitions this worker's, one step of each at a time, and finds where each is read from. */
+/** Makes this worker the owner of partitions, one step of each at a time, and finds the offset at which each is read. */
 export class Ownerships {
   readonly #owning = new Map<PartitionReader, Promise<void>>();
   readonly #refused = new RefusedPartitions();
@@ -39,12 +39,12 @@ export class Ownerships {
     this.#boundsOf = cached((topic) => bounds.fetchTopicOffsets(topic), 2_000);
   }
 
-  /** A partition that cannot be owned for long, in words. */
+  /** The fault in words if a partition cannot be owned for long. */
   get fault(): string | undefined {
     return this.#refused.fault;
   }
 
-  /** Whether a step runs: an ownership ends with the seek to where reading begins. */
+  /** Whether a step of the reader runs. An ownership ends with the seek to its first offset. */
   isOwning(reader: PartitionReader): boolean {
     return this.#owning.has(reader);
   }
@@ -53,13 +53,13 @@ export class Ownerships {
     void this.#apart(reader, () => this.#become(reader));
   }
 
-  /** Waits until the partition is owned. @param offset where its log begins when the store knows nothing of it */
+  /** Waits until the partition is owned. @param offset beginning of its log if the store knows nothing of it */
   async ready(reader: PartitionReader, offset: number): Promise<void> {
     while (this.#owning.has(reader)) await this.#owning.get(reader);
     if (reader.state !== 'owning' || !reader.isAlone) return;
     await this.#apart(reader, async () => {
       await reader.own(offset);
-      // The first record may be of an earlier topic than the one whose id was asked for: it is fetched again.
+      // The first record may belong to an earlier topic than the id that was asked for, so it is fetched again.
       this.reading.seek(reader);
     });
   }
@@ -68,15 +68,15 @@ export class Ownerships {
     this.#refused.over(reader.at);
   }
 
-  /** Compares the log if its topic has another id than it had: it was created anew, while nothing else shows it. */
+  /** Compares the log if its topic has another id than before: it was created again, and nothing else may show it. */
   async look(reader: PartitionReader): Promise<void> {
     const topicId = await this.topicIds.of(reader.at.topic).catch(() => undefined);
     if (reader.state === 'reading' && isAnotherTopic(reader.read, topicId)) await this.compare(reader);
   }
 
   /**
-   * Looks whether Kafka lost records that were read, after a join and before a batch whose log ends too early or has
-   * another leader. Nothing is handed out meanwhile. A partition whose log is whole goes on as it is.
+   * Checks whether Kafka lost records that were read, after a join and before a batch whose log ends too early or has another
+   * leader. Nothing is handed out meanwhile. A partition whose log is whole goes on unchanged.
    */
   compare(reader: PartitionReader): Promise<void> {
     return this.#apart(reader, async () => {
@@ -84,7 +84,7 @@ export class Ownerships {
       const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read, topicId) : undefined;
       if (reader.state === 'reading' && loss === undefined) {
         reader.isOf(topicId);
-        // The others may have taken batches without it meanwhile, and nobody fetches their records for it again.
+        // The readers of other shards may have taken batches meanwhile, whose records nobody fetches for this reader again.
         if (!reader.isAlone) this.reading.seek(reader);
         return;
       }
@@ -93,7 +93,7 @@ export class Ownerships {
     });
   }
 
-  /** One such step of a partition at a time, until it succeeds. */
+  /** Repeats a step of a partition until it succeeds. Only one step runs at a time: while one runs, its promise is returned. */
   #apart(reader: PartitionReader, step: () => Promise<void>): Promise<void> {
     const running = this.#owning.get(reader);
     if (running !== undefined) return running;
@@ -104,7 +104,7 @@ export class Ownerships {
 
   async #become(reader: PartitionReader): Promise<void> {
     if (reader.state === 'left') return;
-    // Before the first fetch of what is read from here on.
+    // The id is asked for before the first fetch from here on.
     const topicId = await this.topicIds.of(reader.at.topic);
     reader.isOf(topicId);
     let loss: LogLoss | undefined;
@@ -141,9 +141,9 @@ export class Ownerships {
   }
 
   /**
-   * The store knows nothing of the partition. It is new, unless the group has committed something. Then Redis was lost, or it was
-   * restored from a copy that is older than the partition's first record, and all of the log is read again. A partition that was
-   * begun here and never committed counts as new: Redis lost its beginning with its latest writes.
+   * Begins a partition of which the store knows nothing. It is new if the group has committed nothing. Otherwise Redis was lost,
+   * or was restored from a copy older than the partition's first record; after such a restore all of the log is read again. A
+   * partition that was begun here and never committed counts as new: Redis lost its beginning with its latest writes.
    */
   async #begin(reader: PartitionReader): Promise<number | undefined> {
     const { topic, partition } = reader.at;
@@ -178,7 +178,7 @@ export class Ownerships {
     return known === undefined ? undefined : reader.own(Number(known.low), undefined, readTo);
   }
 
-  /** Until it succeeds or the partition has left: Redis or Kafka may be away. */
+  /** Repeats the step until it succeeds or the partition has left: Redis or Kafka may be away. */
   async #repeat(reader: PartitionReader, step: () => Promise<unknown>): Promise<void> {
     this.#refused.begun(reader.at);
     for (;;) {

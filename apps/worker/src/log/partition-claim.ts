@@ -3,9 +3,9 @@ import type { LogPartition, OwnedPosition, PartitionProgress } from '@relay/prog
 import { pause } from './pause.js';
 
 /**
- * How long the earlier owner of a partition may take to end its running deliveries. It releases the partition as soon
- * as they have ended, mostly within milliseconds; longer ones are attempted twice. A killed owner releases nothing,
- * so this time adds to the recovery from a crash.
+ * Longest wait in ms for the earlier owner of a partition to end its running deliveries, and the interval of the claims. The
+ * owner releases the partition as soon as they have ended, mostly within milliseconds; longer deliveries are attempted twice. A
+ * killed owner releases nothing, so this time adds to the recovery from a crash.
  */
 const [HAND_OVER_MS, HAND_OVER_STEP_MS] = [3_000, 50];
 
@@ -21,7 +21,7 @@ export class PartitionClaim {
     private readonly handOverMs = HAND_OVER_MS,
   ) {}
 
-  /** Waits a moment for an owner that still has running deliveries, which would be attempted twice otherwise. */
+  /** Claims the partition. Waits a moment for an owner with running deliveries, which are attempted twice otherwise. */
   async make(start: number | undefined, hasLeft: () => boolean): Promise<OwnedPosition | undefined> {
     const since = performance.now();
     // A claim after the release of a partition that has left keeps its next owner waiting.

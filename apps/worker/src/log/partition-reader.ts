@@ -17,14 +17,14 @@ import type { PartitionState } from './partition-state.js';
 import { owned, same } from './positions.js';
 import { ReadSoFar } from './read-so-far.js';
 
-/** One partition, or what belongs to one shard of it, while this worker reads it. */
+/** One partition, or one shard's part of it, while this worker reads it. */
 export class PartitionReader {
   #state: PartitionState = 'owning';
   #tracker: Tracker | undefined;
   #confirmed: Position = { highWater: -1, sequence: -1 };
   #sent: Position | undefined;
   readonly #read = new ReadSoFar();
-  /** The leader that wrote the last record that was read; undefined before the first one is. */
+  /** Epoch of the leader that wrote the last record read; undefined before the first record. */
   leaderEpoch: number | undefined;
   /** Records below this offset may have been handed out before. */
   #readAgainBelow = 0;
@@ -33,7 +33,7 @@ export class PartitionReader {
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
   #refused = false;
-  /** How often Redis was reconnected. An ownership, and the jobs stored again after it, hold until the next reconnection. */
+  /** Number of reconnections of Redis. An ownership, and the jobs stored again after it, hold until the next reconnection. */
   #doubts = 0;
   #released = false;
   readonly #claim: PartitionClaim;
@@ -56,12 +56,15 @@ export class PartitionReader {
     return this.#tracker?.next;
   }
 
-  /** Whether the partition has no other reader: this one takes up every record, and may begin at the first that it meets. */
+  /**
+   * Whether the partition has no other reader. If so, this reader takes up every record, and may begin at the first one that it
+   * meets.
+   */
   get isAlone(): boolean {
     return this.at.shard === undefined;
   }
 
-  /** End of what is settled and written, and of what the log holds no record of behind that. */
+  /** End of the offsets that are settled and written, and of the empty ones that follow them. */
   get settledTo(): number | undefined {
     return this.#state === 'reading' ? this.#tracker?.beyond(this.#confirmed.highWater) : undefined;
   }
@@ -71,14 +74,14 @@ export class PartitionReader {
   }
 
   /**
-   * A partition that left is over when all its deliveries have ended, are marked and it was released, or another
-   * member owns it.
+   * Whether a partition that left is over: its deliveries have ended and are marked and it was released, or another member owns
+   * it.
    */
   get over(): boolean {
     return this.#state === 'left' && (this.#refused || this.#released);
   }
 
-  /** Nothing waits to be written and nothing is being written. */
+  /** Whether nothing waits to be written and nothing is being written. */
   get flushed(): boolean {
     return this.#flushing === undefined && this.#written && (this.#state !== 'left' || this.over);
   }
@@ -96,15 +99,15 @@ export class PartitionReader {
     return this.#read.to(this.next);
   }
 
-  /** The log is that of this topic id, unless another is known. @param topicId asked for before the first record was fetched */
+  /** Takes this topic id as the log's, unless another is known. @param topicId asked for before the first record was fetched */
   isOf(topicId: string | undefined): void {
     this.#read.isOf(topicId);
   }
 
   /**
-   * Becomes the owner. Where the store knows nothing, begins at `start` in a log that was handed out up to `readTo`.
-   * @param lost whether Kafka has lost records that were read; asked before anything is handed out
-   * @returns where to read from; undefined when the store knows nothing and no start was given
+   * Becomes the owner. If the store knows nothing, begins at `start` in a log that was handed out up to `readTo`.
+   * @param lost finds out whether Kafka has lost records that were read; called before anything is handed out
+   * @returns the offset to read from; undefined if the store knows nothing and no start was given
    */
   async own(start?: number, lost?: LossOf, readTo = 0): Promise<number | undefined> {
     await this.#flushing;
@@ -133,7 +136,10 @@ export class PartitionReader {
     return this.#state === 'left';
   }
 
-  /** The store holds our last write. Only later adds may be lost, so they are stored again before the next flush. */
+  /**
+   * Continues, because the store holds our last write. Only later adds may be lost, so they are stored again before the next
+   * flush.
+   */
   async #goOn(position: Position): Promise<void> {
     this.#confirmed = owned(position);
     this.#sent = undefined;
@@ -156,7 +162,9 @@ export class PartitionReader {
     this.#readAgainBelow = before.next;
   }
 
-  /** Kafka lost records: goes on where the first of those may stand that were never read. The next flush writes that. */
+  /**
+   * Restarts at the first offset that may hold a record never read, after Kafka lost records. The next flush writes the position.
+   */
   async #cut({ end, sameBelow, topicIds }: LogLoss): Promise<void> {
     const start = Math.min(this.#confirmed.highWater, sameBelow);
     const { next, newest } = this.read;
@@ -167,7 +175,7 @@ export class PartitionReader {
     else this.#pending.parked.renew(end, next);
   }
 
-  /** False when the partition has left meanwhile. */
+  /** Begins at an offset. Returns false if the partition has left meanwhile. */
   async #beginAt(start: number, before: ReadTo): Promise<boolean> {
     const parking = await this.progress.parking(this.at); // only the owner writes it
     if (this.#hasLeft) return false;
@@ -184,7 +192,7 @@ export class PartitionReader {
     this.#interruptions += 1;
   }
 
-  /** Redis was reconnected: nothing is written before ownership is confirmed again. */
+  /** Stops writing after Redis was reconnected, until ownership is confirmed again. */
   doubt(): void {
     this.#doubts += 1;
     if (this.#state === 'reading') this.#stopAs('doubtful');
@@ -195,23 +203,23 @@ export class PartitionReader {
   }
 
   /**
-   * Settled records are still written, unless Redis may have gone back and lost jobs that were added. A partition without any,
-   * such as one that was claimed and not read yet, is released.
+   * Leaves the partition. Settled records are still written, unless Redis may have gone back and lost jobs that were added. A
+   * partition that has none, such as one that was claimed and not read yet, is released.
    */
   leave(): void {
     this.#refused = this.#state !== 'reading' && (this.running > 0 || !this.#written);
     this.#stopAs('left');
   }
 
-  /** How often reading has restarted elsewhere: records fetched before must no longer be handed out. */
+  /** Number of restarts at another offset. Records fetched before a restart must no longer be handed out. */
   get restarts(): number {
     return this.#restarts;
   }
 
   /**
-   * Starts a record; undefined when it was handed out before or nothing may be handed out now. `restarts` is the
-   * number when its batch was fetched: a later record of a batch from before a restart would look like the far side of
-   * a gap, and all records before it like settled ones.
+   * Starts a record; returns undefined if it was handed out before or nothing may be handed out now. `restarts` is the number
+   * when its batch was fetched. Without it, a record fetched before a restart looks like the far side of a gap, and all records
+   * before it look settled.
    */
   accept(offset: number, restarts = this.#restarts, time = 0): RecordHandle | undefined {
     const tracker = this.#tracker;
@@ -222,9 +230,9 @@ export class PartitionReader {
   }
 
   /**
-   * All records below this offset were handed out, or belong to the shards of other readers.
+   * Passes the records below `to`, which were handed out or belong to the shards of other readers.
    * @param restarts as for `accept`
-   * @param time the largest of theirs
+   * @param time largest time of these records
    */
   passed(to: number, restarts: number, time: number): void {
     if (restarts !== this.#restarts || this.#state !== 'reading') return;
@@ -232,19 +240,19 @@ export class PartitionReader {
     this.#read.saw(time);
   }
 
-  /** The log holds no record at the offsets `[from, to)`. */
+  /** Notes that the log holds no record at the offsets `[from, to)`. */
   foundEmpty(from: number, to: number): void {
     this.#tracker?.foundEmpty(from, to);
   }
 
-  /** The partition's parked webhooks and replays; undefined while nothing may be handed out. */
+  /** Returns the partition's parked webhooks and replays; undefined while nothing may be handed out. */
   catchUpPartition(): CatchUpPartition | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
     const [restarts, interruptions] = [this.#restarts, this.#interruptions];
     return new CatchUpPartition(this.at, this.#pending, tracker, {
       counts: () => restarts === this.#restarts,
-      // Not again after an interruption: records that were skipped meanwhile would count as looked at.
+      // A pass never resumes after an interruption; otherwise skipped records count as read.
       mayBegin: () => restarts === this.#restarts && interruptions === this.#interruptions && this.#state === 'reading',
     });
   }
@@ -255,8 +263,7 @@ export class PartitionReader {
   }
 
   /**
-   * Writes what was settled since the last flush, one flush at a time. `compare` also compares positions when nothing
-   * was.
+   * Writes the results since the last flush, one flush at a time. With `compare`, compares positions even if nothing was settled.
    */
   flush(compare = false): Promise<void> {
     this.#flushing ??= this.#flush(compare).finally(() => (this.#flushing = undefined));
@@ -287,8 +294,8 @@ export class PartitionReader {
       if (this.#state === 'left') this.#refused = true;
       else if (restarts === this.#restarts) this.#stopAs('doubtful');
     } catch {
-      // Redis is away, which its connection reports. The next ownership finds out whether this was written, before
-      // anything else is: after a second write of unknown outcome the store could stand at more than one position.
+      // Redis is away, which its connection reports. The next ownership finds out whether this was written before anything else
+      // is: after a second write of unknown outcome, more than one position of the store is possible.
       if (this.#state === 'reading' && restarts === this.#restarts) this.#stopAs('doubtful');
     }
     if (restarts === this.#restarts) this.#pending.putBack({ repeats, ...writes });

@@ -5,7 +5,7 @@ import type { PendingWrites } from './pending-writes.js';
 
 /** A record of a partition that this worker reads. Its outcome counts only until reading restarts elsewhere. */
 export class PartitionRecord implements RecordHandle {
-  /** Those of the time before a restart, which has ranges of its own. */
+  /** Ranges that were current when the record began; a restart makes new ones. */
   readonly #parked: ParkedRanges;
   readonly #restarts: number;
 

@@ -1,4 +1,4 @@
-/** How full the stores are that reading fills. */
+/** Load of the stores that reading fills. */
 export interface ReadingLoad {
   /** Bytes that Redis uses, and its `maxmemory`; 0: no limit. */
   readonly memory: { readonly used: number; readonly max: number };
@@ -9,11 +9,14 @@ export interface ReadingLoad {
 const PAUSE_MEMORY = 0.7;
 const RESUME_MEMORY = 0.6;
 const RESUME_QUEUE = 0.8;
-/** Well below the share at which reading resumes: the history is not trimmed while none of it is written. */
+/**
+ * Share of `maxmemory` above which optional data is left out. It is well below the share at which reading resumes, because the
+ * history is not trimmed while none of it is written.
+ */
 const SCARCE_MEMORY = 0.5;
 
 /**
- * Why reading pauses, in words; undefined while reading continues. Redis must never be full, and the log is the buffer.
+ * Returns why reading pauses, in words; undefined while reading continues. Redis must never be full, so the log is the buffer.
  * Reading resumes below the level at which it pauses, so that it does not flutter.
  */
 export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {

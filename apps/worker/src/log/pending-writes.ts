@@ -2,7 +2,7 @@ import type { SeenEntry } from '@relay/dedupe';
 import { ParkedRanges, type Flush, type Parking, type PartialMark } from '@relay/progress';
 import type { StoreAgain } from './log-chunk.js';
 
-/** What one flush writes. */
+/** The results that one flush writes. */
 type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly StoreAgain[] };
 
 /** Results of a partition's records that are not known to be written yet. */
@@ -27,7 +27,7 @@ export class PendingWrites {
     return this.#repeats;
   }
 
-  /** The store has another position, to which nothing of this belongs. */
+  /** Clears the results: the store has another position, to which they do not belong. */
   clear(parking: Parking): void {
     this.#settled = [];
     this.#hashes.clear();
@@ -52,7 +52,7 @@ export class PendingWrites {
     this.#dirty.add(envelopeId);
   }
 
-  /** The store has this partial mark: further webhooks are added to it, and it is deleted with the others. */
+  /** Takes over a partial mark of the store. Further webhooks are added to it, and it is deleted once the envelope is settled. */
   marked({ id, webhookIds }: PartialMark): void {
     if (webhookIds.length === 0) return;
     this.#marked.add(id);
@@ -66,7 +66,7 @@ export class PendingWrites {
     if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
   }
 
-  /** The content hash of an envelope that runs, or is settled and whose mark is not confirmed yet. */
+  /** Returns the content hash of an envelope that runs, or is settled and whose mark is not confirmed yet. */
   hashOf(envelopeId: string): string | undefined {
     return this.#hashes.get(envelopeId);
   }

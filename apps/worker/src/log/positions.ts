@@ -1,6 +1,6 @@
 import type { Position } from '@relay/progress';
 
-/** Our own position after an ownership, which has raised the sequence. */
+/** Returns our own position after an ownership, which has raised the sequence. */
 export const owned = ({ highWater, sequence }: Position): Position => ({ highWater, sequence: sequence + 1 });
 
 export const same = (a: Position, b: Position | undefined): boolean =>

@@ -1,10 +1,10 @@
 import type { ReadTo } from '@relay/progress';
 import { newestOf } from './log-loss.js';
 
-/** Earlier ids of a topic that are remembered: a broker that is behind may tell one of them. */
+/** Ids of a topic that are kept: a broker that is behind may report an earlier one. */
 const KEPT_IDS = 4;
 
-/** How far a partition was read, by this worker and by others before it, and of which log. */
+/** How far a partition was read, by this worker and earlier owners, and the ids of its topic. */
 export class ReadSoFar {
   #before: ReadTo = { next: 0, newest: 0 };
   #newest = 0;
@@ -19,12 +19,12 @@ export class ReadSoFar {
     };
   }
 
-  /** The newest of the records that are handed out now. */
+  /** Notes the largest time of the records that are handed out now. */
   saw(time: number): void {
     this.#newest = newestOf(this.#newest, time, Date.now());
   }
 
-  /** Reading begins anew. @param before how far others, or this worker, have read */
+  /** Begins reading again. @param before how far others, or this worker, have read */
   beginAfter({ next, newest, topicIds = [] }: ReadTo): void {
     this.#before = { next, newest };
     this.#newest = 0;
@@ -32,8 +32,8 @@ export class ReadSoFar {
   }
 
   /**
-   * The log is that of this id, unless another is known. To be called with an id that was asked for before the first record was
-   * fetched: a topic that is created anew after that has another id.
+   * Takes this id as the log's, unless another is known. The caller asks for it before the first record is fetched: a topic that
+   * is created again after that has another id.
    */
   isOf(topicId: string | undefined): void {
     if (topicId !== undefined && this.#topicIds.length === 0) this.#topicIds = [topicId];

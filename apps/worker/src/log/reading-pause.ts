@@ -11,8 +11,8 @@ export const READING_LOAD = Symbol('load of Redis and the queue');
 const LOOK_MS = 1_000;
 
 /**
- * Holds reading while Redis or the queue is too full: records stay in the log, and queued attempts continue. The worker
- * stays ready meanwhile. While the load cannot be read the last decision stands.
+ * Pauses reading while Redis or the queue is too full: records stay in the log, and queued attempts continue. The worker stays
+ * ready meanwhile. While the load cannot be read, the last decision applies.
  */
 @Injectable()
 export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
@@ -57,7 +57,7 @@ export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
     return this.#isScarce;
   }
 
-  /** Resolves when reading continues; undefined while it does. */
+  /** Returns a promise that resolves when reading continues; undefined if reading is not paused. */
   end(): Promise<void> | undefined {
     if (this.#reason === undefined) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));

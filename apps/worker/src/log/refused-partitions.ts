@@ -1,6 +1,6 @@
 import type { LogPartition } from '@relay/progress';
 
-/** Redis is away for some seconds now and then; a longer refusal is a fault. */
+/** Length of a refusal in ms that makes it a fault: Redis is away for some seconds now and then. */
 const FAULT_AFTER_MS = 20_000;
 
 interface Refusal {

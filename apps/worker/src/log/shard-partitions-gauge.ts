@@ -4,7 +4,10 @@ import { LogReader } from './log-reader.js';
 
 const STATES = ['lost', 'doubtful'] as const;
 
-/** What this worker does not read, by shard; read at each scrape. With one shard it has no value: the health says it. */
+/**
+ * Gauge of the partitions that this worker does not read, by shard, counted at each scrape. With one shard it has no value,
+ * because the worker's health reports the fault.
+ */
 @Injectable()
 export class ShardPartitionsGauge {
   constructor(registry: Registry, @Inject(LogReader) reader: Pick<LogReader, 'countsOf'>) {

@@ -4,12 +4,12 @@ import type { Kafka } from 'kafkajs';
 import { cached } from './cached.js';
 import { TopicIds } from './log-reader-options.js';
 
-/** So long that the partitions, which ask at the same time, share an answer. */
+/** Time in ms for which an answer is kept, so that the partitions, which ask at the same time, share it. */
 const KEPT_MS = 100;
 
 /**
- * The ids of the topics of envelopes, which all partitions ask for together. Where the brokers at the same address are those of
- * another cluster by now, there is no answer, and the worker ends: its next start waits for the right ones.
+ * The ids of the topics of envelopes, which all partitions ask for together. If the brokers at the same address belong to another
+ * cluster by now, there is no answer and the worker ends; its next start waits for the right ones.
  */
 export class KafkaTopicIds extends TopicIds {
   readonly #fetcher: LogFetcher;

@@ -5,7 +5,7 @@ import type { Admin } from 'kafkajs';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** How far the consumer group is behind the topics of envelopes. */
+/** Reads how far the consumer group is behind the topics of envelopes. */
 @Injectable()
 export class ConsumerLag {
   readonly #topics: string[];

@@ -7,7 +7,7 @@ import { Counter, Histogram, Registry } from 'prom-client';
 
 const BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15];
 
-/** The metrics of deliveries and attempts. No ids or URLs as labels. */
+/** Metrics of deliveries and attempts, without ids or URLs as labels. */
 @Injectable()
 export class DeliveryMetrics {
   readonly #deliveries: Counter<'event_type' | 'outcome'>;
@@ -31,7 +31,7 @@ export class DeliveryMetrics {
       labelNames: ['event_type', 'status_class', 'error_type'],
       registers,
     });
-    // From 0 on: a series that begins with its first event hides that event from rates.
+    // Each series begins at 0. A series that begins with its first event hides that event from rates.
     for (const event_type of ENVELOPE_TYPES) {
       for (const outcome of ['delivered', 'retry', 'cancelled', ...DeadLetter.shape.reason.options])
         this.#deliveries.inc({ event_type, outcome }, 0);

@@ -5,7 +5,7 @@ import { DeliveryMetrics } from './delivery-metrics.js';
 import { ProcessMetrics } from './process-metrics.adapter.js';
 import { StoreMetrics } from './store-metrics.adapter.js';
 
-/** The metrics that belong to no single folder; gauges of one folder stand in it. */
+/** Metrics that belong to no single folder; the gauges of one folder are in that folder. */
 @Module({
   imports: [RegistryModule],
   providers: [DeliveryMetrics, ConsumerLag, ProcessMetrics, StoreMetrics],

@@ -12,7 +12,7 @@ import { Registry } from 'prom-client';
 import { ConsumerLag } from './consumer-lag.js';
 
 const DAY_MS = 86_400_000;
-/** Replays read for one scrape, the newest first. */
+/** Maximum of replays read for one scrape, the newest first. */
 const MAX_REPLAYS = 1_000;
 
 /** The metrics that are read from Redis and Kafka at each scrape. */

@@ -4,7 +4,7 @@ import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.j
 /**
  * Removes the offsets that retention has dropped from the range of a webhook or replay.
  * @param lowest the first offset that the partition still has
- * @returns the largest number of records that are gone
+ * @returns upper bound of the records that are gone
  */
 export function dropExpired(partition: Pick<CatchUpPartition, 'at' | 'catchUp'>, key: string, lowest: number): number {
   const range = partition.catchUp(key);
@@ -12,8 +12,8 @@ export function dropExpired(partition: Pick<CatchUpPartition, 'at' | 'catchUp'>,
 }
 
 /**
- * Removes offsets without a record from a range, all of which before them was handed out.
- * @returns the largest number of records that are gone: the offsets that were removed, or of several shards the share of one
+ * Removes offsets without a record from a range. All of the range before these offsets must have been handed out.
+ * @returns upper bound of the records that are gone: the removed offsets or, with several shards, the share of one shard
  */
 export function dropGap({ at }: Pick<CatchUpPartition, 'at'>, range: RangeCatchUp, { from, to }: OffsetGap): number {
   if (range.from >= to) return 0;

@@ -8,20 +8,20 @@ import { LogReader } from '../log/log-reader.js';
 import { dropExpired } from './expired-ranges.js';
 import { RetentionReports } from './retention-reports.js';
 
-/** By then a worker that starts owns its partitions. */
+/** Delay in ms of the first look: by then a worker that starts owns its partitions. */
 const FIRST_LOOK_MS = 60_000;
 const LOOK_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const WARN_BEFORE_MS = 2 * DAY_MS;
 
 /**
- * Warns two days before the retention of a topic overtakes the backlog of a parked webhook, once a day, and reports
- * when it has. A disabled webhook is not caught up, so the catch-up would not notice.
+ * Warns two days before the retention of a topic overtakes the backlog of a parked webhook, once a day, and reports when it has.
+ * The catch-up does not notice it for a disabled webhook, which is not caught up.
  */
 @Injectable()
 export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #warnedAt = new Map<string, number>();
-  /** When the oldest waiting record was written, in epoch milliseconds, as of the last look. */
+  /** Time of the oldest waiting record, in epoch milliseconds, as of the last look. */
   readonly #oldest = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -48,7 +48,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
     clearTimeout(this.#timer);
   }
 
-  /** Age of the oldest record that waits for a parked webhook, as of the last look. */
+  /** Returns the age of the oldest record that waits for a parked webhook, as of the last look. */
   oldestAgeMs(now: number): number {
     const since = (name: string): number => this.#oldest.get(name) ?? now;
     return now - this.#names().reduce((oldest, name) => Math.min(oldest, since(name)), now);
@@ -79,7 +79,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** The webhooks with a backlog, and where it begins. */
+  /** Returns the webhooks with a backlog, and the offset at which it begins. */
   #waiting(partition: CatchUpPartition): { webhook: Webhook; name: string; from: number }[] {
     return partition.webhookIds.flatMap((webhookId) => {
       const rest = partition.rest(webhookId);

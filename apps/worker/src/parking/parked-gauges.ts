@@ -3,7 +3,7 @@ import { Gauge, Registry } from 'prom-client';
 import { LogReader } from '../log/log-reader.js';
 import { ExpiryWatch } from './expiry-watch.js';
 
-/** Backlogs of parked webhooks in the partitions of this worker; read at each scrape. */
+/** Gauges of the backlogs of parked webhooks in the partitions of this worker, read at each scrape. */
 @Injectable()
 export class ParkedGauges {
   constructor(

@@ -1,35 +1,38 @@
 import type { Webhook } from '@relay/webhooks';
 import type { WaitingCounts } from './waiting-counts.js';
 
-/** The limits of a partner's webhooks together: this many times the limit of one, or this many bytes. */
+/** Limits of all webhooks of a partner together: this many times the limit of one webhook, or this many bytes. */
 const PARTNER_LIMIT = 10;
 const PARTNER_BYTES = 32 * 1024 * 1024;
-/** When its partner is over a limit, a webhook with this share of either limit is parked. */
+/** A webhook with this share of a partner's limit is parked if its partner is over that limit. */
 const SHARE = 0.01;
 /**
- * Deliveries that stay in the queue while their webhook gets no attempts, so that one of them can be the probe. A
- * webhook with as many is parked when the whole queue is half full, whichever webhooks have filled it.
+ * Deliveries that stay in the queue while their webhook gets no attempts, so that one of them can be the probe. A webhook with
+ * this many is parked if the whole queue is half full, whichever webhooks have filled it.
  */
 const PROBES = 10;
 
 export interface ParkingLimits {
   /** Waiting deliveries of a webhook above which it is parked. */
   readonly perWebhook: number;
-  /** Waiting deliveries of all of them above which reading pauses. */
+  /** Waiting deliveries of all webhooks above which reading pauses. */
   readonly total: number;
 }
 
-/** When a webhook is parked and when it is caught up. */
+/** Decides when a webhook is parked and when it is caught up. */
 export class ParkingRule {
   constructor(
     private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,
     private readonly limits: ParkingLimits,
     private readonly isBarred: (webhook: Webhook) => boolean,
-    /** The line that tells the partner of a webhook that is parked while so many of its deliveries wait. */
+    /** Returns the line of the notice that a webhook is parked while `waiting` of its deliveries wait. */
     private readonly line: (webhook: Webhook, waiting: number) => string | undefined,
   ) {}
 
-  /** What the partner of a webhook that is parked now is to be told. Of a disabled one it knows already. */
+  /**
+   * Returns the notice to the partner of a webhook that is parked now; undefined for a disabled webhook, whose partner knows it
+   * already.
+   */
   notice(webhook: Webhook): string | undefined {
     return webhook.status === 'active' ? this.line(webhook, this.waiting.of(webhook.id).deliveries) : undefined;
   }
@@ -48,11 +51,11 @@ export class ParkingRule {
     const isBarred = this.isBarred(webhook);
     const isOver = of.deliveries >= perWebhook * PARTNER_LIMIT;
     if (isOver && own.deliveries >= (isBarred ? PROBES : perWebhook * PARTNER_LIMIT * SHARE)) return true;
-    // At half: deliveries to endpoints that get no attempts must never stop the reading for all others.
+    // The limit is half of the queue: deliveries to endpoints that get no attempts must never stop the reading for all others.
     return isBarred && own.deliveries >= PROBES && this.waiting.deliveries >= total / 2;
   }
 
-  /** How many deliveries of the webhook may wait or run while it is caught up; 0 when it is not. */
+  /** Returns how many deliveries of the webhook may wait or run while it is caught up; 0 if it may not be caught up. */
   room(webhook: Webhook): number {
     const { partnerId, status } = webhook;
     if (status === 'disabled') return 0;

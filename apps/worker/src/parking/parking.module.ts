@@ -19,7 +19,7 @@ import { ParkingRule } from './parking-rule.js';
 import { RetentionReports } from './retention-reports.js';
 import { WaitingCounts } from './waiting-counts.js';
 
-/** When a webhook is parked, and what happens to records that wait for it for too long. */
+/** Decides when a webhook is parked, and reports records that wait for it for too long. */
 @Module({
   imports: [DeliveryModule, LogModule, MetricsModule, QueueModule, RegistryModule, ReportingModule],
   providers: [

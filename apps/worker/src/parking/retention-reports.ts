@@ -8,7 +8,7 @@ import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import type { EventReporter } from '../reporting/event-reporter.js';
 import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 
-/** Reports records that parked webhooks and replays lose to the retention or compaction of a topic, or with a topic that is deleted. */
+/** Reports records that parked webhooks and replays lose to the retention, compaction or deletion of a topic. */
 @Injectable()
 export class RetentionReports {
   constructor(
@@ -32,7 +32,7 @@ export class RetentionReports {
     void this.notices.tell('deliveries.expiring', webhook, { expiresFrom });
   }
 
-  /** @param records how many are gone, at most */
+  /** @param records upper bound of the records that are gone */
   expired({ id: webhookId, partnerId }: Webhook, at: LogPartition, records: number): void {
     this.metrics.expired(records);
     const facts = { webhookId, partnerId, ...at, records };

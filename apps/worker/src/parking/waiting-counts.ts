@@ -44,7 +44,7 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
     this.#counts.set(webhookId, sumOf(this.of(webhookId), { deliveries: 1, bytes }));
   }
 
-  /** Counts. While Redis is away the last count holds. */
+  /** Reads the counts. While Redis is away, the last counts apply. */
   async read(): Promise<void> {
     try {
       this.#counts = await this.jobs.counts();

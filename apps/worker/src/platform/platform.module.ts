@@ -50,7 +50,7 @@ const drivers = [
   },
 ];
 
-/** What every module of the worker uses: configuration, logs, metrics, keys, and the clients of Redis and Kafka. */
+/** Providers for every module of the worker: configuration, logs, metrics, keys, and the clients of Redis and Kafka. */
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
@@ -64,7 +64,7 @@ export class PlatformModule implements OnApplicationShutdown {
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
   }
 
-  /** Last of all: each step of the shutdown may still write. */
+  /** Disconnects last, because each step of the shutdown may still write. */
   onApplicationShutdown(): void {
     for (const connection of [...this.shards.connections, ...this.queueShards.connections]) connection.disconnect();
   }

@@ -9,14 +9,17 @@ import { Gauge, type Registry } from 'prom-client';
 
 const LOOK_MS = 60_000;
 
-/** Looks at the conditions of the promise: at the start, at each new connection to Redis, and each minute. */
+/**
+ * Checks the settings of Redis and Kafka on which the relay's promise depends: at the start, at each new connection to Redis, and
+ * each minute.
+ */
 export class StoreConditions {
-  /** What does not hold, by the name of the condition. */
+  /** Reasons why conditions are broken, by the names of the conditions. */
   readonly #broken = new Map<string, string>();
-  /** As last read: what a store that does not answer now said stands. */
+  /** The last answer of each Redis. It applies while that Redis does not answer. */
   readonly #infos = new Map<Redis, string>();
   #configs: readonly TopicConfigFound[] | undefined;
-  /** Why the settings of a store cannot be read. */
+  /** Reasons why the settings of a store cannot be read. */
   readonly #unread = new Map<'Redis' | 'Kafka', string>();
 
   constructor(
@@ -41,13 +44,13 @@ export class StoreConditions {
     );
   }
 
-  /** What keeps this worker from being ready. */
+  /** The broken condition that keeps this worker from being ready. */
   get fault(): string | undefined {
     const needed = [...REDIS_CONDITIONS, ...TOPIC_CONDITIONS].filter(({ isNeeded }) => isNeeded);
     return needed.map(({ name }) => this.#broken.get(name)).find((reason) => reason !== undefined);
   }
 
-  /** For how long the topic keeps a record, as of the last look; Infinity without a limit. */
+  /** Returns how long in ms the topic keeps a record, as of the last look; Infinity without a limit. */
   retentionMs(topic: string): number {
     const ms = Number(
       this.#configs?.find((found) => found.topic === topic)?.config['retention.ms'] ?? LOG_RETENTION_MS,
@@ -70,7 +73,7 @@ export class StoreConditions {
       this.shards.connections.map(async (redis) => void this.#infos.set(redis, await redis.info())),
     );
     for (const condition of REDIS_CONDITIONS) this.#judge(condition, [...this.#infos.values()]);
-    // Its connection logs that a Redis is away.
+    // The connection itself logs that a Redis is away.
     const failed = looks.find((look) => look.status === 'rejected' && !isRedisAway(look.reason));
     this.#read('Redis', failed);
   }
@@ -109,7 +112,7 @@ export class StoreConditions {
     );
   }
 
-  /** @param failed the look that was refused */
+  /** @param failed the look that failed */
   #read(store: 'Redis' | 'Kafka', failed: PromiseSettledResult<unknown> | undefined): void {
     if (failed?.status !== 'rejected') return void this.#unread.delete(store);
     const reason = reasonOf(failed.reason);

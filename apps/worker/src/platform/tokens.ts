@@ -1,11 +1,11 @@
-// Injection tokens of several folders of the worker, for values that have no class. A token of one folder stands beside the class
-// that injects it.
+// Injection tokens that several folders of the worker use, for values that have no class. A token of one folder is beside the
+// class that injects it.
 
 /** The parsed environment (`WorkerConfig`). */
 export const WORKER_CONFIG = Symbol('configuration of the worker');
 /** BullMQ's own connection to Redis, which waits for Redis; the connection for scripts (`Redis`) fails at once. */
 export const QUEUE_REDIS = Symbol('queue connection to Redis');
-/** The shards over such connections (`Shards`). */
+/** The shards over queue connections (`Shards`). */
 export const QUEUE_SHARDS = Symbol('shards over queue connections');
 /** kafkajs' admin client: connected at the start and kept, because each assignment asks for bounds and commits. */
 export const KAFKA_ADMIN = Symbol('Kafka admin');

@@ -11,7 +11,7 @@ import { ReportingRetryQueue } from './reporting-retry-queue.js';
 const overQueue = { inject: [QUEUE_SHARDS] };
 const overShards = { inject: [Shards] };
 
-/** The queue of retries and dead letters in Redis, and what is kept beside its jobs. */
+/** The queue of retries and dead letters in Redis, and the data beside its jobs. */
 @Module({
   imports: [ReportingModule],
   providers: [

@@ -6,8 +6,8 @@ import { RetryQueue } from '@relay/retry';
 import type { EventReporter } from '../reporting/event-reporter.js';
 
 /**
- * The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on `relay.operations`, where
- * neither the envelope is nor an answer, which may repeat it.
+ * The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on `relay.operations`. The event
+ * has neither the envelope nor an answer, because an answer may repeat the envelope.
  */
 export class ReportingRetryQueue extends RetryQueue {
   constructor(

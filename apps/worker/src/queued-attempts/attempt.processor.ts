@@ -9,21 +9,18 @@ import { putBack } from './put-back.adapter.js';
 import { QueuedAdmission, type QueuedEntry } from './queued-admission.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** A job of a newer format than this worker knows is put back for a newer worker, which a rolling restart brings. */
+/** Delay in ms of a job whose format is newer than this worker knows. A rolling restart brings a newer worker. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
 
-/**
- * A job of a disabled webhook is released when that is enabled; by itself it is looked at after this time, or up to
- * twice it.
- */
+/** Delay in ms, or up to twice as much, of a job of a disabled webhook. Enabling the webhook makes the job due earlier. */
 const DISABLED_DELAY_MS = 60_000;
 
 const UNREADABLE_DELAY_MS = 1_000;
 
 /**
- * Makes a queued attempt. Attempt number, place in the schedule and deadline are in the job's data: a job goes back
- * by `moveToDelayed` and `DelayedError` (`putBack`), which uses none of BullMQ's own attempts, and a worker that
- * crashes leaves a stalled job that another worker takes up.
+ * Makes a queued attempt. The job's data has the attempt number, the place in the schedule and the deadline. A job is put back by
+ * `moveToDelayed` and `DelayedError` (`putBack`), which uses up none of BullMQ's own attempts. A worker that crashes leaves a
+ * stalled job, which another worker takes.
  */
 @Injectable()
 export class AttemptProcessor {
@@ -55,7 +52,7 @@ export class AttemptProcessor {
     return this.#attempt({ job, token, data, signal }, webhook, opened);
   }
 
-  /** With a slot. */
+  /** Attempts a job that has a slot. */
   async #attempt(taken: TakenJob, webhook: Webhook, opened: OpenedWebhook): Promise<void> {
     const { job, token, data, signal } = taken;
     const { endpoint } = webhook;
@@ -106,6 +103,6 @@ interface TakenJob {
   readonly job: Job<unknown>;
   readonly token: string;
   readonly data: StoredJob;
-  /** Raised when the lock of the job was lost. */
+  /** Aborts when the lock of the job is lost. */
   readonly signal: AbortSignal | undefined;
 }

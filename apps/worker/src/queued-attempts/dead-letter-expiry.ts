@@ -5,7 +5,7 @@ import { Log, reasonOf } from '@relay/telemetry';
 const KEPT_MS = 30 * 86_400_000;
 const EVERY_MS = 3_600_000;
 
-/** Every worker deletes dead letters that are 30 days old, at its start and every hour. */
+/** Deletes dead letters that are 30 days old: each worker does so at its start and every hour. */
 @Injectable()
 export class DeadLetterExpiry implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;

@@ -6,18 +6,18 @@ import type { AttemptFinder, EnvelopeFinder } from '@relay/kafka';
 import { standing, standingAfter, type RetryQueue, type Standing } from '@relay/retry';
 import type { RedisWebhookView } from '@relay/webhooks';
 
-/** What became of a delivery that is counted as queued and has no job. */
+/** State of a delivery that is counted as queued and has no job. */
 export type LostJob =
   /** The job, built again from the log. */
   | { readonly kind: 'found'; readonly delivery: QueuedDelivery }
   /** The job without its body, which the log no longer has. */
   | { readonly kind: 'bodyless'; readonly delivery: QueuedDelivery }
   | { readonly kind: 'ended' }
-  /** It has a job or a dead letter again. */
+  /** The delivery has a job or a dead letter again. */
   | { readonly kind: 'stored' };
 
 /**
- * Builds jobs that Redis has lost again from the log. The logged attempts of a delivery tell whether it has ended. Where a search
+ * Rebuilds from the log the jobs that Redis has lost. The logged attempts of a delivery show whether it has ended. If a search
  * within its limit finds none of them, the delivery is made again.
  */
 export class LostJobs {
@@ -39,7 +39,7 @@ export class LostJobs {
     if ((await this.queue.existing([id])).has(id)) return { kind: 'stored' };
     const last = told.at(-1);
     const { eventType = '', partnerId = '' } = this.webhooks.find(named.webhookId) ?? last ?? {};
-    // Its webhook was deleted before its first attempt.
+    // The webhook was deleted before the first attempt.
     if (!isEnvelopeType(eventType)) return { kind: 'ended' };
     const stood = told.reduce<Standing | undefined>((before, record) => standingAfter(record, before), undefined);
     const { envelopeId, acceptedAt, hash, series, webhookId } = named;
@@ -51,7 +51,10 @@ export class LostJobs {
     return { kind: 'bodyless', delivery: standing(bodyless, stood, now) };
   }
 
-  /** Its attempts, oldest first: each tells when the next one was due, which may have been late. */
+  /**
+   * Returns the attempts of the delivery, oldest first. Each has the time at which the next attempt was due, which may have been
+   * made later.
+   */
   async #told(id: string, { envelopeId, acceptedAt }: Delivery): Promise<AttemptRecord[]> {
     const own = (found: readonly AttemptRecord[]): AttemptRecord[] => found.filter((each) => each.deliveryId === id);
     const near = own(await this.attempts.find({ envelopeId, moments: [acceptedAt] }));

@@ -5,7 +5,10 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { ATTEMPT_SETTINGS, type AttemptSettings } from '../delivery/attempts.js';
 
 const LOOK_MS = 60_000;
-/** A delivery may be due a little later than its endpoint asked for, and the clock of a promoted Redis may be behind. */
+/**
+ * Tolerance in ms: a delivery may be due a little later than its endpoint asked for, and the clock of a promoted Redis may be
+ * behind.
+ */
 const MARGIN_MS = 60_000;
 
 /** Makes jobs due that a wrong clock put off for longer than any delivery may wait. */

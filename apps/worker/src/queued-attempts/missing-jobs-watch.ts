@@ -5,12 +5,12 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { LostJobs } from './lost-jobs.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** How often one webhook is counted again. */
+/** Interval in ms at which the deliveries of one webhook are counted again. */
 const LOOK_MS = 5_000;
 
 /**
- * Counts the queued deliveries of one webhook after the other again, so that no leftover of a crash keeps a webhook parked, and takes
- * back from the log what Redis has lost of them.
+ * Counts the queued deliveries again, one webhook after the other, so that no leftover of a crash keeps a webhook parked.
+ * Restores from the log the jobs that Redis has lost.
  */
 @Injectable()
 export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy {
@@ -65,7 +65,7 @@ export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy
     }
   }
 
-  /** Whether the delivery was lost and is stored again. */
+  /** Restores a delivery without a job. Returns whether it was lost and is stored again. */
   async #takeBack(id: string): Promise<boolean> {
     const lost = await this.lost.find(id);
     switch (lost.kind) {

@@ -7,10 +7,10 @@ interface Backend {
 }
 
 /**
- * Puts a job back, due at `at` (epoch milliseconds), and stores what its attempt showed in the same step. In two
- * steps, a crash or a lost lock in between could leave a job whose attempt is counted and that is due at once.
+ * Puts a job back, due at `at` (epoch milliseconds), and stores the result of its attempt in the same step. With two steps, a
+ * crash or a lost lock in between can leave a job whose attempt is counted and that is due at once.
  * @param data replaces the job's own
- * @throws DelayedError for BullMQ when it is done; another error when the lock is lost, and nothing was changed
+ * @throws DelayedError for BullMQ when it is done; another error if the lock is lost, and then nothing was changed
  */
 export async function putBack(job: Job<unknown>, token: string, at: number, data?: object): Promise<never> {
   const now = Date.now();

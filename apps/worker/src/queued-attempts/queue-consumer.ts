@@ -8,7 +8,7 @@ import { putBack } from './put-back.adapter.js';
 import { MAKE_QUEUE_WORKERS, type Process, type QueueWorkers } from './queue-workers.adapter.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** Takes due jobs. Pauses while attempts cannot be reported, as reading does by itself. */
+/** Takes due jobs. Pauses while attempts cannot be reported because Kafka is away; reading the log stops by itself then. */
 @Injectable()
 export class QueueConsumer implements OnApplicationBootstrap {
   readonly #workers: QueueWorkers;
@@ -68,8 +68,8 @@ export class QueueConsumer implements OnApplicationBootstrap {
   }
 
   /**
-   * A job that has ended: its id stood in a second list of the queue, which the torn end of Redis' append-only file can
-   * bring about (`rewriteAfterRestart`). Without this it would be taken for ever.
+   * Drops a job that has ended. Its id was in a second list of the queue, which a torn end of Redis' append-only file can cause
+   * (`AppendOnlyFile`). Without this the job is taken for ever.
    */
   #drop(job: Job<unknown>): void {
     this.log.warn('queue.leftover', 'The queue held the id of a finished delivery; the worker dropped the id', {
@@ -77,7 +77,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
     });
   }
 
-  /** The same of a job that BullMQ has removed since, or a job that Redis has lost. */
+  /** Reports an id without a job: BullMQ has removed the job since it ended, or Redis has lost it. */
   async #missing(job: Job<unknown>): Promise<void> {
     await this.jobs.missing(job.id ?? '');
     this.log.warn(

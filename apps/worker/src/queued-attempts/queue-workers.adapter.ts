@@ -4,14 +4,14 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
 import { logFieldsOf } from '../delivery/log-fields.js';
 
-/** How long a job is locked for this worker; the lock is renewed while the job runs. */
+/** Time in ms for which a job is locked for this worker; the lock is renewed while the job runs. */
 const LOCK_MS = 20_000;
-/** How often the jobs of dead workers are looked for. */
+/** Interval in ms at which the jobs of dead workers are looked for. */
 const STALLED_EVERY_MS = 5_000;
 /**
- * A BullMQ worker fetches as many jobs as it may run, one round trip each, before it begins the first, and renews no
- * lock meanwhile. At 50 ms each (a slow Redis, a starved process) 512 jobs take longer than the lock lasts, so they
- * would be taken twice; 64 jobs at 150 ms do not. Fewer jobs each would mean more workers, all of which look for a
+ * Maximum of jobs that one BullMQ worker runs at once. It fetches as many jobs as it may run, one round trip each, before it
+ * begins the first, and renews no lock meanwhile. At 50 ms each (a slow Redis, a starved process) 512 jobs take longer than the
+ * lock lasts, so they are taken twice; 64 jobs at 150 ms do not. Fewer jobs each means more workers, all of which look for a
  * delayed job when it is due (docs/adr/0009).
  */
 const JOBS_EACH = 64;
@@ -21,8 +21,8 @@ export const MAKE_QUEUE_WORKERS = Symbol('makes the queue workers');
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * The BullMQ workers of this process, for each shard as many as for the others: few jobs each, so that no job waits for its start for as
- * long as its lock lasts. A job that did is begun only if its lock is still ours.
+ * The BullMQ workers of this process, about equally many for each shard. Each runs few jobs, so that no job waits for its start
+ * for as long as its lock lasts. A job that has waited so long begins only if its lock is still ours.
  */
 export class QueueWorkers {
   readonly #workers: Worker<unknown>[];
@@ -40,7 +40,7 @@ export class QueueWorkers {
       autorun: false,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_EVERY_MS,
-      // Default 1: BullMQ would fail a job at which two workers have died.
+      // The default 1 makes BullMQ fail a job at which two workers have died.
       maxStalledCount: 1_000_000,
       // A job sets how long it is kept; this is for ids without a job.
       removeOnComplete: { count: 0 },
@@ -95,7 +95,7 @@ export class QueueWorkers {
   }
 }
 
-/** The workers of each shard, each with the jobs that it runs at once. */
+/** Returns the workers of each shard, each with the number of jobs that it runs at once. */
 export function dealt(
   shards: readonly Shard[],
   concurrency: number,
@@ -109,7 +109,7 @@ export function dealt(
   });
 }
 
-/** Begins a job that was fetched under this token, unless its lock may be lost and is. */
+/** Begins a job that was fetched under this token. If its lock may be lost, first checks that it is not. */
 export async function begin(process: Process, job: Job<unknown>, token = '', signal?: AbortSignal): Promise<void> {
   const fetchedAt = job.processedOn ?? 0;
   const mayBeLost = Math.abs(Date.now() - fetchedAt) > LOCK_MS / 2;

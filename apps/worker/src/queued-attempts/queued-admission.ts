@@ -9,17 +9,17 @@ import { EndpointSlots } from '../delivery/endpoint-slots.js';
 import { UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
 import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 
-/** Why a delivery that has a slot may not be attempted yet, or that it may. */
+/** Whether a delivery that has a slot may be attempted; otherwise the reason why not, and when to come again. */
 export type QueuedEntry =
   | { readonly kind: 'go'; readonly probe: Probe }
-  /** Its origin has never answered 2xx: the delivery has its turn then, or asks again. */
+  /** The origin has never answered 2xx: at `at` the delivery has its turn, or asks again. */
   | { readonly kind: 'turn-later'; readonly at: number; readonly hasTurn: boolean }
   /** The breaker of its webhook or of its endpoint is open. */
   | { readonly kind: 'later'; readonly at: number };
 
 /**
- * What a queued attempt passes before it is made: slot, turn of the origin, probe of the breakers. Slot and probe are
- * handed back after it.
+ * Admits a queued attempt: takes its slot, the turn of its origin and the probe of the breakers. Slot and probe are handed back
+ * after the attempt.
  */
 @Injectable()
 export class QueuedAdmission {
@@ -31,12 +31,12 @@ export class QueuedAdmission {
     private readonly unopened: UnopenedWebhooks,
   ) {}
 
-  /** As `UnopenedWebhooks.open`. */
+  /** See `UnopenedWebhooks.open`. */
   open(webhook: Webhook): Promise<OpenedWebhook | number | undefined> {
     return this.unopened.open(webhook);
   }
 
-  /** Takes a slot. @returns undefined when it has one, else epoch milliseconds at which to come again */
+  /** Takes a slot. @returns undefined if it has one, otherwise epoch milliseconds at which to come again */
   takeSlot(webhook: Webhook): number | undefined {
     const now = Date.now();
     const rests = this.breakers.restsUntil(webhook, now);
@@ -46,7 +46,7 @@ export class QueuedAdmission {
   }
 
   /**
-   * Passes the rest, after the slot: a probe that was claimed and then found no slot would keep all others waiting. The
+   * Takes turn and probe, after the slot: otherwise a claimed probe that finds no slot keeps all other deliveries waiting. The
    * turn comes before the probe for the same reason.
    */
   async enter(webhook: Webhook, job: StoredJob): Promise<QueuedEntry> {
@@ -71,12 +71,12 @@ export class QueuedAdmission {
     else this.reports.ended(webhook, attempted, probe);
   }
 
-  /** The breakers learn what their probe showed. */
+  /** Reports the result of a probe to the breakers. */
   probed(webhook: Webhook, attempted: Attempted, probe: Probe): Promise<void> {
     return this.breakers.probed(webhook, attempted, probe, Date.now());
   }
 
-  /** Has `putBack` put the job back until `at`, and makes it due at once when the origin answers 2xx. */
+  /** Puts the job back until `at` by `putBack`, and makes it due at once when the origin answers 2xx. */
   async awaitTurn(endpoint: string, job: StoredJob, at: number, putBack: () => Promise<never>): Promise<never> {
     try {
       return await putBack();

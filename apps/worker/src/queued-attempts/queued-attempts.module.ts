@@ -22,7 +22,7 @@ import { MAKE_QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.
 import { QueuedAdmission } from './queued-admission.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** Each lost job is sought by itself, and thousands may be lost at once. */
+/** Limits of the search for one lost job: each is sought by itself, and thousands may be lost at once. */
 const SEARCH = { maxBytes: 4 * 1024 * 1024, answerMs: 10_000 };
 
 /** Attempts of queued deliveries, and the upkeep of their queue. */

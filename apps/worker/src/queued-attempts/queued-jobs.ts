@@ -5,10 +5,10 @@ import { DisabledWebhookJobs, JobBodies, StoredJob, WaitingJobs } from '@relay/j
 import { RetryQueue } from '@relay/retry';
 import { AttemptReports } from '../delivery/attempt-reports.js';
 
-/** Redis has lost the body, and nothing can restore it, so the delivery becomes visible at once. */
+/** `lastFailure` of a delivery whose body Redis has lost. Nothing can restore it, so the delivery becomes visible at once. */
 const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
 
-/** What the store keeps of queued deliveries beside their jobs, and their ends other than a 2xx. */
+/** The data of queued deliveries beside their jobs, and their ends other than a 2xx. */
 @Injectable()
 export class QueuedJobs {
   constructor(
@@ -19,7 +19,7 @@ export class QueuedJobs {
     private readonly reports: AttemptReports,
   ) {}
 
-  /** Undefined when Redis has lost it. */
+  /** Returns the body; undefined if Redis has lost it. */
   bodyOf(job: StoredJob): Promise<string | undefined> {
     return this.bodies.of(job);
   }
@@ -29,19 +29,22 @@ export class QueuedJobs {
     return this.held.hold(job.webhookId, deliveryId(job));
   }
 
-  /** The queue has the id and no job of it: it has ended, or Redis has lost it. It counts as queued until that is known. */
+  /**
+   * Counts as queued a delivery whose id is in the queue without a job, until it is known whether it has ended or Redis has lost
+   * it.
+   */
   async missing(id: string): Promise<void> {
     const named = parseDeliveryId(id);
     if (named !== undefined) await this.waiting.add([{ ...named, body: '' }]);
   }
 
-  /** It is queued no more. */
+  /** Stops counting a delivery as queued. */
   async uncount(id: string): Promise<void> {
     const named = parseDeliveryId(id);
     if (named !== undefined) await this.waiting.ended(named);
   }
 
-  /** The webhook was deleted. */
+  /** Reports a delivery whose webhook was deleted. */
   cancelled(job: StoredJob): void {
     this.reports.cancelled(job);
   }
@@ -52,7 +55,7 @@ export class QueuedJobs {
     await this.queue.addDeadLetter({ ...job, v: 1, body, reason, diedAt: Date.now() });
   }
 
-  /** Its horizon has passed before an attempt. */
+  /** Ends a delivery whose horizon has passed before an attempt. */
   async expired(job: StoredJob): Promise<void> {
     await this.addDeadLetter(job, 'horizon_passed');
     this.reports.died(job, 'horizon_passed');
@@ -64,7 +67,7 @@ export class QueuedJobs {
     this.reports.died(after, 'handling_failed');
   }
 
-  /** The job has ended. If Redis does not take a step, a time to live does it later. */
+  /** Releases the data of a job that has ended. A step that Redis does not take is done later by a time to live. */
   ended(data: unknown): void {
     const stored = StoredJob.safeParse(data).data;
     if (stored === undefined) return;

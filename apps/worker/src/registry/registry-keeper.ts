@@ -6,9 +6,9 @@ import type { WorkerConfig } from '@relay/settings';
 import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 
 const LOOK_MS = 5_000;
-/** The wait after a snapshot that was not completed. */
+/** Wait in ms after a snapshot that was not completed. */
 const PAUSE_MS = 60_000;
-/** How often the records that an older snapshot replaces are looked for. */
+/** Interval in ms at which records that an older snapshot replaces are looked for. */
 const FREE_MS = 3_600_000;
 
 /** Keeps the registry's log short by snapshots. Every worker tries; the log accepts one snapshot at a time. */

@@ -14,9 +14,8 @@ export interface InRange {
 }
 
 /**
- * The deliveries that a replay of dead letters only means. They become jobs that are due at once, as in an operator's
- * replay of dead letters: the jobs are stored before the dead letters go, so Redis has one or the other at any
- * moment.
+ * Finds the deliveries of a replay of dead letters only, and makes them jobs that are due at once, like an operator's replay of
+ * dead letters. The jobs are stored before the dead letters are deleted, so Redis has one or the other at any moment.
  */
 @Injectable()
 export class FailedDeliveries {
@@ -27,8 +26,8 @@ export class FailedDeliveries {
   ) {}
 
   /**
-   * All deliveries of parked webhooks and other replays; of a replay of dead letters only, those that have some, with
-   * their ids.
+   * Returns all deliveries of parked webhooks and other replays. For a replay of dead letters only, returns the deliveries that
+   * have dead letters, with the ids of these.
    */
   async of<T extends InRange>(wanted: readonly T[]): Promise<(T & { readonly letters: readonly string[] })[]> {
     const found = await Promise.all(
@@ -50,7 +49,7 @@ export class FailedDeliveries {
     });
   }
 
-  /** Resolves when the dead letters are deliveries again; false where they cannot be, or are gone. */
+  /** Makes the dead letters deliveries again. Resolves with false if that is impossible or the dead letters are gone. */
   async replay(letters: readonly string[]): Promise<boolean> {
     const { replayed } = await untilStored(() => this.letters.replayLetters(letters), this.log, {
       deadLetters: letters,

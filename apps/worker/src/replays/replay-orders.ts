@@ -10,7 +10,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
 const LOOK_MS = 1_000;
-/** Every so many looks, replays that ended lately are compared with the shards, of which one may have gone back. */
+/** Looks after which replays that ended lately are compared with the shards, because a shard may have gone back. */
 const ENDED_EVERY = 10;
 
 const NONE: ReadonlyMap<string, string> = new Map();
@@ -64,7 +64,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #look(): Promise<void> {
-    // Read before the orders are: a known replay without an order was cancelled, and is not newer than the orders.
+    // Read before the orders, so that a known replay without an order was cancelled and is not newer than the orders.
     const partitions = this.reader.catchUpPartitions().map((partition) => ({ partition, known: partition.replayKeys }));
     const { keys, paused } = await this.orders.orders();
     this.#paused = paused;
@@ -77,14 +77,14 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
       const asked = [...keys, ...ended.keys()].filter((key) => this.#isIn(partition, key));
       const unknown = asked.filter((key) => gone.includes(key) || !partition.isKnownReplay(key));
       const endedId = (key: string): string | undefined => (keys.has(key) ? undefined : ended.get(key));
-      // Its shard may be away, and others not.
+      // The shard may be away while others are not.
       await this.#takeUp(partition, unknown, endedId).catch((error: unknown) => this.#unread(error));
     }
     const done = [...keys].filter((key) => this.#isDone(key));
     if (done.length > 0) await this.orders.endDone(done);
   }
 
-  /** @param endedId the id of a replay that has ended */
+  /** @param endedId returns the id of a replay that has ended */
   async #takeUp(
     partition: CatchUpPartition,
     keys: readonly string[],
@@ -112,7 +112,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     return (this.#topicOf(key) ?? topic) === topic;
   }
 
-  /** Undefined when the replay's webhook is not known here. */
+  /** Returns undefined if the replay's webhook is not known here. */
   #topicOf(key: string): string | undefined {
     const type = this.webhooks.find(readRangeKey(key).webhookId)?.eventType;
     return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type as EnvelopeType);

@@ -6,20 +6,20 @@ import { RedisWebhookView } from '@relay/webhooks';
 
 const LOOK_MS = 2_000;
 const HOUR_MS = 3_600_000;
-/** The newest replays that are looked at: also those that ended between two looks, or while no worker ran. */
+/** Maximum of the newest replays in a look. They include replays that ended between two looks, or while no worker ran. */
 const NEWEST = 100;
-/** The clocks of the process that took the order and of this one differ by less. */
+/** Upper bound in ms of the difference between the clocks of the process that took the order and of this one. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * Tells partners of replays that have ended. A flush ends a replay, of whichever worker, so every worker looks; the time of the end
+ * Notifies partners of replays that have ended. A flush of any worker ends a replay, so every worker looks; the time of the end
  * makes their notices one.
  */
 @Injectable()
 export class ReplayWatch implements OnApplicationBootstrap, OnModuleDestroy {
   /** Ids of the replays that were under way at the last look. */
   #underWay: ReadonlySet<string> = new Set();
-  /** Ids of those told that a look still finds. */
+  /** Ids of the replays whose partner was notified and that a look still finds. */
   #told: ReadonlySet<string> = new Set();
   #lookedAt = 0;
   #timer: NodeJS.Timeout | undefined;

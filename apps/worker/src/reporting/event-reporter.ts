@@ -6,11 +6,11 @@ interface PendingRecord {
   readonly value: Buffer;
 }
 
-/** Records kept in memory while Kafka is away; further ones are dropped and logged. */
+/** Maximum of records kept in memory while Kafka is away; further ones are dropped and logged. */
 const MAX_WAITING = 20_000;
 const BATCH = 2_000;
 
-/** The same record would be refused again: it is larger than the topic accepts, which the publisher has said. */
+/** Whether Kafka refuses the record again at each try: it is larger than the topic accepts, and the publisher has logged that. */
 const isRefused = ({ reason }: { readonly reason: unknown }): boolean =>
   reason instanceof PublishFailed && !reason.retryable;
 
@@ -32,7 +32,7 @@ export class EventReporter {
     this.#timer = setInterval(() => void this.#publish(), everyMs);
   }
 
-  /** Half of the room is taken: callers that can wait should. */
+  /** Whether half of the room is taken. Callers that can wait should wait then. */
   get isFilling(): boolean {
     return this.#waiting.length >= MAX_WAITING / 2;
   }

@@ -3,7 +3,10 @@ import { Notices } from '@relay/notices';
 
 const LOOK_MS = 1_000;
 
-/** Tells the notices that are left over: of webhooks that were parked, of processes that were killed, and of a time without Kafka. */
+/**
+ * Publishes the notices that are left over: of webhooks that were parked, of processes that were killed, and of a time without
+ * Kafka.
+ */
 @Injectable()
 export class NoticeWatch implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;

@@ -15,7 +15,7 @@ import { NoticeWatch } from './notice-watch.js';
 import { ATTEMPTS_REPORTER, DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, WEBHOOKS_REPORTER } from './reporters.js';
 import { ShardHistoryWriter } from './shard-history-writer.js';
 
-/** Lines of the history that a process keeps while Redis is away. */
+/** Maximum of history lines that a process keeps while Redis is away. */
 const MOST_LINES = 20_000;
 
 const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provider => ({

@@ -7,12 +7,12 @@ const BATCH = 500;
 const EVERY_MS = 200;
 
 /**
- * Writes what was delivered and how often attempts failed to the history of one shard, which partners read, beside the path of
- * delivery: batched, repeated, bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
+ * Writes deliveries and counts of failed attempts to the history of one shard, which partners read, beside the path of delivery:
+ * batched, repeated, bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
  */
 export class ShardHistoryWriter {
   #waiting: DeliveredLine[] = [];
-  /** By webhook. */
+  /** Failures by webhook. */
   readonly #failures = new Map<string, Failures>();
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
@@ -42,7 +42,7 @@ export class ShardHistoryWriter {
     this.#failures.set(webhookId, { webhookId, count: count + 1, last, good });
   }
 
-  /** A successful attempt with what the endpoint answered. */
+  /** Keeps a successful attempt with the endpoint's answer. */
   answered(webhookId: string, good: AttemptFacts): void {
     if (this.pause.isMemoryScarce) return;
     this.#failures.set(webhookId, { count: 0, ...this.#failures.get(webhookId), webhookId, good });
@@ -88,7 +88,7 @@ export class ShardHistoryWriter {
     }
   }
 
-  /** Writes what waits once. */
+  /** Writes the waiting lines and failures once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;

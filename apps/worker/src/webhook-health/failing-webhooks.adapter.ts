@@ -2,7 +2,7 @@ import { defineScript, NOTICE_LINES, NOTICES, noticeLinesLua, globalKey, runScri
 import { FAILING } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
-/** Hash by webhook id: the highest warning. */
+/** Key of a hash: the highest warning by webhook id. */
 const WARNED = globalKey('failing', 'warned');
 
 const warn = defineScript(
@@ -16,11 +16,11 @@ const warn = defineScript(
 
 /** A webhook that only fails. */
 export interface Failing {
-  /** Epoch milliseconds. */
+  /** Time of the first failure in a row, in epoch milliseconds. */
   readonly since: number;
   /** Highest warning so far, in per cent of the time until it is disabled. */
   readonly warned: number;
-  /** Version of the registration when that began. */
+  /** Version of the registration at the first failure. */
   readonly version: number;
 }
 
@@ -38,7 +38,7 @@ export class FailingWebhooks {
     );
   }
 
-  /** Notes the first failure in a row; an earlier one stands unless it was of an older version (`isAnew`). */
+  /** Stores the first failure in a row. An earlier one is kept unless it was of an older version (`isAnew`). */
   async begin(id: string, now: number, version: number, isAnew: boolean): Promise<void> {
     const text = `${now} ${version}`;
     if (isAnew) await this.redis.multi().hset(FAILING, id, text).hdel(WARNED, id).exec();
@@ -46,14 +46,14 @@ export class FailingWebhooks {
   }
 
   /**
-   * Notes a warning, with the line that tells the partner; false when another worker has warned already.
-   * @param notice undefined when the partner was told within the hour
+   * Stores a warning with the notice to the partner; returns false if another worker has warned already.
+   * @param notice the notice as a line; undefined if the partner was notified within the hour
    */
   async warned(id: string, percent: number, notice: string | undefined): Promise<boolean> {
     return Number(await runScript(this.redis, warn, [WARNED], [id, percent, notice ?? ''])) === 1;
   }
 
-  /** The webhook succeeded or was disabled. */
+  /** Forgets a webhook that succeeded or was disabled. */
   async end(id: string): Promise<void> {
     await this.redis.multi().hdel(FAILING, id).hdel(WARNED, id).exec();
   }

@@ -5,7 +5,7 @@ import type { Webhook } from '@relay/webhooks';
 import type { EventReporter } from '../reporting/event-reporter.js';
 import { WEBHOOKS_REPORTER } from '../reporting/reporters.js';
 
-/** Tells what became of a webhook: operators on `relay.operations`, its partner by a notice. */
+/** Reports events of a webhook: to operators on `relay.operations`, to its partner by a notice. */
 @Injectable()
 export class WebhookEvents {
   constructor(
@@ -13,12 +13,12 @@ export class WebhookEvents {
     @Inject(Notices) private readonly notices: Pick<Notices, 'line' | 'publish'>,
   ) {}
 
-  /** The line of the notice that every attempt fails, for the script that stores the warning. */
+  /** Returns the line of the notice that every attempt fails, for the script that stores the warning. */
   failing(webhook: Webhook, facts: NoticeFacts<'webhook.failing'>): string | undefined {
     return this.notices.line('webhook.failing', webhook, facts);
   }
 
-  /** The change is stored, with its notice. */
+  /** Reports a change that is stored with its notice. */
   tell<T extends 'webhook.failing' | 'webhook.disabled'>(type: T, webhook: Webhook, facts: NoticeFacts<T>): void {
     const { id: webhookId, partnerId } = webhook;
     this.operations.report(webhookId, operationsRecord(type, { webhookId, partnerId, ...facts }, Date.now()));

@@ -5,7 +5,7 @@ import { RedisWebhookView, type Webhook, WebhookStore } from '@relay/webhooks';
 import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
 import { WebhookEvents } from './webhook-events.js';
 
-/** Only failures for this long disable a webhook. */
+/** Time in ms of nothing but failures after which a webhook is disabled. */
 export const FAILING_MS = 5 * 86_400_000;
 const WARN_AT = [90, 70, 50] as const;
 const READ_MS = 1_000;
@@ -14,9 +14,9 @@ const READ_MS = 1_000;
 export type AttemptEnd = 'delivered' | 'failed' | 'gone';
 
 /**
- * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings,
- * when a webhook has only failed for five days. No envelope is lost: further ones are parked. A step that Redis does
- * not take is tried again with the next attempt.
+ * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings, when a webhook
+ * has only failed for five days. No envelope is lost: further envelopes are parked. A step that Redis does not take is tried
+ * again with the next attempt.
  */
 @Injectable()
 export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
@@ -40,7 +40,10 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     clearInterval(this.#timer);
   }
 
-  /** Warns here as well: a webhook may get too few deliveries for an attempt to fall into each step of the warnings. */
+  /**
+   * Reads the failing webhooks and also warns: a webhook may get too few deliveries for an attempt to fall into each step of the
+   * warnings.
+   */
   async read(now = Date.now()): Promise<void> {
     this.#known = await this.failing.all();
     for (const [id, known] of this.#known) {
@@ -58,7 +61,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
       this.#known.delete(id);
       return void this.#try('end', () => this.failing.end(id));
     }
-    // It was changed or enabled since it began to fail: the five days begin again.
+    // The webhook was changed or enabled since it began to fail: the five days begin again.
     const isNewer = known !== undefined && version > known.version;
     if (known === undefined || isNewer) {
       this.#known.set(id, { since: now, warned: 0, version });
@@ -89,7 +92,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     this.events.tell('webhook.failing', webhook, facts);
   }
 
-  /** Changes nothing if the webhook was changed since the attempt: the next attempt decides. */
+  /** Disables a webhook. If it was changed since the attempt, nothing is done and the next attempt decides. */
   async #disable(webhook: Webhook, reason: 'gone' | 'failing'): Promise<void> {
     const { id, partnerId, version } = webhook;
     if (this.#disabling.has(id)) return;
