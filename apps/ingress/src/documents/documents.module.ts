@@ -89,7 +89,7 @@ export class DocumentsController {
 
 @Module({})
 export class DocumentsModule {
-  /** @param controllers all of the app but those of this module */
+  /** @param controllers all controllers of the app except this module's */
   static register(controllers: readonly Type[]): DynamicModule {
     const useFactory = (config: IngressConfig): Documents =>
       new Documents([...controllers, DocumentsController], {
