@@ -49,7 +49,10 @@ export class EndpointVerification {
     return result;
   }
 
-  /** Tests a webhook and enables an unverified one that passes; undefined for an unknown one. @throws ProblemError `too-many-requests` */
+  /**
+   * Tests a webhook, and enables an unverified one that passes. Returns undefined for an unknown webhook.
+   * @throws ProblemError `too-many-requests`
+   */
   async test(partnerId: string, id: string): Promise<TestResult | undefined> {
     const verified = await this.passes(partnerId, id);
     if (verified !== undefined) return verified;
