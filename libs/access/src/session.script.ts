@@ -16,7 +16,7 @@ local function expire_in(key, ms)
 end
 `;
 
-/** ARGV: now, end, slice, session, user id, limit of the user, limit of the partner. Returns 0, or milliseconds to wait. */
+/** ARGV: now, end, slice, session, user id, user's limit, partner's limit. Returns 0, or the milliseconds to wait. */
 export const openSessionLua = `${lua}
 local now, ends, slice = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local stored, live = redis.call('HGETALL', KEYS[1]), {}

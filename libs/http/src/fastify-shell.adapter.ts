@@ -68,7 +68,7 @@ export function fastifyShell(
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SILENCE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
+    // Longer than a load balancer's idle time, usually 60 s: the balancer closes first, so no request meets a closing connection.
     keepAliveTimeout: 72_000,
     http: {
       maxHeaderSize: 16 * 1024,
@@ -130,7 +130,7 @@ export function fastifyShell(
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
     done(refused);
   });
-  // The caller is known by now. A body for an unknown path is not read; otherwise Fastify buffers it for its 404.
+  // By now the caller is known. A body for an unknown path is not read; otherwise Fastify buffers it for its 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));

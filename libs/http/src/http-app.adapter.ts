@@ -98,7 +98,7 @@ function registerRequestMetrics(registry: Registry): (request: FastifyRequest, r
   });
   return ({ method, is404, routeOptions }, reply) => {
     const { statusCode, elapsedTime } = reply;
-    // A stream lasts until its client leaves.
+    // A stream is not measured, because it lasts until its client leaves.
     if (reply.getHeader('content-type') === 'text/event-stream') return;
     const labels = {
       http_request_method: method,

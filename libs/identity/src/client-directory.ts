@@ -93,7 +93,7 @@ export class ClientDirectory {
     return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
   }
 
-  /** Does as `findByToken`, from memory alone; undefined if only `findByToken` can decide. */
+  /** Works like `findByToken`, from memory alone; undefined if only `findByToken` can decide. */
   knownByToken(token: IssuedFor): ClientRecord | undefined {
     const seen = this.#seen.get(token.clientId);
     if (seen?.epoch !== this.#epoch || seen.client.disabled) return undefined;
@@ -124,7 +124,7 @@ export class ClientDirectory {
   }
 
   /**
-   * Does as `findByCredential`, from a list of all credentials that is read once for each state of the store. An unknown
+   * Works like `findByCredential`, from a list of all credentials that is read once for each state of the store. An unknown
    * credential costs the store nothing, and a new one is found at the latest after the next `refresh`.
    * @throws ProblemError `unavailable`
    */

@@ -15,8 +15,8 @@ export const clientParts: readonly ViewPart[] = [
 ];
 
 /**
- * Body of a Lua function of KEYS that returns a function that applies a command; webhooks have a like one. Records stay texts,
- * because cjson encodes a decoded empty list as an object.
+ * Body of a Lua function of KEYS that returns a function that applies a command, as for webhooks. Records stay texts, because
+ * cjson encodes a decoded empty list as an object.
  */
 export const applyClientLua = `
 local clients, credentials, version = KEYS[1], KEYS[2], KEYS[3]

@@ -91,7 +91,7 @@ export class Clients {
   }
 
   /**
-   * Issues a new secret. The present secret stays valid until the next rotation; its predecessor and that one's tokens end.
+   * Issues a new secret. The present secret stays valid until the next rotation; its predecessor ends with all of its tokens.
    * @param options.endsTokens ends the present secret too, and therefore every token
    * @param options.force rotates although the last rotation was less than 60 s ago
    * @throws ClientRefused if the client does not exist, has a fixed credential, or was just rotated

@@ -26,7 +26,7 @@ const REQUEST_ID = { 'x-request-id': 'The one that was sent, or a new one.' };
 const RETRY_AFTER = { 'Retry-After': 'Seconds to wait.' };
 const SHARED: Readonly<Record<string, string>> = { ...REQUEST_ID, ...QUOTA, ...RETRY_AFTER };
 
-/** Partners and clients at the OAuth endpoints have limits; sources get 503 when the log cannot keep up. */
+/** Whether the route has a quota. Partners and OAuth clients have quotas; sources get 503 if the log cannot keep up. */
 const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing' || access === 'client';
 
 /** Headers that come with an error of this status. */

@@ -13,7 +13,7 @@ export interface ApiParts {
   /** All tags that operations may have. */
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly securitySchemes: Schema;
-  /** Errors of the routes where clients authenticate (RFC 6749), with an example for each status. */
+  /** Errors of the routes that authenticate clients (RFC 6749), with an example for each status. */
   readonly oauthErrors?: { readonly schema: z.ZodType; readonly examples: Readonly<Record<number, unknown>> };
   /** Requests that the app sends, and the components to which they refer. */
   readonly sent?: (book: SchemaBook) => {
@@ -51,7 +51,7 @@ export interface OperationText {
     readonly content?: Content;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Problems of this operation alone; those of guards, bodies and HTTP are added automatically. */
+  /** Problems of this operation alone. Problems of guards, bodies and HTTP are added automatically. */
   readonly problems?: readonly ProblemCode[];
 }
 

@@ -91,7 +91,7 @@ const FAULTS = {
 /** Envelopes of a batch that the log did not acknowledge. */
 type Unacknowledged = { readonly envelopeId: string; readonly reason: string }[];
 
-/** Accepts envelopes: 202 only after the acknowledgement of the log. */
+/** Accepts envelopes. It answers 202 only after the log has acknowledged them. */
 @Controller('deliveries')
 @Access({ kind: 'source' })
 export class DeliveriesController {

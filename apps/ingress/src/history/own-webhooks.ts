@@ -23,7 +23,7 @@ const MOST = 1_000;
 /** Webhooks per point of the quota. */
 export const LOOKED_AT_A_POINT = 100;
 
-/** Returns the points beyond the first, which is already charged. At most 200, so that three largest requests fit in a minute. */
+/** Returns the points beyond the first, which is already charged; at most 200, so that some largest requests fit in a minute. */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
 /** A partner's own webhooks that the caller may see. Their number is charged to the partner's quota. */

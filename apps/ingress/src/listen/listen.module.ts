@@ -85,7 +85,7 @@ const ACCESS = { kind: 'bearer', scopes: ['webhooks'] } as const;
 /** Headers of a stream. Without `x-accel-buffering` nginx holds events back. */
 const HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
 
-/** A partner's envelopes as they are accepted. */
+/** Streams a partner's envelopes as they are accepted. */
 @PartnerRoutes('listen')
 class ListenController {
   readonly #openings = new PartnerQuota(OPENINGS);

@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Exchange, PartnerRoutes } from '../access/partner-routes.js';
 
-/** The optional body of a new session, which has no members. */
+/** The optional body of a new session; it defines no members. */
 const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
 type NoMembers = z.infer<typeof NoMembers>;
 

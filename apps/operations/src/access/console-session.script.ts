@@ -9,7 +9,7 @@ local function read(session)
 end
 `;
 
-/** ARGV: now, session, generation, end, idle end, most sessions. A session too many ends the session that is idle soonest. */
+/** ARGV: now, session, generation, end, idle end, most sessions. Beyond the limit the session that is idle soonest ends. */
 export const openConsoleLua = `${lua}
 local now, live = tonumber(ARGV[1]), {}
 for _, session in ipairs(redis.call('HKEYS', KEYS[1])) do

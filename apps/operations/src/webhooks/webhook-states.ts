@@ -68,7 +68,7 @@ export const WebhookList = z
 /** The state of all webhooks in Redis, by webhook id or by the key of a breaker. */
 export interface Troubles {
   readonly waiting: ReadonlyMap<string, { readonly deliveries: number }>;
-  /** Epoch milliseconds of the first failure, a space, and the version of the webhook then. */
+  /** Epoch milliseconds since which all attempts fail, a space, and the version of the webhook then. */
   readonly failing: Readonly<Record<string, string>>;
   readonly breakers: ReadonlyMap<string, Breaker>;
 }
