@@ -1,9 +1,9 @@
 import type { Abstract, FactoryProvider } from '@nestjs/common';
 
-/** Stands for what a parameter of a constructor takes: its class, or a symbol. */
+/** Injection token of a constructor parameter: its class, or a symbol. */
 type TokenOf<Each> = symbol | Abstract<Each>;
 
-/** Provides a class of a lib, whose constructor takes what these tokens stand for. */
+/** Returns a provider for a class of a lib; these tokens provide the arguments of its constructor. */
 export const built = <Args extends unknown[], Made>(
   type: new (...args: Args) => Made,
   ...inject: { [Index in keyof Args]: TokenOf<Args[Index]> }

@@ -13,7 +13,7 @@ import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** The modules of all features, one for each folder, without the documents about them. */
+/** The modules of all features, one for each folder, except the documents. */
 export const FEATURES: readonly Type[] = [
   ErrorsModule,
   OAuthModule,
@@ -26,7 +26,7 @@ export const FEATURES: readonly Type[] = [
   PortalModule,
 ];
 
-/** The controllers of those modules. */
+/** Returns the controllers of these modules. */
 export const controllersOf = (modules: readonly Type[]): Type[] =>
   modules.flatMap((module) => (Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, module) ?? []) as Type[]);
 

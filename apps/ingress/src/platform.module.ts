@@ -101,7 +101,7 @@ const providers = [
   { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG, Log] },
 ];
 
-/** The log on Kafka, for envelopes and registrations; specs replace it by one in memory. */
+/** The log on Kafka, for envelopes and registrations. Specs replace it by a log in memory. */
 @Global()
 @Module({ providers, exports: [KeptAdmin, Publisher, RegistryLog] })
 export class LogModule implements OnApplicationShutdown {
@@ -110,7 +110,7 @@ export class LogModule implements OnApplicationShutdown {
     private readonly admin: KeptAdmin,
   ) {}
 
-  /** HTTP is closed by now; accepted envelopes are still being sent. */
+  /** Runs after HTTP is closed. Closing the publisher waits for accepted envelopes that are still being sent. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.publisher.close(), this.admin.close()]);
   }

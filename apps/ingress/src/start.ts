@@ -31,7 +31,7 @@ export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, confi
 
 const STOP_MS = 25_000;
 
-/** Starts health, waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when it is started or stopped. */
+/** Starts health, waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when started or stopped. */
 export async function startIngress(config: IngressConfig): Promise<void> {
   const clock = new StoreClock().rule();
   const app = await createIngressApp(IngressModule.register(config), config);
@@ -75,10 +75,10 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     phase = 'waiting for Kafka';
     await until(() => learnTopics(app, config, log), 'Kafka', log, stopping.signal);
     phase = 'waiting for the registry';
-    // Redis shows every registration that was answered 201 then.
+    // After this, Redis shows every registration that was answered 201.
     await until(() => app.get(RegistryView).current(), 'the registry', log, stopping.signal);
     phase = 'waiting for the keys';
-    // Without a key that stored records may need, the process would refuse every caller.
+    // Without a key that stored records may need, the process refuses every caller.
     await until(async () => (await keys.look()) === undefined, 'the keys', log, stopping.signal);
     keys.start();
     await app.listen(config.PORT, everyAddress());
@@ -93,7 +93,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
 const waiting = (log: Log, what: string, reason?: string): void =>
   log.warn('ingress.waiting', `The ingress waits for ${what} and then starts`, { reason });
 
-/** Repeats an attempt every second until it succeeds; one that answers false tells why by itself. */
+/** Repeats an attempt every second until it succeeds. An attempt that returns false has logged the reason itself. */
 async function until(attempt: () => Promise<unknown>, what: string, log: Log, signal: AbortSignal): Promise<void> {
   for (;;) {
     try {
@@ -106,8 +106,8 @@ async function until(attempt: () => Promise<unknown>, what: string, log: Log, si
 }
 
 /**
- * Finds a broker. Creates missing topics in development and logs them otherwise: envelopes of a type without a topic get
- * 503. The first envelope of each type must find its topic known: a look for it has 1.5 s, which a starved machine exceeds.
+ * Finds a broker. Creates missing topics in development, otherwise logs them: envelopes of a type without a topic get 503.
+ * The publisher learns all topics now, because a look-up for the first envelope has 1.5 s, which a starved machine exceeds.
  */
 async function learnTopics(app: Pick<NestFastifyApplication, 'get'>, config: IngressConfig, log: Log): Promise<void> {
   const kafka = app.get(Kafka);

@@ -11,7 +11,7 @@ import { SessionController } from './session/session.controller.js';
 import { StateController } from './state/state.controller.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 
-/** Every route of the operations app but those of the board. */
+/** All controllers of the operations app. The board has its own routes. */
 export const CONTROLLERS: readonly Type[] = [
   AuditLogController,
   ClientsController,

@@ -10,16 +10,16 @@ import { Board, BOARD_PATH } from './board/board.adapter.js';
 import { assertBoardChange } from './board/board-change.js';
 import { isChange, limitAnswers, UnconfirmedInterceptor } from './http/answer-limit.js';
 
-/** Policy for the board’s page: its own scripts and styles, nothing from elsewhere, no frames. */
+/** Content security policy of the board’s page: its own scripts and styles, no external resources, no frames. */
 const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
-/** What a browser needs before anybody has signed in. */
+/** Paths that a browser needs before an operator signs in. */
 const PUBLIC = new Set(['/', '/files/:name', '/session']);
 
 /**
- * The HTTP application, not listening yet. One hook admits operators before every route, including those of the board
- * and unknown ones.
+ * Creates the HTTP application, which does not listen yet. One hook admits operators before every route, including routes of
+ * the board and unknown ones.
  */
 export async function createOperationsApp(
   module: DynamicModule,
@@ -29,7 +29,7 @@ export async function createOperationsApp(
   const [gate, audit, board] = [app.get(OperatorGuard), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
   limitAnswers(fastify);
-  // The board knows the methods of its own paths.
+  // This filter knows no routes, because the board itself checks the methods of its paths.
   const settings = { publicUrl: config.PUBLIC_URL, routes: new KnownRoutes() };
   const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
   app.useGlobalInterceptors(new UnconfirmedInterceptor());

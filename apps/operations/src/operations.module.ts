@@ -53,7 +53,7 @@ export class OperationsModule implements OnApplicationShutdown {
     @Inject(Shards) private readonly shards: Shards,
   ) {}
 
-  /** @param publisher @param registryLog used by specs instead of those on Kafka */
+  /** @param publisher @param registryLog specs pass these instead of the ones on Kafka */
   static register(config: OperationsConfig, publisher?: Publisher, registryLog?: RegistryLog): DynamicModule {
     const log = new PinoLog('operations', config.LOG_LEVEL);
     const facts = { publicUrl: config.PUBLIC_URL, version: RELAY_VERSION };
@@ -84,16 +84,16 @@ export class OperationsModule implements OnApplicationShutdown {
     return { module: OperationsModule, providers };
   }
 
-  /** HTTP is closed by now. */
+  /** Closes the connections, after HTTP is closed. */
   async onApplicationShutdown(): Promise<void> {
     await Promise.all([this.board.close(), this.box.close(), this.queue.close(), this.publisher.close()]);
     for (const connection of this.shards.connections) connection.disconnect();
   }
 }
 
-/** The connections. */
+/** Returns the providers of connections. */
 const storeProviders = (config: OperationsConfig): FactoryProvider[] => [
-  // BullMQ uses it too: a connection that waits for Redis would make a change long after its request was answered.
+  // This connection fails at once, also for BullMQ; otherwise it waits for Redis and makes a change long after the answer.
   made(Redis, [ThrottledLog], (log) =>
     connectRedis({ ...config, clientName: clientNameOf('operations') }, 'command', (error) => away(log, error, {})),
   ),
@@ -106,12 +106,12 @@ const storeProviders = (config: OperationsConfig): FactoryProvider[] => [
   made(KeptAdmin, [Kafka], (kafka) => new KeptAdmin(kafka)),
 ];
 
-/** What the routes and their guard need beyond the connections. */
+/** Returns the providers of the routes and their guard, except the connections. */
 const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
   made(Audit, [Publisher], (publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now)),
   made(ClientDirectory, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {
     const view = registry.of<ClientCommand>('client');
-    // While Kafka is away operators are admitted by what Redis holds, unless that is another deployment's.
+    // While Kafka is away operators are admitted by the clients in Redis, unless Redis belongs to another deployment.
     const current = (): Promise<void> =>
       view.current().catch((error: unknown) => {
         if (registry.claim.fault !== undefined) throw error;
@@ -132,7 +132,7 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
   made(PortalLinks, [Redis], (redis) => new PortalLinks(redis, randomBytes, config.PORTAL_LINK_TTL)),
   made(RedisWebhookView, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {
     const view = new RedisWebhookView(redis, registry.of('webhook'), keyring);
-    // While Redis is away the next request reads everything.
+    // If this reload fails, the next request reads everything.
     redis.on('ready', () => void view.reload().catch(() => undefined));
     return view;
   }),
@@ -168,7 +168,7 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
 
 type Made<Needs extends readonly Abstract<unknown>[]> = { [Index in keyof Needs]: Needs[Index]['prototype'] };
 
-/** A provider that is made of others, each named by its class. */
+/** Returns a provider that is made from others, each named by its class. */
 function made<What, const Needs extends readonly Abstract<unknown>[]>(
   provide: Abstract<What>,
   inject: Needs,

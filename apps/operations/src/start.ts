@@ -21,7 +21,7 @@ import { NowState } from './state/now-state.adapter.js';
 
 const STOP_MS = 25_000;
 
-/** Starts health, then Redis, then HTTP. While Kafka is away operators can look but change nothing. */
+/** Starts health, then Redis, then HTTP. While Kafka is away operators can read, but change nothing. */
 export async function startOperations(config: OperationsConfig): Promise<void> {
   const clock = new StoreClock().rule();
   const app = await createOperationsApp(OperationsModule.register(config), config);

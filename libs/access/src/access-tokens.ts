@@ -11,9 +11,9 @@ export interface SigningKey {
 }
 
 /**
- * The keys of `JWT_PRIVATE_KEYS`, `kid:base64 of PKCS #8 DER,…`, all EC P-256: the first signs, all verify, so that a key is
- * published before it signs and verifies until its last token has expired.
- * @throws Error naming the faulty entry by its position, never its value
+ * Parses `JWT_PRIVATE_KEYS`, `kid:base64 of PKCS #8 DER,…`, all EC P-256. The first key signs, all verify, so a key can be
+ * published before it signs, and verifies until its last token has expired.
+ * @throws Error that names the faulty entry by its position, never its value
  */
 export function parseSigningKeys(text: string): readonly [SigningKey, ...SigningKey[]] {
   const keys = text.split(',').map((entry, index) => {
@@ -38,7 +38,7 @@ function readKey(der: Buffer): KeyObject | undefined {
   }
 }
 
-// Fixed: the algorithm in a token's header decides nothing (RFC 8725 section 3.1).
+// The algorithm is fixed; a token's header must not choose it (RFC 8725 section 3.1).
 const ALGORITHM = 'ES256';
 const TYPE = 'at+jwt';
 const TOLERANCE_S = 5;
@@ -49,22 +49,25 @@ const Claims = z.object({
   exp: z.number(),
   iat: z.number(),
   jti: z.string(),
-  /** Generation of the secret it was issued for. */
+  /** Generation of the client secret for which the token was issued. */
   gen: z.int(),
-  /** Of a portal token: all it is good for. */
+  /** Set on a portal token, which permits nothing else. */
   portal: PortalGrant.optional(),
 });
 
 type Claims = z.infer<typeof Claims>;
 
-/** Whose revocations count for a token: so many that leave the portal end no token of the partner's own programs. */
+/**
+ * Returns the id under which revocations of a token are counted. Portal tokens have one of their own: however many of them are
+ * revoked, tokens of the partner's own programs stay valid.
+ */
 export const holderOf = ({ clientId, portal }: Pick<VerifiedToken, 'clientId' | 'portal'>): string =>
   portal === undefined ? clientId : `portal:${clientId}`;
 
-/** The tokens revoked before their expiry. Every check reads it, so it must be synchronous. */
+/** The tokens revoked before their expiry. Synchronous, because every check of a token reads it. */
 export interface Revoked {
   has(token: Pick<VerifiedToken, 'clientId' | 'jti' | 'issuedAtS'>): boolean;
-  /** Every token of the client issued before this time is revoked, epoch seconds. */
+  /** Returns epoch seconds: every token of the client issued earlier is revoked. */
   notBeforeS(clientId: string): number;
 }
 
@@ -80,18 +83,18 @@ export interface VerifiedToken {
   readonly clientId: string;
   readonly scopes: readonly string[];
   readonly jti: string;
-  /** Of the client's secret that it was issued for. */
+  /** Generation of the client secret for which the token was issued. */
   readonly generation: number;
   /** Epoch seconds. */
   readonly issuedAtS: number;
   readonly expiresAtS: number;
-  /** Of a portal token, which has no scope. */
+  /** Set on a portal token, which has no scope. */
   readonly portal?: PortalGrant | undefined;
 }
 
 /**
- * `ended`: a token of the relay that expired or was revoked. `invalid`: its header names a key of the relay, which did not sign it
- * for this use. `foreign`: its header names no key of the relay, so that it may be the fixed JWT of a source.
+ * `ended`: a token of the relay that expired or was revoked. `invalid`: the header names a key of the relay, but the token does
+ * not verify. `foreign`: the header names no key of the relay, so the token may be the fixed JWT of a source.
  */
 type Verification =
   | { kind: 'valid'; token: VerifiedToken }
@@ -100,8 +103,8 @@ type Verification =
   | { kind: 'foreign' };
 
 /**
- * Access tokens by RFC 9068. A verified token is cached by its text until it expires: verifying an ES256 signature costs a quarter
- * of a millisecond, and sources send the same token with every envelope.
+ * Access tokens by RFC 9068. A verified token is cached by its text until it expires: verifying an ES256 signature takes a
+ * quarter of a millisecond, and a source sends the same token with every envelope.
  */
 export class AccessTokens {
   readonly #remembered: TextMemory<VerifiedToken>;
@@ -120,12 +123,12 @@ export class AccessTokens {
     return Math.floor(this.settings.ttlMs / 1_000);
   }
 
-  /** @param generation of the secret that authenticated the client */
+  /** @param generation generation of the secret that authenticated the client */
   issue(clientId: string, scopes: readonly string[], generation = 0): Promise<string> {
     return this.#signed(clientId, { scope: scopes.join(' '), gen: generation }, clientId, this.expiresInS);
   }
 
-  /** A token without a scope for whoever comes by a link of the portal. @param ttlS not above `expiresInS` */
+  /** Issues a token without a scope to the holder of a portal link. @param ttlS not above `expiresInS` */
   issuePortal(clientId: string, portal: PortalGrant, generation: number, ttlS: number): Promise<string> {
     return this.#signed(clientId, { scope: '', gen: generation, portal }, holderOf({ clientId, portal }), ttlS);
   }
@@ -133,7 +136,7 @@ export class AccessTokens {
   #signed(clientId: string, claims: Omit<Partial<Claims>, 'jti'>, holder: string, ttlS: number): Promise<string> {
     const { kid, privateKey } = this.keys[0];
     const nowS = Math.floor(this.now() / 1_000);
-    // Revocation of all tokens works in whole seconds: a token issued in the second of the last revoked one counts for the next.
+    // A revocation of all tokens covers whole seconds, so a token issued in its last second is dated to the next one.
     const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(holder));
     return new SignJWT({ client_id: clientId, ...claims })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -146,7 +149,7 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** A valid token that was verified before; undefined where only `verify` can tell. */
+  /** Returns a valid token that was verified before; undefined if only `verify` can decide. */
   known(token: string): VerifiedToken | undefined {
     const known = this.#unexpired(token);
     return known === undefined || this.#isRevoked(known) ? undefined : known;
@@ -188,7 +191,7 @@ export class AccessTokens {
       this.#remembered.set(token, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {
-      // Only for a token with the right signature, issuer and audience.
+      // JWTExpired is thrown only for a token with the right signature, issuer and audience.
       return { kind: error instanceof errors.JWTExpired ? 'ended' : 'invalid' };
     }
   }

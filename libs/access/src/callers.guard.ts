@@ -8,7 +8,7 @@ import { admits, isStillGranted, type PortalRule, type PortalGrant } from './por
 const unauthorized = (detail: string, challenge: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
 
-/** The request carries no credential: RFC 6750 section 3.1 has no error code then. */
+/** The problem of a request without a credential, which has no error code by RFC 6750 section 3.1. */
 const missingCredential = (): ProblemError => unauthorized('The request has no credential.', 'Bearer realm="relay"');
 
 const invalidToken = (): ProblemError =>
@@ -17,13 +17,13 @@ const invalidToken = (): ProblemError =>
 const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
   unauthorized('The credential is not valid.', `${scheme} realm="relay"`);
 
-/** The token is valid and lacks a scope (RFC 6750 section 3.1). */
+/** The problem of a valid token that lacks a scope (RFC 6750 section 3.1). */
 const insufficientScope = (scopes: readonly string[]): ProblemError =>
   new ProblemError('insufficient-scope', `The scope ${scopes.join(' ')} is needed.`, {
     headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${scopes.join(' ')}"` },
   });
 
-/** User and password of a Basic header (RFC 7617), split at the first colon; undefined when it is none. */
+/** Returns user and password of a Basic header (RFC 7617), split at the first colon; undefined for any other header. */
 export function readBasic(header: string | undefined): { user: string; password: string } | undefined {
   const encoded = credentialsOf(header, 'basic');
   if (encoded === undefined || !/^[A-Za-z0-9+/_-]+={0,2}$/.test(encoded)) return undefined;
@@ -32,7 +32,7 @@ export function readBasic(header: string | undefined): { user: string; password:
   return colon < 0 ? undefined : { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** Token of a Bearer header (RFC 6750 section 2.1); undefined when there is none. */
+/** Returns the token of a Bearer header (RFC 6750 section 2.1); undefined if there is none. */
 export function readBearer(header: string | undefined): string | undefined {
   const token = credentialsOf(header, 'bearer');
   return token === undefined || /[^\x21-\x7e]/.test(token) ? undefined : token;
@@ -47,8 +47,9 @@ function credentialsOf(header: string | undefined, scheme: string): string | und
 }
 
 /**
- * A client id or secret as OAuth libraries send it: RFC 6749 section 2.3.1 has both form-encoded before Basic, some libraries
- * encode even `_` and `-`, many clients encode nothing. Ours never hold a `%`, so decoding is safe. Undefined when malformed.
+ * Decodes a client id or secret as OAuth libraries send it; undefined if it is malformed. RFC 6749 section 2.3.1 form-encodes
+ * both before Basic; some libraries encode even `_` and `-`, and many clients encode nothing. The relay's ids and secrets contain
+ * no `%`, so decoding is safe.
  */
 export function formDecode(text: string): string | undefined {
   if (!text.includes('%')) return text;
@@ -63,18 +64,19 @@ export function formDecode(text: string): string | undefined {
 export interface Caller {
   readonly clientId: string;
   readonly scopes: readonly string[];
-  /** Partners a source is bound to; empty when it is bound to none. */
+  /** Partners to which a source is bound; empty if it is bound to none. */
   readonly audience: readonly string[];
-  /** Of the secret behind its credential: what the caller makes with it ends with it. A fixed credential has none. */
+  /** Generation of the secret behind the credential: portal links end with it. A fixed credential has none. */
   readonly generation?: number;
-  /** Of someone who came by a link of the portal. */
+  /** Set if the caller holds a portal token. */
   readonly portal?: PortalGrant;
 }
 
 /**
- * The callers that a route admits: anyone; a client with its id and secret (Basic); a client with an access token of all these
- * scopes; the same or a caller without a token; a source with a token or its fixed credential; an operator of at least this role, with its id and secret or a token. The headers of the
- * request decide.
+ * The callers that a route admits, by the headers of the request. `public`: anyone. `client`: a client with its id and secret
+ * (Basic). `bearer`: a client with an access token of all these scopes. `listing`: as `bearer`, or a caller without a token.
+ * `source`: a source with a token or its fixed credential. `operator`: an operator of at least this role, with its id and secret
+ * or a token.
  */
 export type AccessRule =
   | { readonly kind: 'public' }
@@ -84,7 +86,7 @@ export type AccessRule =
   | { readonly kind: 'source' }
   | { readonly kind: 'operator'; readonly role: OperatorRole };
 
-/** The head of a request, as any HTTP framework has it: guards decide before the body is read. */
+/** The head of a request in any HTTP framework: guards decide before the body is read. */
 export interface GuardedRequest {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly ip: string;
@@ -99,7 +101,7 @@ export class BearerGuard {
   ) {}
 
   /**
-   * @param portal what the route demands of a portal token; it takes none without it
+   * @param portal access that a portal token must permit; without it the route accepts no portal token
    * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
    */
   async callerOf(request: GuardedRequest, needed: readonly string[], portal?: PortalRule): Promise<Caller> {
@@ -112,7 +114,11 @@ export class BearerGuard {
   }
 }
 
-/** @throws ProblemError when the client is deleted or disabled, the secret behind the token has ended, the operator behind a portal token has lost its role, or a scope is missing */
+/**
+ * Returns the caller with a verified token.
+ * @throws ProblemError if the client is unknown or disabled, the secret behind the token has ended, the operator behind a portal
+ * token has lost its role, or a scope is missing
+ */
 export async function callerOf(
   token: VerifiedToken,
   needed: readonly string[],
@@ -122,7 +128,7 @@ export async function callerOf(
   const client = await clientBehind(token, directory);
   if (client === undefined) throw invalidToken();
   if (token.portal !== undefined) {
-    // Of a partner that may not do this itself, nobody else may either.
+    // A portal token never exceeds its partner's own scopes.
     const isHeld = needed.every((scope) => (client.scopes as readonly string[]).includes(scope));
     if (!isHeld || !admits(portal, token.portal)) throw insufficientScope(needed);
     return { clientId: client.clientId, scopes: [], audience: [], portal: token.portal };
@@ -132,7 +138,7 @@ export async function callerOf(
   return caller;
 }
 
-/** The client of a token, if it still counts: of a portal token so must the operator who made the link. */
+/** Returns the client of a token, if the token still counts. For a portal link of an operator, the operator must be valid too. */
 export async function clientBehind(
   token: VerifiedToken,
   directory: ClientDirectory,
@@ -141,7 +147,7 @@ export async function clientBehind(
   return token.portal === undefined || (await isStillGranted(token.portal, directory)) ? client : undefined;
 }
 
-/** The client may have lost scopes after the token was issued. */
+/** Returns the caller with the token's scopes that the client still has: it may have lost some after the token was issued. */
 const callerWith = (token: VerifiedToken, client: ClientRecord): Caller => ({
   clientId: client.clientId,
   scopes: token.scopes.filter((scope) => client.scopes.includes(scope)),
@@ -149,7 +155,7 @@ const callerWith = (token: VerifiedToken, client: ClientRecord): Caller => ({
   generation: token.generation,
 });
 
-/** The value of a header; the first of a repeated one. */
+/** Returns the value of a header; the first value if the header is repeated. */
 export function headerOf(request: Pick<GuardedRequest, 'headers'>, name: string): string | undefined {
   const value = request.headers[name];
   return typeof value === 'string' ? value : value?.[0];
@@ -158,9 +164,9 @@ export function headerOf(request: Pick<GuardedRequest, 'headers'>, name: string)
 const SCOPE = 'deliveries:write';
 
 /**
- * Lets in sources: by an access token with `deliveries:write`, or by one of the credentials that the specification gives to
+ * Admits sources by an access token with `deliveries:write`, or by one of the credentials that the specification gives to
  * endpoints (`X-API-Key`, a fixed JWT as Bearer, Basic), so that one relay can be another's endpoint. The right credential always
- * passes, so that no source is locked out by others in its network.
+ * passes, so other senders in its network never lock a source out.
  */
 export class SourceGuard {
   constructor(
@@ -170,8 +176,8 @@ export class SourceGuard {
   ) {}
 
   /**
-   * No promise for a token that was sent before and a client that memory has: sources send one token with every envelope, and
-   * promises would cost more than reading memory.
+   * Returns no promise if token and client are in memory: a source sends the same token with every envelope, and a promise costs
+   * more than the look-up in memory.
    * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`; as a rejection
    */
   callerOf(request: GuardedRequest): Promise<Caller> | Caller {
@@ -209,7 +215,7 @@ export class SourceGuard {
     throw (await this.guesses.miss(address)) ?? refusal;
   }
 
-  /** A flood of guesses must not become a flood of reads of the store: the list of all credentials answers them. */
+  /** Finds the source. After too many guesses of a network, the list of all credentials answers, which spares the store. */
   #find(type: CredentialType, credential: string, address: string): Promise<ClientRecord | undefined> {
     return this.guesses.isHeldBack(address)
       ? this.directory.findListedCredential(type, credential)

@@ -6,14 +6,14 @@ import { globalKey } from '@relay/redis';
 import ipaddr from 'ipaddr.js';
 
 export interface FailureLimit {
-  /** Names the counters, so that two limits never share one. */
+  /** Name of the counters, so that two limits never share one. */
   readonly name: string;
   /** Failures allowed in one window. */
   readonly points: number;
   readonly windowMs: number;
 }
 
-/** A limit over all processes; while Redis is away each process counts for itself. */
+/** Returns a limiter over all processes; while Redis is away each process counts for itself. */
 export function sharedLimiter(
   redis: Redis,
   kind: 'failures' | 'quota',
@@ -25,21 +25,21 @@ export function sharedLimiter(
     storeClient: redis,
     keyPrefix: globalKey(kind, name),
     insuranceLimiter: new RateLimiterMemory(options),
-    // A key over its limit is refused from memory: a flood does not reach Redis.
+    // A key over its limit is refused from memory, so a flood does not reach Redis.
     inMemoryBlockOnConsumed: points + 1,
   });
 }
 
-/** A key as Redis has it: a caller may send its secret in place of its client id. */
+/** Returns the hash under which Redis has a key: a caller may send its secret in place of its client id. */
 export const hiddenKey = (key: string): string => createHash('sha256').update(key).digest('base64url');
 
 /**
- * Counts failures by key, over all processes; by this process alone while Redis is away. The key, such as client id and address,
- * must keep one client's failures from limiting another. Never rejects.
+ * Counts failures by key, over all processes; while Redis is away each process counts for itself. The caller must choose keys,
+ * such as client id and address, by which one client's failures never limit another client. Never rejects.
  */
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
-  /** Hash of a key to the time of its next allowed failure. */
+  /** Time of the next allowed failure, in epoch ms, by the hash of a key. */
   readonly #blocked = new BoundedMemory<number>(10_000);
 
   constructor(
@@ -49,7 +49,7 @@ export class FailureLimiter {
     this.#limiter = sharedLimiter(redis, 'failures', limit);
   }
 
-  /** Counts a failure. Returns whole seconds to wait (`Retry-After`) beyond the limit, else undefined. */
+  /** Counts a failure. Returns whole seconds to wait (`Retry-After`) beyond the limit; otherwise undefined. */
   async fail(key: string): Promise<number | undefined> {
     const hash = hiddenKey(key);
     try {
@@ -62,13 +62,13 @@ export class FailureLimiter {
     }
   }
 
-  /** Whole seconds to wait when this process knows that the key is beyond its limit, else undefined. Reads memory only. */
+  /** Returns whole seconds to wait if this process knows that the key is beyond its limit. Reads memory only. */
   knownBlockedFor(key: string): number | undefined {
     const waitMs = (this.#blocked.get(hiddenKey(key)) ?? 0) - Date.now();
     return waitMs > 0 ? secondsOf({ msBeforeNext: waitMs }) : undefined;
   }
 
-  /** Whole seconds to wait when the key is beyond its limit, else undefined. Counts nothing. */
+  /** Returns whole seconds to wait if the key is beyond its limit. Counts nothing. */
   async blockedFor(key: string): Promise<number | undefined> {
     const known = this.knownBlockedFor(key);
     if (known !== undefined) return known;
@@ -90,17 +90,17 @@ const secondsOf = (state: Pick<RateLimiterRes, 'msBeforeNext'>): number =>
 interface Network {
   /** Unique over networks of all sizes. */
   readonly key: string;
-  /** Its limit as a multiple of that of the smallest network. */
+  /** Limit of the network as a multiple of the smallest network's limit. */
   readonly shares: number;
 }
 
-/** Some gateways write X-Forwarded-For with the port of each address; an IPv6 address has brackets then. */
+/** Removes the port, and with it the brackets of IPv6, that some gateways write into X-Forwarded-For. */
 const withoutPort = (address: string): string =>
   /^\[(?<six>[^\]]*)\](?::\d+)?$/.exec(address)?.groups?.['six'] ?? address.replace(/^([\d.]+):\d+$/, '$1');
 
 /**
- * The networks that one sender can hardly change, the smallest first: an IPv4 address; of IPv6 the /64 of a host's addresses, and
- * the /56 and /48 that one customer or site may hold (RFC 6177).
+ * Returns the networks that a sender cannot easily leave, the smallest first: an IPv4 address, or for IPv6 the /64 of a host's
+ * addresses, and the /56 and /48 that one customer or site may hold (RFC 6177).
  */
 export function networksOf(sender: string): readonly [Network, ...Network[]] {
   const address = withoutPort(sender);
@@ -122,12 +122,12 @@ export interface SpentLimit {
 }
 
 interface NetworkLimit extends FailureLimit {
-  /** Failures allowed in one window to all networks together; undefined: any number. */
+  /** Failures allowed in one window to all networks together; undefined means any number. */
   readonly everywhere?: number;
 }
 
 /**
- * Counts failures by the networks of an address, with larger limits for larger networks: the holder of a /48 of IPv6 has 65,536
+ * Counts failures by the networks of an address, with larger limits for larger networks: the holder of an IPv6 /48 has 65,536
  * networks of the smallest size.
  */
 export class NetworkFailures {
@@ -142,12 +142,12 @@ export class NetworkFailures {
     if (points !== undefined) this.#everywhere = new FailureLimiter(redis, { name: `${name}-all`, points, windowMs });
   }
 
-  /** Counts a failure. Returns the exhausted limit, if any; a failure beyond the limit of a network counts for no larger one. */
+  /** Counts a failure, beyond a network's limit not for larger networks. Returns the exhausted limit, if any. */
   async fail(address: string): Promise<SpentLimit | undefined> {
     return this.#firstSpent(address, (limiter, key) => limiter.fail(key));
   }
 
-  /** The exhausted limit, if any; counts nothing. A known one comes from memory. */
+  /** Returns the exhausted limit, if any, from memory if this process knows it. Counts nothing. */
   async blockedFor(address: string): Promise<SpentLimit | undefined> {
     const known = await this.#firstSpent(address, (limiter, key) => limiter.knownBlockedFor(key));
     return known ?? this.#firstSpent(address, (limiter, key) => limiter.blockedFor(key));

@@ -1,32 +1,32 @@
 import { hasRole, type ClientDirectory, type OperatorRole } from '@relay/identity';
 import { z } from 'zod';
 
-/** What the holder of a portal token may do: look, or change as well. */
+/** Rights of the holder of a portal token: `read`, or `write`, which includes `read`. */
 export const PortalAccess = z.enum(['read', 'write']);
 export type PortalAccess = z.infer<typeof PortalAccess>;
 
 export const PortalGrant = z.object({
   access: PortalAccess,
-  /** The only webhooks that its holder sees; all of the partner's without it. */
+  /** The only webhooks that the holder sees; undefined means all webhooks of the partner. */
   webhookIds: z.array(z.string()).optional(),
-  /** The operator who made the link, and of which generation its secret was; none for a link of the partner itself. */
+  /** The operator who made the link, and the generation of its secret; undefined if the partner made the link. */
   operator: z.object({ clientId: z.string(), generation: z.int() }).optional(),
 });
 export type PortalGrant = z.infer<typeof PortalGrant>;
 
-/** What a route demands of a portal token: `register` is `write` without a limit to some webhooks. */
+/** Access that a route demands of a portal token: `register` is `write` without a limit to some webhooks. */
 export type PortalRule = PortalAccess | 'register';
 
-/** Whether a portal token is taken by a route. A route without a rule takes none. */
+/** Whether a route accepts a portal token. A route without a rule accepts none. */
 export function admits(rule: PortalRule | undefined, { access, webhookIds }: PortalGrant): boolean {
   if (rule === undefined) return false;
   return rule === 'read' || (access === 'write' && (rule === 'write' || webhookIds === undefined));
 }
 
-/** The role of an operator that a link asks for: whoever changes something by it acts as the partner. */
+/** Returns the role that an operator needs to make a link: its holder acts as the partner. */
 export const roleToGrant = (access: PortalAccess): OperatorRole => (access === 'write' ? 'admin' : 'operator');
 
-/** Whether a grant still counts: the secret by which an operator made the link, if one did, has not ended, and the operator has the role. */
+/** Whether a grant still counts. If an operator made the link, its secret must be live, and it must have the role. */
 export async function isStillGranted(
   { access, operator }: PortalGrant,
   directory: Pick<ClientDirectory, 'findByToken'>,

@@ -7,20 +7,20 @@ import { PortalGrant, PortalAccess } from './portal-grant.js';
 
 export const PortalLink = z.object({
   partnerId: z.string(),
-  /** Of the secret by which the partner made it: a link ends with what it was made with. An operator's has none. */
+  /** Generation of the secret with which the partner made the link, and with which it ends. An operator's link has none. */
   generation: z.int().optional(),
   grant: PortalGrant,
-  /** Lifetime of the token that its code is traded for, in seconds. */
+  /** Lifetime of the token for which the code is traded, in seconds. */
   ttlS: z.int(),
 });
 export type PortalLink = z.infer<typeof PortalLink>;
 
-/** The codes of links, each good for one trade. Redis has their hashes only. */
+/** The codes of links, each good for one trade. Redis stores only their hashes. */
 export class PortalLinks {
   constructor(
     private readonly redis: Pick<Redis, 'set' | 'getdel'>,
     private readonly random: (bytes: number) => Buffer,
-    /** How long a code can be traded. */
+    /** How long a code can be traded, in ms. */
     private readonly ttlMs: number,
   ) {}
 
@@ -31,7 +31,7 @@ export class PortalLinks {
     return code;
   }
 
-  /** The link of a code, once; undefined when the code is unknown, was traded before or has expired. */
+  /** Returns the link of a code, once; undefined if the code is unknown, was traded before or has expired. */
   async take(code: string): Promise<PortalLink | undefined> {
     const stored = await this.redis.getdel(keyOf(code));
     return stored === null ? undefined : PortalLink.parse(JSON.parse(stored));
@@ -42,7 +42,7 @@ const keyOf = (code: string): string => globalKey('portal', createHash('sha256')
 
 const MOST_S = 900;
 const MOST_WEBHOOKS = 100;
-/** A place of the portal, as its address has it after `#`. */
+/** A page of the portal, as its address names it after `#`. */
 const PLACE = /^\/[\w/?=&%.:,+-]{0,500}$/;
 
 export const PortalLinkRequest = z
@@ -77,7 +77,7 @@ export const PortalLinkAnswer = z
   .meta({ id: 'PortalLink', description: 'A link to the portal.' });
 export type PortalLinkAnswer = z.infer<typeof PortalLinkAnswer>;
 
-/** What a requested link opens. @param maker the partner, or an operator */
+/** Returns the link for a request of the partner, or of an operator. */
 export function portalLinkOf(
   partnerId: string,
   { ttl: ttlS, access, webhookIds }: PortalLinkRequest,
@@ -88,6 +88,6 @@ export function portalLinkOf(
   return { partnerId, grant: { ...grant, operator: { clientId, generation } }, ttlS };
 }
 
-/** The address of a link. The code is in the fragment, which a browser sends to no server and in no referrer. */
+/** Returns the address of a link. The code is in the fragment, which a browser sends to no server and in no referrer. */
 export const portalUrl = (publicUrl: string, code: string, next: string | undefined): string =>
   `${publicUrl}/portal#code=${code}${next === undefined ? '' : `&next=${encodeURIComponent(next)}`}`;

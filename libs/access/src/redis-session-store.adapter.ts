@@ -15,23 +15,23 @@ export type Session = z.infer<typeof Session>;
 
 export interface SessionLimits {
   readonly ofPartner: number;
-  /** Of one user at one partner: a further session ends the one with the earliest expiry. */
+  /** Sessions of one user at one partner. A further session ends the session with the earliest expiry. */
   readonly ofUser: number;
 }
 
-/** `full`: the partner has reached its limit; some sessions expire in so many seconds. */
+/** `full`: the partner has reached its limit, and some sessions expire in `waitS` seconds. */
 export type Opening =
   | { readonly kind: 'opened'; readonly sessionId: string }
   | { readonly kind: 'full'; readonly waitS: number };
 
 const openScript = defineScript('session-open', openSessionLua);
 const endScript = defineScript('session-end', endSessionLua);
-/** A partner at its limit has room again within this part of a session's lifetime after its first session ended. */
+/** Slices of a session's lifetime: a partner at its limit has room again at most a 32nd of it after its first session ended. */
 const SLICES = 32;
 
 /**
- * Sessions until their expiry, in the layout of `session.script.ts`, under limits over all processes. A session of another partner is
- * not found. Rejects while Redis is away.
+ * Stores sessions until their expiry, in the layout of `session.script.ts`, with limits over all processes. A partner never finds
+ * another partner's session. Rejects while Redis is away.
  */
 export class SessionStore {
   constructor(
@@ -41,7 +41,7 @@ export class SessionStore {
     private readonly now: () => number,
   ) {}
 
-  /** Opens a session with this lifetime. Its id is not stored. */
+  /** Opens a session with this lifetime. Redis does not store its id. */
   async open(clientId: string, userId: string, ttlMs: number): Promise<Opening> {
     const sessionId = newSessionId(clientId, userId, this.random(16));
     const { user, session } = placeOf(sessionId);
@@ -62,7 +62,7 @@ export class SessionStore {
     return expiresAt <= this.now() ? undefined : Session.parse({ clientId, userId, expiresAt });
   }
 
-  /** Ends a session. Returns whether there was one. */
+  /** Ends a session. Returns whether it existed. */
   async end(clientId: string, sessionId: string): Promise<boolean> {
     const { user, session } = placeOf(sessionId);
     return (await runScript(this.redis, endScript, keysOf(clientId, user), [this.now(), session])) === 1;
@@ -77,8 +77,8 @@ const keysOf = (clientId: string, user: string): readonly [string, string] => [
 const HALF = 16;
 
 /**
- * A new session id: 16 bytes shared by every session of the user at this partner, then 16 random bytes. The first half locates the
- * user's sessions in the store and reveals nothing about the user.
+ * Returns a new session id: 16 bytes shared by all sessions of the user at this partner, then 16 random bytes. The first half
+ * locates the user's sessions in the store and reveals nothing about the user.
  */
 function newSessionId(clientId: string, userId: string, random: Buffer): string {
   if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
@@ -87,8 +87,8 @@ function newSessionId(clientId: string, userId: string, random: Buffer): string 
 }
 
 /**
- * Location of a session in the store: of its user, and its own there. Neither reveals the id, which has 128 random bits: its hash
- * needs no key and no more bits than that.
+ * Returns the location of a session in the store: its user's, and its own within that. They do not reveal the id, which has 128
+ * random bits, so its hash needs no key and no more bits.
  */
 const placeOf = (sessionId: string): { readonly user: string; readonly session: string } => ({
   user: Buffer.from(sessionId, 'base64url').subarray(0, HALF).toString('base64url'),

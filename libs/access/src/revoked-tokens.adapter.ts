@@ -2,12 +2,12 @@ import type { Redis } from 'ioredis';
 import { defineScript, globalKey, runScript } from '@relay/redis';
 import { z } from 'zod';
 
-/** Longer than any tolerance for clocks: a revocation outlives every acceptance of its token. */
+/** Longer than any tolerance for clocks, so a revocation outlives every acceptance of its token. */
 const KEPT_AFTER_END_S = 60;
 
 interface Entry {
   readonly clientId: string;
-  /** Expiry of the last token that it revokes, epoch seconds. */
+  /** Expiry of the last token that the entry revokes, epoch seconds. */
   readonly endsAtS: number;
 }
 
@@ -25,7 +25,7 @@ interface JointRevocation extends Entry {
 
 export type Revocation = SingleRevocation | JointRevocation;
 
-/** A revocation and its place in the log, by which it can be deleted. */
+/** A revocation and its place in the log, by which a later one can delete it. */
 interface LoggedRevocation {
   readonly revocation: Revocation;
   readonly place: string;
@@ -37,8 +37,8 @@ interface OfClient {
 }
 
 /**
- * The revocations of all clients that still have an effect. A client has a bounded number of them: one more revokes its tokens
- * together, up to the newest one revoked singly, and replaces all its entries.
+ * The revocations of all clients that still have an effect. A client has a bounded number of single revocations. One more
+ * becomes a joint revocation of all its tokens up to the newest one revoked singly, and replaces all its entries.
  */
 export class Revocations {
   readonly #byClient = new Map<string, OfClient>();
@@ -61,7 +61,7 @@ export class Revocations {
     return this.#byClient.get(clientId)?.joint?.revocation.beforeS ?? 0;
   }
 
-  /** The entry to write for a revocation, and the entries that it replaces. */
+  /** Returns the entry to write for a revocation, and the places of the entries that it replaces. */
   plan(revocation: SingleRevocation): { readonly revocation: Revocation; readonly replaced: readonly string[] } {
     const { singles, joint } = this.#byClient.get(revocation.clientId) ?? NONE;
     if (singles.size < this.singlesOfClient) return { revocation, replaced: [] };
@@ -91,7 +91,7 @@ export class Revocations {
       if (single.issuedAtS < revocation.beforeS) known.singles.delete(jti);
   }
 
-  /** Drops those whose tokens have expired. */
+  /** Drops revocations whose tokens have expired. */
   forget(nowS: number): void {
     const isOver = ({ endsAtS }: Entry): boolean => endsAtS < nowS - KEPT_AFTER_END_S;
     for (const [clientId, known] of this.#byClient) {
@@ -121,7 +121,7 @@ return place
 );
 
 const Seconds = z.string().regex(/^\d+$/).transform(Number);
-/** `client ends issued jti` of one token, `client ends before` of all tokens. */
+/** `client ends issued jti` revokes one token, `client ends before` all tokens of the client. */
 const StoredEntry = z.union([
   z.tuple([z.string(), Seconds, Seconds, z.string()]).transform(([clientId, endsAtS, issuedAtS, jti]) => ({
     kind: 'single' as const,
@@ -136,20 +136,20 @@ const StoredEntry = z.union([
 ]);
 
 /**
- * The log of revocations that every process reads, `tokens:revoked`: a stream, of which a reader reads only new entries. Each entry trims
- * those older than any token; the stream expires with its last one. Rejects while Redis is away.
+ * The log of revocations that every process reads, the Redis stream `tokens:revoked`. A reader reads only new entries. Each new
+ * entry trims entries older than any token, and the stream expires with its last entry. Rejects while Redis is away.
  */
 export class RedisRevocationStore {
   constructor(
     private readonly redis: Redis,
-    /** Longest life of a token. */
+    /** Longest lifetime of a token, with the tolerance for clocks, in ms. */
     private readonly keptMs: number,
     private readonly now: () => number,
   ) {}
 
   /**
-   * Adds a revocation and deletes those that it replaces, both or none.
-   * @param replaced their places @returns its own place
+   * Adds a revocation and deletes the revocations that it replaces, both or none.
+   * @param replaced places of the replaced revocations @returns place of the new one
    */
   async add(revocation: Revocation, replaced: readonly string[]): Promise<string> {
     const oldest = Math.max(0, this.now() - this.keptMs);
@@ -157,7 +157,7 @@ export class RedisRevocationStore {
     return String(await runScript(this.redis, add, [REVOKED], args));
   }
 
-  /** @param after `next` of the page before */
+  /** @param after `next` of the previous page */
   async read(after: string = START): Promise<{ revocations: LoggedRevocation[]; next: string }> {
     const entries = await this.redis.xrange(REVOKED, `(${after}`, '+', 'COUNT', PAGE);
     return {
@@ -174,15 +174,16 @@ const textOf = (revocation: Revocation): string => {
     : `${clientId} ${endsAtS} ${revocation.beforeS}`;
 };
 
-/** Tokens that a client can revoke one by one within the lifetime of a token. It bounds the memory for one client. */
+/** Tokens that a client can revoke singly within the lifetime of a token. The limit bounds the memory for one client. */
 const SINGLES_OF_CLIENT = 1_000;
 
 /**
  * Revoked access tokens in the memory of this process, so that checking a token costs no round trip. A revocation takes effect in
- * this process at once and in every other at its next `refresh`; while the store is away, the known ones keep their effect.
+ * this process at once and in every other process at its next `refresh`. While the store is away, known revocations keep their
+ * effect.
  */
 export class RevokedTokens {
-  /** The latest revocation under way of a client: one at a time, since each depends on those before. */
+  /** The latest running revocation of each client. They run one at a time, since each depends on the previous ones. */
   readonly #underWay = new Map<string, Promise<void>>();
   #place: string | undefined;
 
@@ -196,12 +197,12 @@ export class RevokedTokens {
     return this.known.has(token);
   }
 
-  /** Every token of the client issued before this time has ended, epoch seconds. */
+  /** Returns epoch seconds: every token of the client issued earlier is revoked. */
   notBeforeS(clientId: string): number {
     return this.known.notBeforeS(clientId);
   }
 
-  /** Rejects while the store is away: the token may then still be valid. */
+  /** Revokes a token. Rejects while the store is away: then the token may still be valid. */
   async revoke(token: Omit<SingleRevocation, 'kind'>): Promise<void> {
     const { clientId } = token;
     const before = this.#underWay.get(clientId) ?? Promise.resolve();
@@ -221,7 +222,7 @@ export class RevokedTokens {
     this.known.add({ revocation, place });
   }
 
-  /** The process calls it every few seconds. Drops expired tokens. Rejects while the store is away. */
+  /** Reads new revocations and drops expired ones; called every few seconds. Rejects while the store is away. */
   async refresh(): Promise<void> {
     for (;;) {
       const before = this.#place;

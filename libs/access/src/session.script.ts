@@ -1,8 +1,9 @@
 /**
- * KEYS[1] is `session:<partner>:<user>`, a small hash: `user` → user id, and for each session its hash → when it ends and where it
- * is counted. It expires with its last session. KEYS[2] is `sessions:<partner>`, a hash: end of a thirty-second of a session's life →
- * how many sessions end in it. So a partner's sessions are counted by adding some dozens of numbers, which mend themselves
- * with time, and a session costs a field of each and no key of its own. Times are milliseconds, by the callers' clocks.
+ * KEYS[1] is `session:<partner>:<user>`, a small hash: `user` → user id, and for each session its hash → its end and its slice.
+ * The key expires with its last session. KEYS[2] is `sessions:<partner>`, a hash: end of a slice, a 32nd of a session's
+ * lifetime → number of sessions that end in the slice. A partner's sessions are counted by adding some dozens of numbers; a
+ * wrong number disappears with its slice. A session costs one field of each hash and no key of its own. Times are epoch
+ * milliseconds, by the callers' clocks.
  */
 const lua = `
 local function uncount(slice)
@@ -15,7 +16,7 @@ local function expire_in(key, ms)
 end
 `;
 
-/** ARGV: now, end, slice, session, user id, limit of the user, limit of the partner. Returns 0, or milliseconds to wait. */
+/** ARGV: now, end, slice, session, user id, user's limit, partner's limit. Returns 0, or the milliseconds to wait. */
 export const openSessionLua = `${lua}
 local now, ends, slice = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local stored, live = redis.call('HGETALL', KEYS[1]), {}
@@ -47,7 +48,7 @@ expire_in(KEYS[2], tonumber(slice) - now)
 return 0
 `;
 
-/** ARGV: now, session. Returns 1 when it had not ended before. */
+/** ARGV: now, session. Returns 1 if the session had not ended before. */
 export const endSessionLua = `${lua}
 local at, slice = string.match(redis.call('HGET', KEYS[1], ARGV[2]) or '', '^(%d+) (%d+)$')
 if not at then return 0 end

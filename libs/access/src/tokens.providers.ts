@@ -8,13 +8,13 @@ import { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js
 
 const EVERY_MS = 2_000;
 
-/** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls its lifecycle hooks. */
+/** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls the lifecycle hooks. */
 class DirectoryRefresh {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
 
   constructor(
-    /** Views of Redis that a process keeps in memory; `refresh` rejects while Redis is away. */
+    /** In-memory views of Redis; `refresh` rejects while Redis is away. */
     private readonly kept: readonly { refresh(): Promise<void> }[],
     private readonly log: ThrottledLog,
   ) {}
@@ -28,7 +28,7 @@ class DirectoryRefresh {
     clearInterval(this.#timer);
   }
 
-  // A frozen Redis answers later than the next tick: one refresh at a time.
+  // Only one refresh runs at a time, because a frozen Redis may answer later than the next tick.
   async #refresh(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
@@ -44,7 +44,7 @@ class DirectoryRefresh {
   }
 }
 
-/** The most that the clocks of processes and Redis may differ by. */
+/** Largest difference between the clocks of processes and Redis, in ms. */
 const CLOCKS_MS = 300_000;
 
 export interface TokenConfig {
@@ -53,7 +53,7 @@ export interface TokenConfig {
   readonly TOKEN_TTL: number;
 }
 
-/** Access tokens, revocations and their refresh, for a module that provides Redis, ClientDirectory and ThrottledLog. */
+/** Returns providers of access tokens, revocations and their refresh, for a module with Redis, ClientDirectory, ThrottledLog. */
 export const tokenProviders = (config: TokenConfig): FactoryProvider[] => [
   {
     provide: RevokedTokens,

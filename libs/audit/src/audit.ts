@@ -8,7 +8,7 @@ export type ReportedChange = {
   readonly [fact: string]: unknown;
 } & AskedBy;
 
-/** A partner; `operator` is who made the link to its portal by which it is asked, if one did. */
+/** A partner; `operator` made the portal link through which the request came, if an operator made it. */
 export interface AskingPartner {
   readonly partnerId: string;
   readonly operator?: string;
@@ -26,7 +26,7 @@ export class Audit {
   ) {}
 
   /**
-   * Resolves when Kafka has the record; called before the change, so that no change goes unreported.
+   * Resolves when Kafka has stored the record. Callers report before they change anything, so no change goes unreported.
    * @throws ProblemError `unavailable` when Kafka does not take the record
    */
   async report(change: ReportedChange): Promise<void> {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every fault of the environment at once, one line each, by variable name; a value is never repeated, it may be a secret. */
+/** All faults of the environment, one line each, by variable name. It never repeats a value, which may be a secret. */
 export class ConfigurationFault extends Error {
   constructor(readonly faults: readonly string[]) {
     super(
@@ -14,9 +14,9 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`, the path of a
- * file that holds it. An empty variable counts as not set, and so do those of OpenTelemetry where spans go nowhere.
+ * file that holds it. An empty variable counts as not set, and so do variables of OpenTelemetry if no spans are exported.
  * @param readFile reads such a file; an argument because this file is pure
- * @throws ConfigurationFault naming every fault
+ * @throws ConfigurationFault that names every fault
  */
 export function parseEnv<S extends z.ZodObject>(
   schema: S,
@@ -61,7 +61,7 @@ export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...fiel
 
 export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
-/** Lets whoever uses a value read it, so that its fault is reported together with all others. */
+/** Reads a value by the function of its user, so that a fault is reported together with all others. */
 export const readableBy =
   <T>(read: (value: T) => unknown) =>
   (value: T, context: z.RefinementCtx): void => {
@@ -72,10 +72,10 @@ export const readableBy =
     }
   };
 
-// `written` is how a value is written outside of an environment, as JSON Schema: the chart's values are checked by it. `values`
-// says in words what it may be, for docs/configuration.md.
+// `written` is the JSON Schema of a value outside of an environment; it checks the chart's values. `values` describes the
+// permitted values in words, for docs/configuration.md.
 
-/** A duration such as `15s`, `5m` or `72h` within bounds, if it has any, in milliseconds; above zero in any case. */
+/** A duration such as `15s`, `5m` or `72h`, above zero and within the bounds, if any. Its value is in milliseconds. */
 export const duration = (byDefault: string, { from, to }: { from?: string; to?: string } = {}) => {
   const [least, most] = [parseDuration(from ?? '') ?? 1, parseDuration(to ?? '') ?? Infinity];
   const values = to === undefined ? undefined : from === undefined ? `at most ${to}` : `${from} to ${to}`;
@@ -111,7 +111,7 @@ export const flag = (byDefault: boolean) =>
     .transform((text) => text === 'true')
     .meta({ written: { type: 'boolean' } });
 
-/** A flag that means a third thing while it is not set. */
+/** A flag with a third meaning if it is not set. */
 export const optionalFlag = () =>
   trueOrFalse()
     .optional()
@@ -119,8 +119,8 @@ export const optionalFlag = () =>
     .meta({ written: { type: 'boolean' } });
 
 /**
- * `name=value` pairs, comma separated, as OpenTelemetry has them: names are tokens (RFC 9110), values percent-encoded.
- * @param value what a value must be once it is decoded
+ * `name=value` pairs, comma separated, in OpenTelemetry's form: names are tokens (RFC 9110), values percent-encoded.
+ * @param value matches a decoded value
  */
 export const pairs = (value: RegExp) =>
   z
@@ -163,7 +163,7 @@ export const list = (byDefault = '') =>
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Milliseconds of a duration such as `500ms`, `15s`, `5m`, `72h` or `7d`; undefined when the text is none. */
+/** Returns the milliseconds of a duration such as `500ms`, `15s`, `5m`, `72h` or `7d`; undefined if the text is none. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
   return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
@@ -171,7 +171,7 @@ export function parseDuration(text: string): number | undefined {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Without the variables of OpenTelemetry where spans go nowhere: platforms set them in every pod, and nothing reads them here. */
+/** Drops OpenTelemetry's variables if no spans are exported: platforms set them in every pod, and no code reads them then. */
 function withoutIdleTelemetry(env: Variables): Variables {
   const isIdle =
     (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) ||

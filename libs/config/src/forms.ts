@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { list } from './env.js';
 
-// The forms of what drivers read for themselves. Each is checked here, because a driver prints what it cannot read, and that may
+// The forms of variables that drivers parse. Each is checked here, because a driver prints text that it cannot parse, which may
 // be a password. A message names no value.
 
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)$/i;
@@ -15,7 +15,7 @@ function isPlace(text: string, isPortNeeded: boolean): boolean {
   return isHost && (port === undefined ? !isPortNeeded : Number(port) > 0 && Number(port) <= 65_535);
 }
 
-/** Addresses as host:port, comma separated. @param port whether each must have one */
+/** Addresses as host:port, comma separated. @param port whether each address must have a port */
 export const places = (port: 'needed' | 'optional' = 'needed') =>
   list().superRefine((given, context) => {
     const wrong = given.flatMap((place, index) => (isPlace(place, port === 'needed') ? [] : [index + 1]));
@@ -26,18 +26,18 @@ export const places = (port: 'needed' | 'optional' = 'needed') =>
       });
   });
 
-/** A name that a server compares as it is written. A line break or a space at its end would make another name of it. */
+/** A name that a server compares byte by byte, so a space or a line break at its end makes it another name. */
 export const name = () => z.string().regex(/^[\x21-\x7e]+$/, 'printable ASCII without white space is expected');
 
 /** Text of one line, such as a user or a password. */
 export const line = () => z.string().regex(/^\P{Cc}*$/u, 'text without control characters is expected');
 
 interface UrlForm {
-  /** `redis`, `http`; each may end in `s` too. */
+  /** `redis` or `http`; the URL's scheme may also have an `s` at its end. */
   readonly scheme: string;
-  /** Whether user and password may be in it. */
+  /** Whether the URL may contain user and password. */
   readonly login: boolean;
-  /** What may stand behind the host; default: any path, and no query. */
+  /** Matches the permitted text after the host; default: any path, and no query. */
   readonly rest?: RegExp;
 }
 
@@ -51,7 +51,7 @@ function urlFault(text: string, { scheme, login, rest = /^[^?]*$/ }: UrlForm): s
   if (!new RegExp(`^${scheme}s?://`).test(text)) return `a ${scheme}:// or ${scheme}s:// URL is expected`;
   const url = URL.parse(text);
   const behind = url === null ? '' : url.pathname + url.search + url.hash;
-  // A character that ends the host early leaves the rest of the password, and its @, behind the host.
+  // An unencoded character in a password may end the host early: then the rest of the password, and the @, follow the host.
   const isWhole =
     url !== null && url.hostname !== '' && !/[@#\s]/.test(behind) && [url.username, url.password].every(isEncoded);
   if (!isWhole)
@@ -96,7 +96,7 @@ function isReadable(read: () => unknown): boolean {
   }
 }
 
-/** Arguments for `refine` that report a fault of several variables, even when others are wrong by themselves. */
+/** Returns arguments for `refine` that report a fault of several variables together, even if other variables are wrong too. */
 export function without(faultOf: (env: unknown) => string | undefined) {
   const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
   return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;

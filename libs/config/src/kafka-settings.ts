@@ -96,7 +96,7 @@ const isSet = (value: string | undefined): boolean => value !== undefined;
 
 function kafkaLoginFault(env: unknown): string | undefined {
   const login = KafkaLogin.safeParse(env).data;
-  if (login === undefined) return undefined; // a variable of it is wrong by itself, which is reported
+  if (login === undefined) return undefined; // one of the variables is wrong by itself, which is reported
   const fault = login.KAFKA_SASL_MECHANISM === 'oauthbearer' ? tokenFault(login) : passwordFault(login);
   if (fault !== undefined) return fault;
   if ((login.KAFKA_SSL_CERT === undefined) !== (login.KAFKA_SSL_KEY === undefined))
@@ -104,5 +104,5 @@ function kafkaLoginFault(env: unknown): string | undefined {
   return undefined;
 }
 
-/** For `refine`: an environment with `kafkaEnv` has a whole login or none. */
+/** Arguments for `refine`: an environment with `kafkaEnv` must have a complete login or none. */
 export const hasKafkaLogin = without(kafkaLoginFault);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 import { line, name, places, urlOf, without } from './forms.js';
 
-// The variables of docs/configuration.md in groups; each app's schema spreads the groups it needs, so a name,
+// The variables of docs/configuration.md in groups. Each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
 
 export const processEnv = {
@@ -21,7 +21,7 @@ export const processEnv = {
 
 const collector = () => urlOf({ scheme: 'http', login: false }).optional();
 
-/** Of the OpenTelemetry specification, with its names and meanings. */
+/** Variables of the OpenTelemetry specification, with its names and meanings. */
 export const telemetryEnv = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector().describe(
     'Collector of spans (OTLP over HTTP) as `http://host:4318`; they go to `/v1/traces` there. Unset: no spans.',
@@ -97,10 +97,10 @@ const RedisPlace = z.object({
   REDIS_TLS: z.boolean().optional(),
 });
 
-/** The fault in the address of Redis. An ignored variable counts as one: it would be a login or encryption that is not used. */
+/** Returns the fault in the address of Redis. An ignored variable is a fault: its login or encryption is not used. */
 export function redisAddressFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
-  if (place === undefined) return undefined; // a variable of it is wrong by itself, which is reported
+  if (place === undefined) return undefined; // one of the variables is wrong by itself, which is reported
   const { REDIS_URL: url, REDIS_SENTINELS: sentinels, REDIS_CLUSTER_NODES: nodes } = place;
   const given = [
     ...(url === undefined ? [] : ['REDIS_URL']),
@@ -117,7 +117,7 @@ export function redisAddressFault(env: unknown): string | undefined {
   return undefined;
 }
 
-/** For `refine`: an environment with `redisEnv` says where Redis is. */
+/** Arguments for `refine`: an environment with `redisEnv` must have exactly one address of Redis. */
 export const hasRedis = without(redisAddressFault);
 
 export const keyringEnv = {
@@ -222,7 +222,7 @@ export const portalEnv = {
   ),
 };
 
-/** Origins such as `https://app.example`, as a browser writes them, with commas between them. */
+/** Origins such as `https://app.example`, in a browser's form, comma separated. */
 export const origins = () =>
   list().refine((named) => named.every(isOrigin), 'origins such as https://app.example are expected');
 

@@ -3,9 +3,9 @@ import type { z } from 'zod';
 import { ConfigurationFault, isSecret, parseEnv, type Environment } from './env.js';
 
 /**
- * Starts a process with its configuration. What is wrong with the configuration, all of it at once, or what else keeps the process
- * from starting is told in one JSON line on standard error, and the process ends with 1. The line holds no value of a secret: the
- * text of a driver may repeat what it was given.
+ * Starts a process with its configuration. If the start fails, it writes one JSON line to standard error, with all faults of the
+ * configuration or the other reason, and the process ends with 1. The line holds no value of a secret, which the text of a driver
+ * may repeat.
  */
 export async function startWith<S extends z.ZodObject>(
   schema: S,

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 
-/** A caller may hold a third of what is free: alone it gets a quarter of the budget, and there is always room for another. */
+/** A caller may hold a third of the free bytes: alone it gets a quarter of the budget, and another caller always has room. */
 const FREE_FOR_EACH = 3;
 
 /**
  * Bytes of bodies that a process may hold while it receives and answers them. The budget counts buffered bytes, not
- * announced ones: a caller that announces a body and sends nothing takes room from no other caller, only from its own
- * next bodies. A caller’s share is a part of what is free, so it shrinks as other callers arrive: a dozen callers at
- * their limit leave room for another’s largest envelope (dynamic thresholds, Choudhury and Hahne 1998).
+ * announced ones: a caller that announces a body and sends nothing takes room only from its own next bodies. A caller’s
+ * share is a part of the free bytes, so it shrinks as other callers arrive: a dozen callers at their limit leave room
+ * for another’s largest envelope (dynamic thresholds, Choudhury and Hahne 1998).
  */
 export class BodyBudget {
   readonly #held = new Map<string, number>();
@@ -21,14 +21,14 @@ export class BodyBudget {
     return this.#used;
   }
 
-  /** Whether this caller may hold so many bytes more; reserves nothing. */
+  /** Whether this caller may hold this number of further bytes; reserves nothing. */
   hasRoom(caller: string, bytes: number): boolean {
     return ((this.#held.get(caller) ?? 0) + bytes) * FREE_FOR_EACH <= this.bytes - this.#used - bytes;
   }
 
   /**
-   * Notes a body that will be received, so that a caller that begins many at once learns it before it sends them.
-   * @returns false when the caller’s share has no room for it beside those that it sends already
+   * Counts a body that is about to arrive, so that a caller that begins too many is refused before it sends them.
+   * @returns false when the caller’s share has no room for it beside the bodies that it sends already
    */
   announce(caller: string, bytes: number): boolean {
     const held = this.#held.get(caller) ?? 0;
@@ -38,7 +38,7 @@ export class BodyBudget {
     return true;
   }
 
-  /** So many announced bytes have been reserved, or will not arrive. */
+  /** Removes announced bytes that have been reserved, or will not arrive. */
   unannounce(caller: string, bytes: number): void {
     subtract(this.#announced, caller, bytes);
   }
@@ -66,20 +66,20 @@ function subtract(from: Map<string, number>, caller: string, bytes: number): voi
 const FIRST_BYTES = 4 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** `too-long`, or `no-room` in the budget, when the piece was not added. */
+/** `too-long` and `no-room` (in the budget) mean that the piece was not added. */
 export type Added = 'added' | 'too-long' | 'no-room';
 
 /**
- * One body in a buffer of its own: a body may arrive in pieces of one byte, and each piece from Node costs some 250
- * bytes. The buffer counts against the budget until `release`.
+ * Holds one body in a buffer of its own, because a body may arrive in pieces of one byte and Node needs some 250 bytes
+ * for each piece. The buffer counts against the budget until `release`.
  */
 export class HeldBody {
   #buffer: Buffer = NOTHING;
   #length = 0;
 
   /**
-   * @param mostBytes the announced length, or else the limit of the route
-   * @param announced bytes that the budget has noted as announced for this body
+   * @param mostBytes the announced length; without one, the limit of the route
+   * @param announced bytes that the budget has counted as announced for this body
    */
   constructor(
     private readonly budget: BodyBudget,
@@ -101,7 +101,7 @@ export class HeldBody {
     return 'added';
   }
 
-  /** Doubles the buffer, so that bytes are copied rarely; a body in one piece, the usual case, is kept without a copy. */
+  /** Doubles the buffer, so that bytes are copied rarely. Keeps a body in one piece, the usual case, without a copy. */
   #grow(piece: Buffer, length: number): boolean {
     const isWhole = length === piece.length && length === this.mostBytes;
     const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));
@@ -128,11 +128,11 @@ export class HeldBody {
   }
 }
 
-/** An answer of an ordinary envelope or webhook is not worth a count. */
+/** Bytes up to which an answer is not counted: answers for one envelope or webhook are too small to matter. */
 const SMALL_LENGTH = 4 * 1024;
 
 /**
- * Holds an answer in the budget until it is sent: a caller that reads none of its lists would fill the memory with them.
+ * Counts an answer against the budget until it is sent. Otherwise a caller that reads none of its lists fills the memory.
  * @returns whether there was room
  */
 export function holdAnswer(budget: BodyBudget, caller: string, length: number, response: ServerResponse): boolean {
@@ -145,7 +145,7 @@ export function holdAnswer(budget: BodyBudget, caller: string, length: number, r
     response.req.socket.off('close', release);
   };
   response.once('close', release);
-  // Node closes no answer that stands behind another one of a connection that ends.
+  // When a connection ends, Node emits no `close` on an answer that waits behind another one.
   response.req.socket.once('close', release);
   return true;
 }

@@ -11,7 +11,7 @@ const DEFAULT_MAX_BYTES = 64 * 1024;
 export const mediaTypeOf = (headers: IncomingHttpHeaders): string =>
   (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 
-/** Why the relay refuses the body that these headers announce, before it reads a byte; undefined when it accepts it. */
+/** Returns why the relay refuses the body that these headers announce, before it reads a byte; undefined if it accepts it. */
 export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? 'identity';
   if (encoding !== 'identity')
@@ -19,12 +19,12 @@ export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undef
       headers: { 'accept-encoding': 'identity' },
     });
   const announced = Number(headers['content-length'] ?? 0);
-  // Of a chunked request the first byte shows whether it has a body (RFC 9112 section 6.3): `BodyReader` looks then.
+  // The first byte of a chunked request shows whether it has a body (RFC 9112 section 6.3); `BodyReader` checks it then.
   if (announced === 0) return undefined;
   return refusedType(headers, rule) ?? (announced > (rule?.maxBytes ?? DEFAULT_MAX_BYTES) ? tooLong() : undefined);
 }
 
-/** Why the relay does not accept a body of this media type; undefined when it does. */
+/** Returns why the relay does not accept a body of this media type; undefined if it does. */
 function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): ProblemError | undefined {
   const types = rule?.types ?? DEFAULT_TYPES;
   if (types.includes(mediaTypeOf(headers))) return undefined;
@@ -36,7 +36,7 @@ function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): 
 
 const tooLong = (): ProblemError => new ProblemError('payload-too-large', 'The body is longer than this path accepts.');
 
-/** Limit for callers without a credential: the longest body they need is a listing with a credential in it. */
+/** Limit for callers without a token: the longest body they need is a `GET /webhooks` with a credential in its body. */
 const MAX_ANONYMOUS_BYTES = 16 * 1024;
 /** All callers without a credential share this account. */
 const NOBODY = '';
@@ -56,9 +56,9 @@ export class BodyReader {
     if (announced > maxBytes) return done(tooLong());
     const holder = caller?.clientId ?? NOBODY;
     if (payload.destroyed) return done(brokenOff());
-    // Callers without a credential share an account: what one of them announces must not be in the way of the others.
+    // Callers without a credential share an account, so a body that one of them announces must not block the others.
     const isNoted = announced > 0 && caller !== undefined && !payload.complete;
-    // The caller learns it before it sends the body.
+    // The check comes before the caller sends the body.
     const hasRoom = isNoted
       ? this.budget.announce(holder, announced)
       : !(announced > 0) || this.budget.hasRoom(holder, announced);
@@ -75,7 +75,7 @@ export class BodyReader {
         done(fault);
       }
     };
-    // Most bodies came with their heads: nothing is to be waited for.
+    // Most bodies arrive together with their heads, so there is nothing to wait for.
     if (payload.complete) {
       const bytes = payload.read() as Buffer | null;
       settle(bytes === null ? undefined : (refused ?? faultOf(held.add(bytes))));
@@ -83,7 +83,7 @@ export class BodyReader {
   }
 }
 
-/** Adds the pieces as they arrive, and settles once. @param refused why no byte is accepted */
+/** Adds the pieces as they arrive, and settles once. @param refused the problem if no byte is accepted */
 function receive(
   payload: IncomingMessage,
   held: HeldBody,

@@ -3,8 +3,8 @@ import type { FastifyRequest } from './fastify-request.js';
 
 export abstract class CallerFinder {
   /**
-   * Undefined where the rule admits everyone, no promise where memory knows the caller. Rejects with the error to answer when the
-   * caller is not admitted.
+   * Returns undefined if the rule admits everyone, and no promise if memory knows the caller. Rejects with the error to answer
+   * if the caller is not admitted.
    */
   abstract callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | Caller | undefined;
 }

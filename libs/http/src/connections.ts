@@ -1,14 +1,14 @@
 import type { Socket } from 'node:net';
 import type { IncomingMessage, ServerResponse, RequestListener } from 'node:http';
 
-/** A caller may protect a third of what is free (dynamic thresholds, Choudhury and Hahne 1998). */
+/** A caller may protect a third of the free connections (dynamic thresholds, Choudhury and Hahne 1998). */
 const FREE_FOR_EACH = 3;
 
 /**
  * The open connections of a process. Beyond the limit a new connection is accepted and another one ends; otherwise a
- * caller with many idle connections would lock out everyone else. The oldest connection without a credential ends
- * first. The credential of a caller protects a quarter of the connections while no other caller has any, and for each
- * caller a third of those that are left, so that there is always room for another.
+ * caller with many idle connections locks out everyone else. The oldest connection without a credential ends first.
+ * A caller's credential protects a quarter of the connections while no other caller has any. Each further caller
+ * protects up to a third of the connections that are left, so there is always room for another.
  */
 export class Connections {
   /** Connections without a credential, oldest first. */
@@ -48,7 +48,7 @@ export class Connections {
     this.#strangers.delete(socket);
   }
 
-  /** Ends the connections that have brought nothing: while a server closes, Node takes them for busy until a request times out. */
+  /** Ends connections without a single byte: while a server closes, Node treats them as busy until a request times out. */
   endUnused(): void {
     for (const socket of this.#strangers) if (socket.bytesRead === 0) socket.destroy();
   }
@@ -73,19 +73,19 @@ export class Connections {
   }
 }
 
-/** Hardly a client sends a second request before the first is answered (RFC 9112 section 9.3.2); none of ours does. */
+/** Unanswered requests of a connection. Few clients pipeline requests at all (RFC 9112 section 9.3.2); ours never do. */
 const MOST = 8;
 
 interface Open {
-  /** Called once those before it are answered. */
+  /** Called once all earlier requests are answered. */
   readonly begin: () => void;
   readonly isWhole: () => boolean;
 }
 
 /**
- * Requests of a connection that are not answered yet. Node begins with each request that it finds in what it reads at once,
- * 1,500 of them in 64 KiB, and keeps their answers until they are read: a few such connections would take all memory. Here a
- * connection has one request handled at a time, so that it waits for itself and not everybody else for it.
+ * The unanswered requests of each connection. Node begins every request that it finds in one read, 1,500 of them in 64 KiB,
+ * and keeps their answers until the client reads them, so a few such connections exhaust the memory. This class handles one
+ * request of a connection at a time, so a connection delays only itself.
  */
 export class OpenRequests {
   readonly #open = new WeakMap<Socket, Open[]>();
@@ -94,7 +94,7 @@ export class OpenRequests {
 
   constructor(private readonly handle: RequestListener) {}
 
-  /** Handles the request once those before it are answered. A connection with too many is ended, and they are not handled. */
+  /** Handles the request once all earlier ones are answered. Ends a connection with too many, without handling the rest. */
   begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (socket.destroyed) return;
@@ -113,7 +113,7 @@ export class OpenRequests {
   }
 
   /**
-   * Calls back once the requests before bytes that are no HTTP are answered (RFC 9112 section 9.3.2), and never again for this
+   * Calls back when the requests before bytes that are no HTTP are answered (RFC 9112 section 9.3.2); at most once for a
    * connection. A request whose body ends in such bytes gets no answer of its own.
    */
   end(socket: Socket, then: () => void): void {
@@ -126,14 +126,14 @@ export class OpenRequests {
   }
 }
 
-/** What this needs of Node's parser of requests, which has no public name: the member that begins with a request. */
+/** The member of Node's request parser that begins a request. Node has no public type for it. */
 interface Parser {
   onIncoming: (request: IncomingMessage, keepsAlive: boolean) => number;
 }
 
 /**
- * Node parses to its end what one read brought, also on a connection that has ended meanwhile: 3,600 requests are 100 ms in
- * which nobody else is answered. From now on the parser of this connection gives up where the connection has ended.
+ * Makes the parser of this connection stop when the connection has ended. By itself Node parses every byte of a read, even
+ * if the connection has ended meanwhile: 3,600 requests take 100 ms, in which no other caller is answered.
  */
 export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser }): void {
   const { parser } = socket;
@@ -144,9 +144,9 @@ export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser
   };
 }
 
-/** More pieces of a body than this, shorter than this on average, come from no honest client. */
+/** No honest client sends a body in more than 1,000 pieces of less than 64 bytes on average. */
 const [MANY, SHORT] = [1_000, 64];
-/** So many short pieces of all bodies together in a window, some 10 ms of work, show an attack: then a body may have few. */
+/** 5,000 short pieces of all bodies in a window of 200 ms, some 10 ms of work, show an attack: then a body may have 64. */
 const [BUSY, WINDOW_MS, FEW] = [5_000, 200, 64];
 /** The name of the function in Node's parser that takes a piece of a body; its member has no public name. */
 const TAKES_PIECE = 'parserOnBody';
@@ -158,18 +158,18 @@ interface Parsing {
 }
 type TakePiece = (this: Parsing, piece: Buffer) => void;
 
-/** Parsers go from one connection to the next, also to those of Node's own HTTP client, whose answers are then bounded alike. */
+/** Node reuses a parser for further connections. Its HTTP client uses them too, so the client's answers are bounded alike. */
 const bounded = new WeakSet<object>();
-/** What has arrived of a body stands on its request: a WeakMap would cost each request more than the count. */
+/** Member of a request that counts the arrived pieces: a WeakMap costs each request more than the count itself. */
 const RECEIVED = Symbol('relay.received');
 type Receiving = IncomingMessage & { [RECEIVED]?: { pieces: number; bytes: number } };
 const lately = { since: 0, short: 0 };
 
 /**
- * Ends the connection when a body on it arrives in many tiny pieces. Node makes a Buffer of each chunk of a body (RFC 9112 section
- * 7.1), so 64 KiB in chunks of one byte take 16 MiB. Node also parses what it has read to the end, 11,000 such chunks in 64 KiB,
- * which would keep all other callers waiting: the parser passes over them from then on, at some 0.1 µs each. Passing over
- * does not end a read early: Node's parser has no way to stop inside a body.
+ * Ends the connection when a body on it arrives in many tiny pieces. Node makes a Buffer of each chunk of a body (RFC 9112
+ * section 7.1), so 64 KiB in chunks of one byte take 16 MiB. Node's parser cannot stop inside a body: it parses every byte of
+ * a read, 11,000 such chunks in 64 KiB, while all other callers wait. After the end the parser therefore skips the remaining
+ * chunks, at some 0.1 µs each.
  */
 export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<string, unknown> }): void {
   const { parser } = socket;
@@ -201,7 +201,7 @@ function isTiny(request: Receiving, { length }: Buffer): boolean {
   return count.pieces > most && count.bytes < count.pieces * SHORT;
 }
 
-/** Counts a short piece. */
+/** Counts a short piece. Returns whether the window has more of them than honest clients send. */
 function isBusy(): boolean {
   const now = performance.now();
   if (now - lately.since > WINDOW_MS) Object.assign(lately, { since: now, short: 0 });
@@ -209,17 +209,17 @@ function isBusy(): boolean {
   return lately.short > BUSY;
 }
 
-/** How many requests are read on at once, and how often. A piece has 64 KiB at most: 100 MiB a second in all. */
+/** Requests of which a piece is read at once, and the pause in ms. A piece has at most 64 KiB, so the rate is 100 MiB/s. */
 const PIECES = 16;
 const EVERY_MS = 10;
 
 /**
- * The rest of requests that are answered before their end. Node would read it as fast as it arrives and drop it: 200 connections
- * with 4 MiB each keep everybody else waiting. Here all of them together get a few pieces at a time, in turn. The sender still
- * meets its answer and no reset (RFC 9112 section 9.6), and the connection continues.
+ * Reads and drops the rest of requests that were answered before their end. By itself Node reads it as fast as it arrives, and
+ * 200 connections with 4 MiB each delay all other callers. This class reads a few pieces at a time, from all requests in turn.
+ * The sender receives its answer and no reset (RFC 9112 section 9.6), and the connection continues.
  */
 export class UnreadRests {
-  /** Paused, in the order in which they are read on. */
+  /** Paused requests, in the order in which they are read further. */
   readonly #paused = new Set<IncomingMessage>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -228,13 +228,13 @@ export class UnreadRests {
     private readonly everyMs = EVERY_MS,
   ) {}
 
-  /** Before the answer is written: Node drops by itself only what nobody reads by then. */
+  /** Must be called before the answer is written: then Node sees a reader and does not drop the rest by itself. */
   add(request: IncomingMessage): void {
     request.on('data', () => {
       request.pause();
       this.#paused.add(request);
       this.#timer ??= setInterval(() => this.readOn(), this.everyMs).unref();
-      // That read may have been the last: a server that closes would take the connection for busy until its turn.
+      // That read may have been the last. Without this a closing server treats the connection as busy until its turn.
       setImmediate(() => request.complete && this.#resume(request));
     });
     request.on('close', () => this.#paused.delete(request)).on('error', () => undefined);

@@ -3,23 +3,23 @@ import type { Caller } from '@relay/access';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { HeldBody } from './body-budget.js';
 
-// Extends Fastify’s request by what the shell and the guards set on it.
+// Extends Fastify’s request by the members that the shell and the guards set.
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of the body; undefined when there are none. `body` is the same. */
+    /** The bytes of the body, also in `body`; undefined if there are none. */
     rawBody: Buffer | undefined;
     /** The share of the body budget that `rawBody` uses until the answer. */
     heldBody: HeldBody | undefined;
     /** Set before the shell reads the body; undefined on a public path. */
     caller: Caller | undefined;
-    /** Set when the envelope in the body is read; for the log. */
+    /** Set when the envelope in the body is read, for the log. */
     envelopeId: string | undefined;
   }
 }
 
 export type { FastifyReply, FastifyRequest };
 
-/** The caller on a path that is not public. */
+/** Returns the caller on a path that is not public. */
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (caller === undefined) throw new Error('This path lets in everyone');
   return caller;
@@ -29,10 +29,10 @@ export const callerIdOf = (request: FastifyRequest): string => callerOf(request)
 
 const answers = new AsyncLocalStorage<FastifyReply>();
 
-/** Handles a request that is the present one for what is called deep within it, and for the work that goes on after its answer. */
+/** Runs `handle` with this request as the present one, for all code that it calls and for work that outlasts the answer. */
 export const answering = <T>(reply: FastifyReply, handle: () => T): T => answers.run(reply, handle);
 
-/** The answer to the present request, until it is sent. */
+/** Returns the answer to the present request; undefined once it is sent. */
 export function presentReply(): FastifyReply | undefined {
   const reply = answers.getStore();
   return reply?.sent === false ? reply : undefined;
@@ -41,10 +41,10 @@ export function presentReply(): FastifyReply | undefined {
 export const presentRequest = (): FastifyRequest | undefined => answers.getStore()?.request;
 
 /**
- * `Link` header of a page that is not the last (RFC 8288): the request once more, with where the next page begins. It is relative,
- * to be resolved against the address asked.
- * @param next undefined on the last page
- * @param options `name` of the parameter that has it; `publicUrl`: its path comes before the path asked, which a proxy cut off
+ * Sets the `Link` header of a page that is not the last (RFC 8288): the address of this request with the start of the next page.
+ * It is relative to the address of the request.
+ * @param next start of the next page; undefined on the last page
+ * @param options `name`: the parameter for `next`; `publicUrl`: its path, which a proxy cut off, precedes the path of the request
  */
 export function linkToNext(
   request: FastifyRequest,

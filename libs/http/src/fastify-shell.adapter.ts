@@ -13,13 +13,13 @@ import { RequestTurns } from './request-turns.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Ends silent connections: a client that reads no answer would hold the connection and the answer for ever. */
+/** Ends silent connections; otherwise a client that reads no answer holds the connection and the answer for ever. */
 const SILENCE_MS = 90_000;
-/** The id of a delivery has 104 characters in a replay by time. */
+/** Longest parameter of a path, in characters: the id of a delivery of a replay by time has 104. */
 const MAX_PARAM_LENGTH = 300;
 /**
- * How long a closing server keeps connections open: Node takes a connection whose request it has not begun to read for
- * idle, and resets it.
+ * How long a closing server keeps connections open, in ms: Node treats a connection as idle until it has begun to read a
+ * request, and resets it.
  */
 const LINGER_MS = 500;
 
@@ -57,7 +57,7 @@ export function fastifyShell(
     clientErrorHandler: ({ code }, socket) => {
       if (code === 'ECONNRESET') socket.destroy();
       requests.end(socket, () => {
-        // RFC 9112 section 9.6: what follows the last request of a connection is not read.
+        // RFC 9112 section 9.6: bytes after the last request of a connection are not read.
         if (socket.writable && code !== 'HPE_CLOSED_CONNECTION')
           socket.write(answerUnread(code, config.PUBLIC_URL, randomUUID()));
         socket.destroy();
@@ -68,13 +68,13 @@ export function fastifyShell(
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SILENCE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // Longer than a load balancer's idle time, usually 60 s: it closes first, so no request meets a closing connection.
+    // Longer than a load balancer's idle time, usually 60 s: the balancer closes first, so no request meets a closing connection.
     keepAliveTimeout: 72_000,
     http: {
       maxHeaderSize: 16 * 1024,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
-      // Node would answer without a body; `refusedHead` answers with a problem.
+      // `refusedHead` answers with a problem; otherwise Node answers without a body.
       requireHostHeader: false,
     },
     skipMiddie: true,
@@ -91,7 +91,7 @@ export function fastifyShell(
       () => {
         for (const handle of handlers) handle.call(fastify.server, request, response);
       },
-      // Who guesses credentials gets no more than others.
+      // A connection without a valid credential so far gets no light requests, so guessing credentials is not cheaper.
       request.url === lightPath && connections.isKnown(request.socket),
     ),
   );
@@ -102,9 +102,9 @@ export function fastifyShell(
     stopParsingWhenEnded(socket);
     endAtTinyPieces(socket);
   });
-  // RFC 9110 section 10.1.1: an expectation other than 100-continue may be ignored; Node alone would answer 417 without a body.
+  // RFC 9110 section 10.1.1 permits ignoring expectations other than 100-continue; otherwise Node answers 417 without a body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
-  // The shell sends 100 only for a body that it will read: a refused caller need not send it.
+  // The shell sends 100 only for a body that it will read, so a refused caller need not send its body.
   fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
   for (const name of ['rawBody', 'heldBody', 'caller', 'envelopeId']) fastify.decorateRequest(name, undefined);
@@ -115,14 +115,14 @@ export function fastifyShell(
       request.rawBody = bytes?.length === 0 ? undefined : bytes;
       done(error, request.rawBody);
     });
-  // Fastify remembers the parser of a named type, and parses the type of any other request anew.
+  // Fastify caches the parser of a named type, and parses any other type again for each request.
   fastify.addContentTypeParser(DEFAULT_TYPES, read);
   fastify.addContentTypeParser('*', read);
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
   fastify.addHook('onRequest', (request, reply, done) => {
-    // Node's own is of the host's clock. The portal counts from it until its token expires.
+    // Node's own header takes the host's clock. The portal counts from this date until its token expires.
     const date = new Date(Date.now()).toUTCString();
     void reply.headers(security).header('date', date).header('x-request-id', request.id);
     const refused =
@@ -130,7 +130,7 @@ export function fastifyShell(
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
     done(refused);
   });
-  // The caller is known by now. A body for an unknown path is not read: Fastify would buffer it for its 404.
+  // By now the caller is known. A body for an unknown path is not read; otherwise Fastify buffers it for its 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
@@ -141,7 +141,7 @@ export function fastifyShell(
     refuseUnknown(request);
     done();
   });
-  // Node leaves a connection open whose answer ends after close() began, until it has been idle for keepAliveTimeout.
+  // If an answer ends after close() began, Node leaves its connection open until it has been idle for keepAliveTimeout.
   let isClosing = false;
   const rests = new UnreadRests();
   fastify.addHook('preClose', (done) => {
@@ -151,7 +151,7 @@ export function fastifyShell(
       done();
     };
     onceRead(() => {
-      // Not the HTTP server's own close(): that one would reset the idle connections at once.
+      // This calls close() of net.Server, because the HTTP server's own close() resets the idle connections at once.
       Server.prototype.close.call(fastify.server);
       fastify.server.getConnections((_error, open) =>
         open === 0 ? done() : setTimeout(() => onceRead(end), LINGER_MS),
@@ -163,16 +163,16 @@ export function fastifyShell(
     request.heldBody?.release();
     request.heldBody = undefined;
     const { raw } = request;
-    // An answer before the end of the body leaves a connection that Node takes for busy while the server closes.
+    // After an answer before the end of the body, Node treats the connection as busy while the server closes.
     if (!raw.complete) {
       rests.add(raw);
       raw.once('end', () => isClosing && raw.socket.end());
     }
     if (isClosing) void reply.header('connection', 'close');
-    // Fastify would close at once, and a client that is still sending would see a reset instead of the answer (RFC 9112
+    // Otherwise Fastify closes at once, and a client that is still sending sees a reset instead of the answer (RFC 9112
     // section 9.6). On an open connection `rests` drops the rest of the body, until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
-    // All answers share a document's Buffer, so only strings count.
+    // Only strings count, because all answers with a document share one Buffer.
     const length = typeof payload === 'string' ? payload.length : 0;
     if (holdAnswer(budget, request.caller?.clientId ?? '', length, reply.raw)) return done(null, payload);
     const { status, headers, body } = answerTo(noRoom(), request);
@@ -183,13 +183,16 @@ export function fastifyShell(
 }
 
 /**
- * Calls back once all that had arrived before is read. A process that was kept from its loop has connections to accept, which the
- * kernel resets with the listening socket, and requests to read on connections that Node takes for idle. Timers come before
- * the loop reads, and one round may have begun to read already.
+ * Calls back once all bytes that have arrived are read. After a long block of the event loop, connections wait to be accepted,
+ * which the kernel resets with the listening socket, and requests wait on connections that Node treats as idle. One turn is not
+ * enough: timers run before the loop reads, and the present turn may have begun to read already.
  */
 const onceRead = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
-/** RFC 9112 section 3.2: an HTTP/1.1 request names its host, once. Of two credentials a proxy in front may have read the other one. */
+/**
+ * Refuses a head without a Host or with two (RFC 9112 section 3.2), and a head with two credentials, since a proxy in front may
+ * have read the one that the relay ignores.
+ */
 function refusedHead({ httpVersion, headers, rawHeaders }: IncomingMessage): ProblemError | undefined {
   if (httpVersion === '1.1' && headers.host === undefined)
     return new ProblemError('invalid-request', 'The request has no Host header.');
@@ -198,7 +201,7 @@ function refusedHead({ httpVersion, headers, rawHeaders }: IncomingMessage): Pro
   return new ProblemError('invalid-request', `The request has more than one header ${repeated}.`);
 }
 
-/** @param rawHeaders names and values in turn */
+/** @param rawHeaders names and values, alternating */
 function isRepeated(rawHeaders: readonly string[], name: string): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -213,7 +216,7 @@ const expectsContinue = ({ expect }: IncomingMessage['headers']): boolean => exp
 const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
 
-/** A browser may neither run, frame nor store any answer of an API. */
+/** Returns headers by which a browser neither runs, frames nor stores an answer of an API. */
 const securityHeaders = (publicUrl: string): Record<string, string> => ({
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

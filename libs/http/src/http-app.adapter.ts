@@ -11,9 +11,9 @@ import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';
 
 /**
- * The HTTP application over a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no
+ * Creates the HTTP application of a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no
  * credentials.
- * @param lightPath path of the requests that the stores take together
+ * @param lightPath path whose requests reach the stores in batches
  */
 export async function createHttpApp(
   module: DynamicModule,
@@ -29,7 +29,7 @@ export async function createHttpApp(
   );
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
-    // What keeps it from starting is told by its caller in one line, without what Nest has said until then.
+    // If the start fails, the caller logs the reason in one line, without the lines that Nest has buffered until then.
     bufferLogs: true,
     autoFlushLogs: false,
     abortOnError: false,
@@ -81,7 +81,7 @@ function registerBufferMetrics(registry: Registry, budget: BodyBudget, server: P
   for (const gauge of [buffered, connections]) registry.registerMetric(gauge);
 }
 
-/** Label of requests to unknown paths: the caller chooses such a path, so it must not become a label. */
+/** Label of requests to unknown paths. The path itself must not become a label, because the caller chooses it. */
 const NO_ROUTE = 'unknown';
 
 /**
@@ -98,7 +98,7 @@ function registerRequestMetrics(registry: Registry): (request: FastifyRequest, r
   });
   return ({ method, is404, routeOptions }, reply) => {
     const { statusCode, elapsedTime } = reply;
-    // A stream lasts until its client leaves.
+    // A stream is not measured, because it lasts until its client leaves.
     if (reply.getHeader('content-type') === 'text/event-stream') return;
     const labels = {
       http_request_method: method,
@@ -109,13 +109,13 @@ function registerRequestMetrics(registry: Registry): (request: FastifyRequest, r
   };
 }
 
-/** The host that listens on every address of the machine: `::` where there is IPv6, which may be all there is, else `0.0.0.0`. */
+/** Returns the host to listen on every address: `::` if the machine has IPv6, possibly without IPv4, otherwise `0.0.0.0`. */
 export function everyAddress(interfaces = networkInterfaces()): '::' | '0.0.0.0' {
   const hasIpv6 = Object.values(interfaces).some((addresses) => addresses?.some(({ family }) => family === 'IPv6'));
   return hasIpv6 ? '::' : '0.0.0.0';
 }
 
-/** Why this TRUST_PROXY lets callers forge their address; undefined when it does not. */
+/** Returns why this TRUST_PROXY lets callers forge their address; undefined if it does not. */
 export const proxyWarning = (trusted: boolean | number | string): string | undefined =>
   trusted === true
     ? 'TRUST_PROXY=true trusts the first address of X-Forwarded-For, which the caller writes: limits by network then limit nobody'

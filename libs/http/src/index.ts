@@ -2,7 +2,7 @@
 // routes, quotas, and errors as problem documents (RFC 9457).
 // Guarantees that a caller is known before a byte of its body is read, that bytes arrive as they were sent, that one caller
 // cannot take all connections or memory, and that every error, also one of Node or the router, is a problem document.
-// Leaves to the apps which routes there are, and who may call them (`CallerFinder`).
+// Leaves to the apps the routes, and the decision who may call them (`CallerFinder`).
 export { Access, Portal, HasVersions, IgnoresUnknown, rulesOf, Waits, StrictBody } from './route-rules.decorator.js';
 export { TakesBody } from './route-rules.decorator.js';
 export type { Body } from './route-rules.decorator.js';

@@ -9,7 +9,7 @@ import { presentReply, answering, type FastifyReply, type FastifyRequest } from 
 /** A quota of draft-ietf-httpapi-ratelimit-headers: a number of requests in a number of milliseconds. */
 export type Quota = FailureLimit;
 
-/** `RateLimit-Policy` and `RateLimit`: the quota, what is left of it, and the seconds until its renewal. */
+/** Returns `RateLimit-Policy` and `RateLimit`: the quota, its remaining requests, and the seconds until its renewal. */
 const rateLimitHeaders = (
   { name, points, windowMs }: Quota,
   remaining: number,
@@ -27,7 +27,7 @@ interface Told {
 
 const told = new WeakMap<FastifyReply, ReadonlyMap<string, Told>>();
 
-/** Tells a quota in an answer, beside those that were told before. Both fields are lists (RFC 9651): the quota that binds first stands first. */
+/** Adds a quota to the headers of an answer. Both headers are lists (RFC 9651), beginning with the quota that ends first. */
 export function tellQuota(reply: FastifyReply, quota: Quota, remaining: number, resetS: number): void {
   const all = new Map(told.get(reply)).set(quota.name, { quota, remaining, resetS });
   told.set(reply, all);
@@ -39,7 +39,7 @@ export function tellQuota(reply: FastifyReply, quota: Quota, remaining: number, 
     void reply.header(name, fields.map((entries) => entries[index]?.[1]).join(', '));
 }
 
-/** Headers of a 429: `Retry-After` is never earlier than the quota's renewal. */
+/** Returns the headers of a 429. `Retry-After` is never earlier than the quota's renewal. */
 export const spentHeaders = (quota: Quota, waitS: number): Readonly<Record<string, string>> => ({
   'retry-after': String(waitS),
   ...rateLimitHeaders(quota, 0, waitS),
@@ -70,8 +70,8 @@ function tellOrRefuse(
 }
 
 /**
- * Counts each partner’s requests to this process, in memory: a round trip for each request would cost more than the
- * limit protects.
+ * Counts each partner’s requests to this process, in memory: a round trip to Redis for each request costs more than the
+ * limit saves.
  */
 export class PartnerQuota {
   readonly #limiter: RateLimiterMemory;
@@ -80,7 +80,7 @@ export class PartnerQuota {
     this.#limiter = new RateLimiterMemory({ points: quota.points, duration: quota.windowMs / 1_000 });
   }
 
-  /** Counts points, also beyond the quota. */
+  /** Adds points, also beyond the quota. */
   consume(clientId: string, points: number): Promise<RateLimiterRes> {
     return this.#limiter.consume(clientId, points).catch((refused: unknown) => {
       if (refused instanceof RateLimiterRes) return refused;
@@ -89,7 +89,7 @@ export class PartnerQuota {
   }
 
   /**
-   * Counts points and tells the quota in the answer, without `reply` in that to the present request.
+   * Counts points and adds the quota to the headers of `reply`, by default the answer to the present request.
    * @param detail text of the problem when the quota is used up
    * @throws ProblemError `too-many-requests`
    */
@@ -101,8 +101,8 @@ export class PartnerQuota {
 }
 
 /**
- * A quota over all processes, with one Redis command a use; while Redis is away each process counts for itself.
- * `PartnerQuota` is cheaper, for frequent requests. Never rejects.
+ * A quota over all processes, with one Redis command for each use. While Redis is away each process counts for itself.
+ * For frequent requests `PartnerQuota` is cheaper. A fault of the limiter never refuses a caller.
  */
 export class SharedQuota {
   readonly #limiter: RateLimiterRedis;
@@ -114,19 +114,19 @@ export class SharedQuota {
     this.#limiter = sharedLimiter(redis, 'quota', quota);
   }
 
-  /** Counts a use of the given points, also beyond the quota. */
+  /** Counts a use with its points, also beyond the quota. */
   async consume(key: string, points = 1): Promise<Allowance> {
     try {
       return allowanceOf(await this.#limiter.consume(hiddenKey(key), points), false);
     } catch (refused) {
       if (refused instanceof RateLimiterRes) return allowanceOf(refused, true);
-      // A fault of the limiter itself must not refuse the caller.
+      // A fault of the limiter itself must not lead to a refusal.
       return { isSpent: false, remaining: this.quota.points, resetS: Math.ceil(this.quota.windowMs / 1_000) };
     }
   }
 
   /**
-   * Counts a use and reports the rest of the quota in the answer’s headers.
+   * Counts a use and writes the rest of the quota into the answer’s headers.
    * @param detail text of the problem when the quota is used up
    * @throws ProblemError `too-many-requests`
    */
@@ -136,10 +136,10 @@ export class SharedQuota {
 }
 
 /**
- * Limits the requests of one partner to this process and reports the rest of the quota in every answer, which is `presentReply` from
- * then on. It runs after the guards, so the caller is known. Sources have no limit: they get 503 when the log cannot keep up. The
- * interceptor is not global, since it would cost each envelope a tenth of its time in the ingress; the controllers of partners name
- * it.
+ * Limits the requests of one partner to this process and writes the rest of the quota into every answer. From then on
+ * `presentReply` returns this answer. The interceptor runs after the guards, so the caller is known. Sources have no limit:
+ * they get 503 when the log cannot keep up. Only the controllers of partners name the interceptor; if it were global, it would
+ * add a tenth to the time of each envelope in the ingress.
  */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {

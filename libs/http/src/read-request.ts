@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { FastifyRequest } from './fastify-request.js';
 
 /**
- * The JSON value of a body; unknown, for `validate`.
+ * Returns the JSON value of a body, as `unknown` for `validate`.
  * @throws ProblemError `malformed-json`, or `invalid-body` when there is no body
  */
 export function readJson(bytes: Buffer | undefined): unknown {
@@ -17,7 +17,7 @@ export function readJson(bytes: Buffer | undefined): unknown {
 }
 
 /**
- * Parses the value by its schema. The details name what is expected, never what was sent.
+ * Parses the value by its schema. The details name the expected form, never the value that was sent.
  * @throws ProblemError `invalid-body` with one entry for each invalid member
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
@@ -27,7 +27,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infe
   throw new ProblemError('invalid-body', 'The body is not what this operation accepts.', { errors });
 }
 
-// zod calls this only where the schema has no text of its own.
+// zod calls this only if the schema has no text of its own.
 const expectation = (issue: z.core.$ZodRawIssue): string | undefined =>
   issue.code === 'unrecognized_keys'
     ? 'is not known here'
@@ -42,7 +42,7 @@ const faultsOf = (issue: z.core.$ZodIssue): MemberFault[] =>
 
 /**
  * Parses the parameters of a query.
- * @throws ProblemError `invalid-request` that names each unknown or wrong parameter, and what is expected
+ * @throws ProblemError `invalid-request` that names each unknown or wrong parameter, and its expected form
  */
 export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
   const read = schema.safeParse(query);
@@ -51,20 +51,20 @@ export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.out
   throw new ProblemError('invalid-request', `The query is not valid. ${faults.join('. ')}.`);
 }
 
-/** A version as a strong entity tag (RFC 9110 section 8.8.3). */
+/** Returns a version as a strong entity tag (RFC 9110 section 8.8.3). */
 export const etagOf = (version: number): string => `"${version}"`;
 
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
 /** `*`, or entity tags with commas between them (RFC 9110 section 13.1.1). */
 const IF_MATCH = new RegExp(String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`);
 
-/** Stands for a tag that the relay never issued: no webhook has this version. */
+/** Version for a tag that the relay never issued: no webhook has it. */
 const FOREIGN = -1;
 
 /**
- * The versions in `If-Match`; undefined without the header and for `*`, which any version matches. A weak tag never matches a strong
- * one.
- * @throws ProblemError `invalid-request` when it is no list of entity tags
+ * Returns the versions in `If-Match`; undefined without the header and for `*`, which any version matches. A weak tag never
+ * matches a strong one.
+ * @throws ProblemError `invalid-request` if the header is no list of entity tags
  */
 export function readIfMatch(header: string | undefined): readonly number[] | undefined {
   if (header === undefined) return undefined;
@@ -83,9 +83,10 @@ type Order = Pick<FastifyRequest, 'method' | 'headers' | 'query' | 'rawBody'> & 
 const NOTHING = z.strictObject({});
 
 /**
- * Refuses a request that changes or orders something and says more than its operation knows: `dryrun` for `dryRun` would be carried
- * out for real. Members that a handler reads are refused by its schema; here are parameters, the bodies that no handler reads, and
- * preconditions on what has no version (RFC 9110 section 13.1.1: the method must not be performed).
+ * Refuses a change or order with parameters that its operation does not know; otherwise `dryrun` instead of `dryRun` makes the
+ * change for real. A schema refuses unknown members of a body that the handler reads. This function refuses unknown parameters,
+ * a body that no handler reads, and a precondition on a resource without a version (RFC 9110 section 13.1.1: the method must not
+ * be performed).
  * @throws ProblemError
  */
 export function refuseUnknown({ method, headers, query, rawBody, routeOptions: { config } }: Order): void {

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http';
 
-/** What may begin in one turn of the event loop: a few milliseconds of work. */
+/** Cost of the requests that may begin in one turn of the event loop: a few milliseconds of work. */
 const EACH_TURN = 64;
 /** Cost of a request that reads or changes something in the stores by itself. */
 const HEAVY = 8;
-/** Cost of a request whose work in the stores is done together with that of others. */
+/** Cost of a request that reaches the stores in a batch with others. */
 const LIGHT = 1;
 
 interface Waiting {
@@ -13,17 +13,17 @@ interface Waiting {
 }
 
 /**
- * Lets few requests begin in a turn of the event loop: eight, or 64 light ones. A caller that asks on many connections at once
- * would fill each turn with its requests, and every step of another one, which takes several turns, would wait for all of them.
- * Here a request waits once, in order of arrival. Light ones that begin together reach the stores together: eight at a time
- * would cost Kafka a sixth more.
+ * Begins few requests in a turn of the event loop: eight, or 64 light ones. Otherwise a caller on many connections fills each
+ * turn with its requests, and another caller's request, which takes several turns, waits for all of them at every step. With
+ * this limit a request waits once, in order of arrival. Light requests that begin together reach the stores in one batch;
+ * batches of eight cost Kafka a sixth more.
  */
 export class RequestTurns {
   #waiting: Waiting[] = [];
   #begun = 0;
   #isNextDue = false;
 
-  /** Begins at once where the turn has room. */
+  /** Begins at once if the turn has room. */
   take(begin: () => void, isLight = false): void {
     const cost = isLight ? LIGHT : HEAVY;
     if (this.#waiting.length > 0 || this.#begun + cost > EACH_TURN) this.#waiting.push({ begin, cost });
@@ -50,7 +50,7 @@ export class RequestTurns {
   }
 }
 
-/** Requests that one caller may have in progress; the cost of a light one is an eighth. */
+/** Requests that one caller may have in progress. A light request counts as an eighth. */
 const HEAVY_AT_ONCE = 8;
 const LIGHT_COST = 1 / 8;
 
@@ -60,19 +60,19 @@ interface InProgress {
 }
 
 /**
- * How many requests of one caller are in progress at once: eight, or 64 light ones. Every step of a request waits behind the
- * steps of those in progress, so without this a caller that asks on 200 connections would have everybody wait for all of its
- * requests. Its further requests wait for its own, in order of arrival, on connections of its own.
+ * Limits the requests of one caller in progress: eight, or 64 light ones. Every step of a request waits behind the steps of all
+ * requests in progress, so without this limit a caller on 200 connections makes everyone else wait for all of its requests.
+ * Beyond the limit, requests wait only for requests of the same caller, in order of arrival.
  */
 export class CallerPlaces {
   readonly #callers = new Map<string, InProgress>();
 
   /**
-   * Begins at once where the caller has room.
-   * @param answer tells by `close` when the request is over, also one that still waits; it is destroyed where it has told that
+   * Begins at once if the caller has room.
+   * @param answer emits `close` when the request is over, even if the request still waits; it is destroyed once it has emitted it
    */
   take(caller: string, answer: Pick<ServerResponse, 'once' | 'destroyed'>, begin: () => void, isLight = false): void {
-    // Its client left while the credential was looked up: nobody would end its place.
+    // The client left during the look-up of its credential, so no `close` will ever free the place.
     if (answer.destroyed) return;
     const cost = isLight ? LIGHT_COST : 1;
     const own = this.#callers.get(caller) ?? { cost: 0, waiting: [] };

@@ -10,19 +10,19 @@ import { readJson, validate } from './read-request.js';
 export interface BodyRule {
   /** Media types a body may have, in lower case without parameters. A request without a body needs none. */
   readonly types?: readonly string[];
-  /** Header beside which a missing content type means JSON. */
+  /** Header whose presence makes a missing content type mean JSON. */
   readonly jsonBeside?: string;
   readonly maxBytes?: number;
 }
 
 interface RouteRules {
   readonly access?: AccessRule;
-  /** What a portal token must permit; none is taken without it. */
+  /** Access that a portal token must permit; without it the route accepts no portal token. */
   readonly portal?: PortalRule;
   readonly body?: BodyRule;
-  /** The handler waits for somebody else's server and does nothing meanwhile. */
+  /** The handler mostly waits for another party's server. */
   readonly waits?: boolean;
-  /** Parameters that the operation does not know are ignored, and so are members of a body that no schema of the handler reads. */
+  /** Ignores unknown parameters, and unknown members of a body that no schema of the handler reads. */
   readonly ignoresUnknown?: boolean;
   readonly readsBody?: boolean;
   /** The handler obeys `If-Match`. */
@@ -35,10 +35,10 @@ declare module 'fastify' {
 
 const RULES = Symbol('relay.rules');
 
-/** What a handler's decorators have said so far. */
+/** Returns the rules that the decorators of a handler have set so far. */
 export const rulesOf = (handler: object): RouteRules => (Reflect.getMetadata(RULES, handler) ?? {}) as RouteRules;
 
-/** Adds rules to a handler: the shell reads them from the configuration of the route, the documents by `rulesOf`. */
+/** Adds rules to a handler. The shell reads them from the configuration of the route; the API documents use `rulesOf`. */
 function addRules(handler: object, rules: RouteRules): void {
   const all = { ...rulesOf(handler), ...rules };
   Reflect.defineMetadata(RULES, all, handler);
@@ -50,21 +50,21 @@ const says =
   (_controller, _name, { value: handler }) =>
     addRules(handler as object, rules);
 
-/** For a route whose clients may send more than it knows. Others refuse that: see `refuseUnknown`. */
+/** Lets clients send parameters that the route does not know; other routes refuse them, see `refuseUnknown`. */
 export const IgnoresUnknown = (): MethodDecorator => says({ ignoresUnknown: true });
 export const HasVersions = (): MethodDecorator => says({ hasVersions: true });
-/** For a route whose handler waits for somebody else's server: it takes no place of its caller. */
+/** Exempts a route from `CallerPlaces`, because its handler waits for another party's server. */
 export const Waits = (): MethodDecorator => says({ waits: true });
 
 /**
- * Who may call a route, or every route of a controller without a rule of its own. The shell applies the rule before it
- * reads a byte of the body; a route without a rule keeps the app from starting.
+ * Sets who may call a route, or every route of a controller without a rule of its own. The shell applies the rule before
+ * it reads a byte of the body. An app with a route without a rule does not start.
  */
 export const Access =
   (access: AccessRule): MethodDecorator & ClassDecorator =>
   (target: object, _name?: string | symbol, descriptor?: PropertyDescriptor): void => {
     if (descriptor !== undefined) return addRules(descriptor.value as object, { access });
-    // Decorators of methods run before that of their class.
+    // Decorators of methods run before the decorator of their class.
     for (const handler of handlersOf(target)) if (rulesOf(handler).access === undefined) addRules(handler, { access });
   };
 
@@ -76,10 +76,10 @@ const handlersOf = (controller: object): object[] =>
         typeof member === 'function' && Reflect.getMetadata(METHOD_METADATA, member) !== undefined,
     );
 
-/** Lets portal tokens of this access call a route. Without it a route takes none, whatever the token is for. */
+/** Lets portal tokens with this access call a route. Without it a route accepts no portal token. */
 export const Portal = (portal: PortalRule): MethodDecorator => says({ portal });
 
-/** The body rule of a route that differs from the default, `application/json` of at most 64 KiB. */
+/** Sets a body rule that differs from the default, `application/json` of at most 64 KiB. */
 export const TakesBody = (body: BodyRule): MethodDecorator => says({ body });
 
 /**
@@ -89,8 +89,8 @@ export const TakesBody = (body: BodyRule): MethodDecorator => says({ body });
 export type Body<T> = () => T;
 
 /**
- * The body of a management request, as its schema says. The handler decides when to read it, so that faults of the path and a
- * spent quota are reported before faults of the body.
+ * Injects a reader of the body that validates it by the schema. The handler decides when to read, so that faults of the path and
+ * a spent quota are answered before faults of the body.
  * @param presence `optional`: a request without a body counts as one with an empty object
  */
 export const StrictBody = (schema: z.ZodType, presence: 'required' | 'optional' = 'required'): ParameterDecorator => {

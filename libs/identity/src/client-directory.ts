@@ -8,33 +8,33 @@ import { BoundedMemory, TextMemory } from './text-memory.js';
 /** A client authenticated by a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
 
-/** What of a token decides whether it counts. */
+/** The members of a token that decide whether it still counts. */
 type IssuedFor = Readonly<Pick<ClientRecord, 'clientId' | 'generation'>>;
 
 interface Seen {
   readonly client: ClientRecord;
-  /** State of the store at its read. */
+  /** State of the store when the client was read. */
   readonly epoch: number;
 }
 
 interface Proven {
   readonly clientId: string;
-  /** Under the writing key. */
+  /** Hash under the writing key. */
   readonly hash: string;
 }
 
 /**
- * Cache of clients, so that a request costs no round trip and clients seen before are known while the store is away. `refresh` reads
- * the store's version; when it changed or cannot be read, every client is read again at its next use. While that fails, cached
- * clients count; a client never seen is `unavailable`, never refused.
+ * Cache of clients, so that a request costs no round trip, and clients seen before are known while the store is away. `refresh`
+ * reads the store's version. If the version changed or cannot be read, every client is read again at its next use. While that
+ * read fails, the cached client counts; a client never seen is `unavailable`, never refused.
  */
 export class ClientDirectory {
   readonly #seen: BoundedMemory<Seen>;
   readonly #idByCredential: BoundedMemory<string>;
-  /** An HMAC under each key costs a request more than all other checks of it. */
+  /** Proven credentials by their text: an HMAC under each key costs a request more than all of its other checks. */
   readonly #proven: TextMemory<Proven>;
   readonly #renewals: HashRenewals;
-  /** Every fixed credential, once a search needed all of them. */
+  /** All fixed credentials, once a search needed them. */
   #listed: { readonly epoch: number; readonly ids: Promise<ReadonlyMap<string, string>> } | undefined;
   #epoch = 0;
   #version: string | undefined;
@@ -50,7 +50,7 @@ export class ClientDirectory {
     this.#renewals = new HashRenewals(store, limit);
   }
 
-  /** The process calls it every few seconds, which is how long a change takes to reach this process. Rejects while the store is away. */
+  /** Called every few seconds, the time in which a change reaches this process. Rejects while the store is away. */
   async refresh(): Promise<void> {
     this.#renewals.refreshed();
     try {
@@ -64,7 +64,7 @@ export class ClientDirectory {
   }
 
   /**
-   * An enabled client; undefined when it does not exist or is disabled.
+   * Returns an enabled client; undefined if it does not exist or is disabled.
    * @throws ProblemError `unavailable`
    */
   async find(clientId: string): Promise<ClientRecord | undefined> {
@@ -73,10 +73,10 @@ export class ClientDirectory {
     return client?.disabled === false ? client : undefined;
   }
 
-  /** Whether there is such a partner, also a disabled one. While the store is away nobody is said to be missing. */
+  /** Whether this partner exists, even if disabled. True for every unseen id while the store is away. */
   async isPartner(clientId: string): Promise<boolean> {
     try {
-      // Clients are never deleted: one that was seen is there.
+      // Clients are never deleted, so a client that was seen still exists.
       const client = this.#seen.get(clientId)?.client ?? (await this.#read(clientId, undefined));
       return client?.kind === 'partner';
     } catch {
@@ -85,7 +85,7 @@ export class ClientDirectory {
   }
 
   /**
-   * The client of a token, if it is enabled and the secret behind the token is still valid.
+   * Returns the client of a token, if it is enabled and the secret behind the token is still valid.
    * @throws ProblemError `unavailable`
    */
   async findByToken(token: IssuedFor): Promise<ClientRecord | undefined> {
@@ -93,7 +93,7 @@ export class ClientDirectory {
     return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
   }
 
-  /** The same from memory alone; undefined where only `findByToken` can tell. */
+  /** Works like `findByToken`, from memory alone; undefined if only `findByToken` can decide. */
   knownByToken(token: IssuedFor): ClientRecord | undefined {
     const seen = this.#seen.get(token.clientId);
     if (seen?.epoch !== this.#epoch || seen.client.disabled) return undefined;
@@ -101,8 +101,8 @@ export class ClientDirectory {
   }
 
   /**
-   * The client, if it is enabled and this is a valid secret of it. Takes as long for an unknown client as for a wrong secret.
-   * @throws ProblemError `unavailable`, also where the key of its secrets is missing in this process
+   * Returns the client, if it is enabled and the secret is valid. Takes as long for an unknown client as for a wrong secret.
+   * @throws ProblemError `unavailable`, also if this process lacks the key of the client's secrets
    */
   async findBySecret(clientId: string, secret: string): Promise<ProvenClient | undefined> {
     const client = await this.find(clientId);
@@ -116,7 +116,7 @@ export class ClientDirectory {
   }
 
   /**
-   * The source with this fixed credential; `basic` is `userName:password`.
+   * Returns the source with this fixed credential; `basic` is `userName:password`.
    * @throws ProblemError `unavailable`
    */
   async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
@@ -124,8 +124,8 @@ export class ClientDirectory {
   }
 
   /**
-   * The same from a list of all credentials, which is read once for each state of the store: an unknown credential costs the store
-   * nothing, and a new one is found at the latest after the next `refresh`.
+   * Works like `findByCredential`, from a list of all credentials that is read once for each state of the store. An unknown
+   * credential costs the store nothing, and a new one is found at the latest after the next `refresh`.
    * @throws ProblemError `unavailable`
    */
   async findListedCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
@@ -151,7 +151,7 @@ export class ClientDirectory {
     const clientId = this.#idByCredential.get(key) ?? (await ask(hashes));
     const client = clientId === undefined ? undefined : await this.find(clientId);
     if (clientId === undefined || client?.credential === undefined || !hashes.includes(client.credential.hash)) {
-      // It may be any of those whose key is missing.
+      // The credential may be any whose hash is under a missing key.
       if (this.keyring.missing.size > 0) this.#assertComparable([...(await this.#credentials()).keys()]);
       return undefined;
     }
@@ -162,13 +162,13 @@ export class ClientDirectory {
     return client;
   }
 
-  /** @throws ProblemError `unavailable` when a key of these hashes is missing here and others have it: a secret may be valid */
+  /** @throws ProblemError `unavailable` if a hash is under a key that only other processes have: the secret may be valid */
   #assertComparable(hashes: readonly string[]): void {
     const kid = hashes.map(kidOf).find((each) => this.keyring.missing.has(each));
     if (kid !== undefined) throw away(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
   }
 
-  /** One read of the store at a time; concurrent callers share it. */
+  /** Returns all credentials; concurrent callers share one read of the store. */
   #credentials(): Promise<ReadonlyMap<string, string>> {
     if (this.#listed?.epoch === this.#epoch) return this.#listed.ids;
     const listed = { epoch: this.#epoch, ids: orUnavailable(() => this.store.credentials()) };
@@ -203,13 +203,13 @@ async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
 
 const away = (cause: unknown): ProblemError => unavailable('Clients cannot be looked up at the moment.', 2, cause);
 
-/** Refreshes of the directory, one every two seconds, between two renewals for one client. */
+/** Refreshes between two renewals for one client: 10 minutes, with a refresh every two seconds. */
 const REFRESHES_BETWEEN = 300;
 
 /**
- * Moves a client's hash to the writing key when the client presents its secret, the only moment when that is possible, so that an
- * older key becomes dispensable by use. It works in the background and seldom: processes with different writing keys undo each
- * other's renewals, and the registry keeps every change for ever.
+ * Moves a client's hash to the writing key when the client presents its secret, the only moment when that is possible, so that
+ * older keys can be removed in time. It works in the background and rarely, because processes with different writing keys undo
+ * each other's renewals, and each renewal is a record of the registry.
  */
 class HashRenewals {
   readonly #renewed: BoundedMemory<number>;
@@ -222,22 +222,22 @@ class HashRenewals {
     this.#renewed = new BoundedMemory(limit);
   }
 
-  /** The directory calls it at every refresh, which is the clock here. */
+  /** Counts a refresh of the directory; the count is the clock of renewals. */
   refreshed(): void {
     this.#refreshes += 1;
   }
 
-  /** Replaces one hash by another, if it is still there. */
+  /** Replaces a hash by another one, if the client still has it. */
   renew(clientId: string, older: string, current: string): void {
     const last = this.#renewed.get(clientId);
     if (last !== undefined && this.#refreshes - last < REFRESHES_BETWEEN) return;
     this.#renewed.set(clientId, this.#refreshes);
-    // The client is authenticated already; after a failure a later use tries again.
+    // The client is already authenticated; after a failure a later use tries again.
     this.store.replace(clientId, (client) => renewed(client, older, current)).catch(() => undefined);
   }
 }
 
-/** The same object when it does not have the older hash. */
+/** Returns the client with the current hash; the same object if the client does not have the older one. */
 function renewed(client: ClientRecord, older: string, current: string): ClientRecord {
   if (client.credential?.hash === older) return { ...client, credential: { ...client.credential, hash: current } };
   if (!client.secretHashes.includes(older)) return client;

@@ -6,9 +6,9 @@ import type { ClientRecord, CredentialType } from './client.js';
 const SECRET_BYTES = 32;
 
 /**
- * A secret that scanners recognise: `relay_sk_` (client secret) or `relay_ak_` (API key), 256 random bits, and a CRC-32 of all
- * before it, so that a scanner distinguishes a leaked secret from a look-alike without the relay. Letters, digits, `_` and `-` only: OAuth libraries
- * form-encode Basic credentials, and these survive both ways.
+ * Returns a secret that scanners recognise: `relay_sk_` (client secret) or `relay_ak_` (API key), 256 random bits, and a CRC-32
+ * of the text before it, by which a scanner distinguishes a leaked secret from a look-alike without asking the relay. It has only
+ * letters, digits, `_` and `-`, which stay the same if an OAuth library form-encodes Basic credentials.
  * @param random 32 random bytes
  */
 export function formatSecret(kind: 'sk' | 'ak', random: Buffer): string {
@@ -17,7 +17,7 @@ export function formatSecret(kind: 'sk' | 'ak', random: Buffer): string {
   return body + checksumOf(body);
 }
 
-/** Whether a text has the form and checksum of a secret of the relay; no client may have it. */
+/** Whether a text has the form and checksum of a secret of the relay, even if no client has this secret. */
 export const isSecret = (text: string): boolean =>
   /^relay_[sa]k_[\w-]{49}$/.test(text) && text.slice(-6) === checksumOf(text.slice(0, -6));
 
@@ -30,17 +30,17 @@ function checksumOf(body: string): string {
 export const hashOfSecret = (keyring: Keyring, clientId: string, secret: string): string =>
   keyring.hash(secret, ['client-secret', clientId]);
 
-/** The possible stored hashes of a client secret: under each key, the writing key first. */
+/** Returns the possible stored hashes of a client secret: under each key, the writing key first. */
 export const hashesOfSecret = (keyring: Keyring, clientId: string, secret: string): string[] =>
   keyring.hashes(secret, ['client-secret', clientId]);
 
-/** The hashes that store and find a fixed credential: under each key, the writing key first. */
+/** Returns the possible stored hashes of a fixed credential: under each key, the writing key first. */
 export const hashesOfCredential = (keyring: Keyring, type: CredentialType, credential: string): string[] =>
   keyring.hashes(credential, ['source-credential', type]);
 
 /**
- * Index of this secret in the client's record; undefined when it is none of its valid secrets. Does the same work for an unknown
- * client as for a wrong secret.
+ * Returns the index of this secret in the client's record; undefined if it is not valid. Does the same work for an unknown client
+ * as for a wrong secret.
  */
 export function provenSecret(
   keyring: Keyring,
@@ -53,7 +53,7 @@ export function provenSecret(
   for (const hash of hashesOfSecret(keyring, clientId, secret)) {
     const given = Buffer.from(hash);
     for (const [place, candidate] of stored.entries()) {
-      // Padded to one length: timingSafeEqual refuses others, and a hash is never empty.
+      // Both have the same length, because timingSafeEqual refuses different ones. A hash is never empty.
       const known = Buffer.alloc(given.length);
       known.write(candidate);
       const equal = timingSafeEqual(given, known) && candidate.length === hash.length;
@@ -63,25 +63,25 @@ export function provenSecret(
   return client === undefined || client.disabled ? undefined : proven;
 }
 
-// Every secret of a client has a generation, and a token has that of the secret it was issued for. So the end of a token needs no
-// clock: hosts' clocks differ, and a process that learns of a change two seconds late issues tokens meanwhile.
+// Every secret of a client has a generation, and a token carries the generation of the secret for which it was issued. So the end
+// of a token needs no clock: hosts' clocks differ, and a process that learns of a change two seconds late still issues tokens.
 
 type Secrets = Pick<ClientRecord, 'generation' | 'secretHashes'>;
 
-/** Of a live secret by its place in the record, the newest first. */
+/** Returns the generation of a live secret by its index in the record, which begins with the newest. */
 export const generationAt = ({ generation }: Secrets, place: number): number => generation - place;
 
-/** Whether tokens of this generation are valid: whether the secret they were issued for is. */
+/** Whether tokens of this generation are valid, because their secret is. */
 export const isLiveGeneration = (client: Secrets, generation: number): boolean =>
   generation >= generationAt(client, Math.max(0, client.secretHashes.length - 1));
 
-/** The client with a new secret: it keeps the newest of the former ones, or none. */
+/** Returns the client with a new secret. It keeps its newest former secret, or none. */
 export function withNewSecret<T extends Secrets>(client: T, hash: string, keptBefore: 0 | 1): T {
   const secretHashes = [hash, ...client.secretHashes.slice(0, keptBefore)];
   return { ...client, secretHashes, generation: generationAt(client, -1) };
 }
 
-/** The same secrets with new generations, which ends every token issued for them before. */
+/** Returns the client with the same secrets under new generations, which ends all tokens issued for them. */
 export const withoutTokens = <T extends Secrets>(client: T): T => ({
   ...client,
   generation: generationAt(client, -Math.max(1, client.secretHashes.length)),

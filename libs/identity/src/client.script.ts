@@ -1,6 +1,6 @@
 import { globalKey, type ViewPart } from '@relay/redis';
 
-/** `clients`: id → JSON record; `clients:credentials`: keyed hash → id; `clients:version`: counts the changes. */
+/** `clients`: id → JSON record. `clients:credentials`: keyed hash → id. `clients:version`: number of changes. */
 export const clientKeys = [
   globalKey('clients'),
   globalKey('clients', 'credentials'),
@@ -15,8 +15,8 @@ export const clientParts: readonly ViewPart[] = [
 ];
 
 /**
- * Body of a Lua function of KEYS that returns a function that applies a command, as the one of webhooks does. Records stay texts: a
- * decoded empty list would be encoded as an object.
+ * Body of a Lua function of KEYS that returns a function that applies a command, as for webhooks. Records stay texts, because
+ * cjson encodes a decoded empty list as an object.
  */
 export const applyClientLua = `
 local clients, credentials, version = KEYS[1], KEYS[2], KEYS[3]

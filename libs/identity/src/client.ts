@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export type ClientKind = 'partner' | 'source' | 'operator';
 
-/** What a client of each kind may do. A client keeps the scopes it was created with; a token may narrow them. */
+/** Scopes of a client of each kind. A client keeps the scopes that it was created with; a token may narrow them. */
 export const SCOPES_OF = {
   partner: ['webhooks', 'sessions'],
   source: ['deliveries:write'],
@@ -12,8 +12,8 @@ export const SCOPES_OF = {
 export type Scope = (typeof SCOPES_OF)[ClientKind][number];
 
 /**
- * The scopes of a token request (RFC 6749 section 3.3): all of the client's when none is asked for, else exactly those asked,
- * in the client's order. Undefined when the text is not a scope or asks for one the client does not have.
+ * Returns the scopes of a token request (RFC 6749 section 3.3) in the client's order: the requested ones, or all of the client's
+ * if none is requested. Undefined if the text is malformed or requests a scope that the client does not have.
  */
 export function narrowScopes(granted: readonly string[], requested: string | undefined): readonly string[] | undefined {
   if (requested === undefined) return granted;
@@ -22,11 +22,11 @@ export function narrowScopes(granted: readonly string[], requested: string | und
   return asked.every((scope) => granted.includes(scope)) ? granted.filter((scope) => asked.includes(scope)) : undefined;
 }
 
-/** What an operator may do; each role includes those before it. */
+/** Roles of an operator; each role includes the previous ones. */
 export const OPERATOR_ROLES = ['viewer', 'operator', 'admin'] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** The scope that makes the role, last in the scopes of its clients. */
+/** Scopes of each role. The last one distinguishes the role from lesser ones. */
 const SCOPES = {
   viewer: ['operations:read'],
   operator: ['operations:read', 'operations:write'],
@@ -35,10 +35,10 @@ const SCOPES = {
 
 export const scopesOfRole = (role: OperatorRole): readonly string[] => SCOPES[role];
 
-/** The scope that a client or token of this role has, and one of a lesser role has not. */
+/** Returns the scope that a client or token of this role has, and that lesser roles lack. */
 export const scopeOfRole = (role: OperatorRole): string => SCOPES[role].at(-1) ?? '';
 
-/** The highest role that these scopes give. An operator from before the roles has `operations` alone, and keeps all rights. */
+/** Returns the highest role of these scopes. An operator created before roles existed has only `operations`, and all rights. */
 export const roleOf = (scopes: readonly string[]): OperatorRole | undefined =>
   OPERATOR_ROLES.findLast((role) => scopes.includes(scopeOfRole(role)));
 
@@ -47,11 +47,11 @@ export function hasRole(scopes: readonly string[], needed: OperatorRole): boolea
   return role !== undefined && OPERATOR_ROLES.indexOf(role) >= OPERATOR_ROLES.indexOf(needed);
 }
 
-/** The credential kinds that the specification gives to endpoints; a source may have one instead of a client secret. */
+/** Credential types that the specification gives to endpoints. A source may have one instead of a client secret. */
 const CREDENTIAL_TYPES = ['apiKey', 'jwt', 'basic'] as const;
 export type CredentialType = (typeof CREDENTIAL_TYPES)[number];
 
-/** One client as stored; its secrets only as keyed hashes. */
+/** A client as stored. Its secrets are stored only as keyed hashes. */
 export const ClientRecord = z.object({
   clientId: z.string(),
   kind: z.enum(['partner', 'source', 'operator']),
@@ -61,11 +61,11 @@ export const ClientRecord = z.object({
   secretHashes: z.array(z.string()).max(2),
   /** Epoch milliseconds of the last rotation. */
   rotatedAt: z.number().optional(),
-  /** Of the newest secret, see `generationAt`. */
+  /** Generation of the newest secret, see `generationAt`. */
   generation: z.int(),
   /** Keyed hash of a source's fixed credential. */
   credential: z.object({ type: z.enum(CREDENTIAL_TYPES), hash: z.string() }).optional(),
-  /** Partners a source is bound to; empty: to none. */
+  /** Partners to which a source is bound; empty if it is bound to none. */
   audience: z.array(z.string()),
   disabled: z.boolean(),
   /** Epoch milliseconds. */
@@ -144,11 +144,11 @@ export const IssuedClient = z
   .meta({ id: 'IssuedClient', description: 'The credential of a client, shown this once.' });
 export type IssuedClient = z.infer<typeof IssuedClient>;
 
-/** A change of a client that the relay refuses; its message says why, and is the same for a command and an API. */
+/** A refused change of a client. The message says why, and is the same for the command line and the API. */
 export class ClientRefused extends Error {
   override readonly name = 'ClientRefused';
 
-  /** @param member what of a new client is refused */
+  /** @param member refused member of a new client */
   constructor(
     message: string,
     readonly member?: 'partners',
@@ -157,13 +157,13 @@ export class ClientRefused extends Error {
   }
 }
 
-/** A change of the clients, complete in itself. Records are JSON texts as stored; `from` is the record it was built on. */
+/** A self-contained change of the clients. Records are JSON texts as stored; `from` is the record that the change replaces. */
 export type ClientCommand =
   | {
       readonly kind: 'insert';
       readonly clientId: string;
       readonly record: string;
-      /** Hashes of its fixed credential under every key: no client may have one; the first is stored. */
+      /** Hashes of the fixed credential under every key. No client may have any of them; the first one is stored. */
       readonly hashes: readonly string[];
     }
   | {

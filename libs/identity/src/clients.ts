@@ -6,29 +6,29 @@ import type { ClientStore } from './redis-client-store.adapter.js';
 
 export interface IssuedSecret {
   readonly clientId: string;
-  /** Shown once: only its hash is kept. */
+  /** Shown once; only its hash is stored. */
   readonly clientSecret: string;
 }
 
-/** Authentication of a source: as an OAuth client, by a generated key or password, or by a JWT of its own. */
+/** Credential of a source: OAuth client, generated key or password, or a JWT of its own. */
 type SourceCredential = Extract<NewClient, { kind: 'source' }>['credential'];
 
 type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
 
 /**
- * Told of each change before it is made; a rejection prevents the change.
- * @param client with its new role, else as it was
- * @param formerRole of an operator whose role changes
+ * Called before each change; a rejection prevents the change.
+ * @param client the client with its new role, otherwise as before the change
+ * @param formerRole previous role of an operator whose role changes
  */
 type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
 
-/** Tells of changes by somebody. @param report stores one record, without a secret */
+/** Returns an audit of changes. @param report stores one record, without a secret */
 export const clientAudit =
   (report: (facts: { readonly event: ClientEvent; readonly [fact: string]: unknown }) => Promise<void>): ClientAudit =>
   (event, { clientId, kind, name, scopes }, formerRole) =>
     report({ event, clientId, kind, name, ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}) });
 
-/** A client's secret is not rotated again within this time, in milliseconds, unless forced: a repeat ends a secret in use. */
+/** Pause between rotations of a secret in ms, unless forced: a second rotation ends the secret that is in use. */
 const REPEAT_MS = 60_000;
 
 export class Clients {
@@ -57,8 +57,8 @@ export class Clients {
   }
 
   /**
-   * @param options.audience ids of the partners the source is bound to
-   * @throws ClientRefused when a partner does not exist, or the credential is malformed or another source's
+   * @param options.audience ids of the partners to which the source is bound
+   * @throws ClientRefused if a partner does not exist, or the credential is malformed or belongs to another source
    */
   async createSource(
     name: string,
@@ -91,10 +91,10 @@ export class Clients {
   }
 
   /**
-   * Issues a new secret. The present one stays valid until the next rotation; its predecessor ends, with the tokens issued for it.
-   * @param options.endsTokens ends the present one as well, and so every token
+   * Issues a new secret. The present secret stays valid until the next rotation; its predecessor ends with all of its tokens.
+   * @param options.endsTokens ends the present secret too, and therefore every token
    * @param options.force rotates although the last rotation was less than 60 s ago
-   * @throws ClientRefused when there is no such client, it has a fixed credential, or it was just rotated
+   * @throws ClientRefused if the client does not exist, has a fixed credential, or was just rotated
    */
   async rotateSecret(
     clientId: string,
@@ -121,9 +121,9 @@ export class Clients {
   }
 
   /**
-   * Gives an operator another role, within the seconds for which processes cache clients. A token keeps those of its scopes that the
-   * new role has; a higher role needs a new token.
-   * @throws ClientRefused when it is no operator, or the last enabled admin would lose that role
+   * Changes the role of an operator, within the seconds for which processes cache clients. A token keeps the scopes that the new
+   * role has too; a higher role needs a new token.
+   * @throws ClientRefused if the client is no operator, or the last enabled admin, which must keep that role
    */
   async changeRole(clientId: string, role: OperatorRole): Promise<void> {
     const found = await this.#find(clientId);
@@ -161,14 +161,14 @@ export class Clients {
     await this.store.replace(clientId, (client) => (client.disabled ? { ...client, disabled: false } : client));
   }
 
-  /** @throws ClientRefused when there is no such client; clients are never deleted */
+  /** @throws ClientRefused if there is no such client; clients are never deleted */
   async #find(clientId: string): Promise<ClientRecord> {
     const found = await this.store.find(clientId);
     if (found === undefined) throw new ClientRefused(`There is no client ${clientId}`);
     return found;
   }
 
-  /** The store looks again when it makes the change: two admins may lower each other at once. */
+  /** Whether another enabled admin exists. The store checks it again with the change, since two admins may lower each other. */
   async #hasOtherAdmin(clientId: string): Promise<boolean> {
     const all = await this.store.list();
     return all.some((other) => other.clientId !== clientId && !other.disabled && hasRole(other.scopes, 'admin'));
@@ -222,10 +222,10 @@ export class Clients {
 }
 
 const MAX_JWS_LENGTH = 4_096;
-/** The signature of HS256, the shortest of RFC 7518. A token with less could be guessed at. */
+/** Length of an HS256 signature, the shortest of RFC 7518. A shorter signature is easier to guess. */
 const MIN_SIGNATURE_BYTES = 32;
 
-/** Why a text is no signed JWT in the compact form of RFC 7515 section 7.1; undefined when it is one. The reason never quotes it. */
+/** Returns why a text is no signed JWT in compact form (RFC 7515 section 7.1), without quoting it; undefined if it is one. */
 export function jwsFault(text: string): string | undefined {
   if (text.length > MAX_JWS_LENGTH) return `it is longer than ${MAX_JWS_LENGTH} characters`;
   const [header = '', , signature = ''] = /^([\w-]+)\.([\w-]+)\.([\w-]*)$/.exec(text)?.slice(1) ?? [];

@@ -10,8 +10,8 @@ type Insertion = z.infer<typeof Insertion>;
 const [CLIENTS, CREDENTIALS, VERSION] = clientKeys;
 
 /**
- * The clients in Redis, in the layout of `client.script.ts`; commands of the registry change them. Every method rejects while Redis is
- * away or may have lost writes.
+ * The clients in Redis, in the layout of `client.script.ts`. Commands of the registry change them. Every method rejects while
+ * Redis is away or may have lost writes.
  */
 export class ClientStore {
   #seen = 0;
@@ -21,7 +21,7 @@ export class ClientStore {
     private readonly registry: LogView<ClientCommand>,
   ) {}
 
-  /** Adds a client. `credentialHashes`, under every key, must belong to no client yet; otherwise nothing is stored. */
+  /** Adds a client, unless another client has one of `credentialHashes`, the hashes of its credential under every key. */
   async insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion> {
     const { clientId } = client;
     const record = JSON.stringify(client);
@@ -29,10 +29,10 @@ export class ClientStore {
   }
 
   /**
-   * Replaces a client by the result of `change`, and repeats it when another writer was faster. Writes nothing when the result is
-   * the same object. Undefined when the client does not exist.
+   * Replaces a client by the result of `change`, and repeats that if another writer was faster. Writes nothing if the result is
+   * the same object. Returns undefined if the client does not exist.
    * @param another a scope that another enabled client must have at that moment
-   * @throws ClientRefused when no other has it
+   * @throws ClientRefused if no other client has it
    */
   async replace(
     clientId: string,
@@ -59,31 +59,31 @@ export class ClientStore {
     return stored === null ? undefined : parse(stored);
   }
 
-  /** The id of the client whose fixed credential has one of these hashes. */
+  /** Returns the id of the client whose fixed credential has one of these hashes. */
   async findIdByCredential(hashes: readonly string[]): Promise<string | undefined> {
     await this.registry.current();
     const ids = await this.redis.hmget(CREDENTIALS, ...hashes);
     return ids.find((id) => id !== null) ?? undefined;
   }
 
-  /** The hash of every fixed credential, with the id of its client. */
+  /** Returns the ids of clients by the hashes of their fixed credentials. */
   async credentials(): Promise<ReadonlyMap<string, string>> {
     await this.registry.current();
     return new Map(Object.entries(await this.redis.hgetall(CREDENTIALS)));
   }
 
-  /** Oldest first. */
+  /** Returns all clients, oldest first. */
   async list(): Promise<ClientRecord[]> {
     await this.registry.current();
     const clients = (await this.redis.hvals(CLIENTS)).map(parse);
     return clients.toSorted((a, b) => a.createdAt - b.createdAt || a.clientId.localeCompare(b.clientId));
   }
 
-  /** Changes with every change of a client; caches compare it. */
+  /** Returns a version that differs after every change of a client, for caches to compare. */
   async version(): Promise<string> {
     await this.registry.current();
     let version = await this.#readVersion();
-    // Redis went back, or was emptied, without a new connection.
+    // A lower version means that Redis lost writes, or was emptied, without a new connection.
     if (version < this.#seen) {
       await this.registry.catchUp();
       version = await this.#readVersion();

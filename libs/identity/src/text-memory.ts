@@ -1,4 +1,4 @@
-/** Keeps the latest `limit` entries by key; a further one evicts the entry that was written longest ago. */
+/** Keeps `limit` entries by key; a further entry evicts the entry that was written longest ago. */
 export class BoundedMemory<V> {
   readonly #entries = new Map<string, V>();
 
@@ -9,7 +9,7 @@ export class BoundedMemory<V> {
   }
 
   set(key: string, value: V): void {
-    // A Map keeps the order of insertion: writing an entry again makes it the newest.
+    // A Map keeps the order of insertion, so writing an entry again makes it the newest.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.limit) return;
@@ -24,14 +24,14 @@ export class BoundedMemory<V> {
   }
 }
 
-/** Characters at the end of a text that it is found by, 256 bits of a secret: to hash all of a token costs as much as SHA-256. */
+/** Characters at the end of a text that are its key, 256 bits of a secret: hashing a whole token costs as much as SHA-256. */
 const KEY_LENGTH = 43;
-/** A longer text is not kept: the memory is bounded. */
+/** Characters of the longest kept text, because the memory is bounded. */
 const MAX_LENGTH = 2_048;
 
 /**
- * What was found for secret texts, tokens or fixed credentials, that were proven. The time of a search tells nothing of a text to a
- * caller that does not have the end of it.
+ * Keeps values by proven secret texts, which are tokens or fixed credentials. The time of a search reveals nothing about a text
+ * to a caller that does not know its end.
  */
 export class TextMemory<V> {
   readonly #entries: BoundedMemory<{ readonly text: string; readonly value: V }>;
@@ -47,7 +47,7 @@ export class TextMemory<V> {
 
   set(given: string, value: V): void {
     if (given.length > MAX_LENGTH) return;
-    // A copy: V8 would keep the whole header of which the text is a part.
+    // The copy frees the header; otherwise V8 keeps the whole header of which the text is a part.
     const text = Buffer.from(given).toString();
     this.#entries.set(text.slice(-KEY_LENGTH), { text, value });
   }

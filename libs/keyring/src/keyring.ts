@@ -6,14 +6,14 @@ interface Key {
   readonly hashing: KeyObject;
 }
 
-/** Without it Node takes shorter tags too, which are sooner guessed. In bytes (NIST SP 800-38D section 5.2.1.2). */
+/** Length of a tag in bytes (NIST SP 800-38D section 5.2.1.2). Without it Node accepts shorter tags, easier to guess. */
 const TAG = { authTagLength: 16 };
 
-/** No key of this process opens a value. */
+/** Thrown when no key of this process opens a value. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
 
-  /** @param isElsewhere whether the registry knows a key of that name that is missing here, so another process opens it */
+  /** @param isElsewhere whether the registry knows the key, which is missing here, so another process can open the value */
   constructor(
     message: string,
     readonly isElsewhere: boolean,
@@ -23,25 +23,25 @@ export class CannotOpen extends Error {
   }
 }
 
-/** Names of the place of a value: a record that is moved to another place does not open there. */
+/** Names of the place of a value. A record that is moved to another place does not open there. */
 export type Context = readonly string[];
 
 /**
  * The encryption keys of the relay (`ENCRYPTION_KEYS`): the first writes, all read, so a key can be rotated while old
- * records are still there. Values are AES-256-GCM with a random 96-bit IV and the context as additional data;
+ * records exist. Values are AES-256-GCM with a random 96-bit IV and the context as additional data;
  * hashes of secrets are HMAC-SHA256. Both use keys derived by HKDF (RFC 5869), never the configured one itself.
  */
 export class Keyring {
   readonly #keys: readonly Key[];
 
-  /** Names of keys that stored values may be under and that are missing here, by the last look at the registry. */
+  /** Names of keys that stored values may need and that this process lacks, as of the last check of the registry. */
   missing: ReadonlySet<string> = new Set();
 
   private constructor(keys: readonly Key[]) {
     this.#keys = keys;
   }
 
-  /** @throws Error naming the faulty entry by its position, never its value */
+  /** @throws Error that names the faulty entry by its position, never its value */
   static parse(text: string): Keyring {
     const keys = text.split(',').map((entry, index) => {
       const [kid = '', encoded = ''] = entry.trim().split(':');
@@ -60,7 +60,7 @@ export class Keyring {
     return this.#keys.map(({ kid }) => kid);
   }
 
-  /** A check value of each key by the key's name. It is no secret, and differs between keys of the same name. */
+  /** A check value of each key, by the key's name. It is no secret, and differs between keys with the same name. */
   get checks(): ReadonlyMap<string, string> {
     return new Map(this.#keys.map((key) => [key.kid, hashWith(key, '', ['key check'])]));
   }
@@ -69,7 +69,7 @@ export class Keyring {
     return this.#keys[0] as Key;
   }
 
-  /** `v1.<kid>.<base64url of iv, tag and ciphertext>` */
+  /** Returns `v1.<kid>.<base64url of iv, tag and ciphertext>`. */
   encrypt(plaintext: string, context: Context, iv: Buffer): string {
     const key = this.#writing;
     const cipher = createCipheriv('aes-256-gcm', key.encryption, iv, TAG).setAAD(bytesOf(context));
@@ -77,7 +77,7 @@ export class Keyring {
     return `v1.${key.kid}.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`;
   }
 
-  /** @throws CannotOpen when the key is not here, or the record was changed or belongs elsewhere */
+  /** @throws CannotOpen if this process lacks the key, or the record was changed or belongs to another place */
   decrypt(sealed: string, context: Context): string {
     const [version, kid = '', encoded = ''] = sealed.split('.');
     try {
@@ -96,25 +96,25 @@ export class Keyring {
     }
   }
 
-  /** `<kid>.<base64url HMAC-SHA256>` under the writing key, which stores and finds a secret. */
+  /** Returns `<kid>.<base64url HMAC-SHA256>` under the writing key; the stored form of a secret. */
   hash(secret: string, context: Context): string {
     return hashWith(this.#writing, secret, context);
   }
 
-  /** The hash under every key, writing key first: a stored hash may be of an older one. */
+  /** Returns the hash under every key, the writing key first: a stored hash may be under an older key. */
   hashes(secret: string, context: Context): string[] {
     return this.#keys.map((key) => hashWith(key, secret, context));
   }
 }
 
-/** The name of the key of a sealed record or a hash: the text before its last part. */
+/** Returns the name of the key of a sealed record or a hash: its last part but one. */
 export const kidOf = (made: string): string => made.split('.').at(-2) ?? '';
 
-// A key object, because a buffer would be made into one at every call, which costs more than the hash itself.
+// Returns a key object, because Node turns a buffer into one at every call, which costs more than the hash itself.
 const derive = (raw: Buffer, use: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', raw, '', `partner-relay ${use}`, 32)));
 
-// Lengths first, so that ['a','bc'] and ['ab','c'] never give the same bytes.
+// Writes each length first, so that ['a','bc'] and ['ab','c'] never give the same bytes.
 const bytesOf = (context: Context): Buffer =>
   Buffer.from(context.map((part) => `${Buffer.byteLength(part)}:${part}`).join(''), 'utf8');
 

@@ -15,7 +15,7 @@ const WITH_PARAMETERS: readonly ProblemCode[] = ['uri-too-long'];
 const WITH_BODY: readonly ProblemCode[] = ['malformed-json', 'invalid-body', 'payload-too-large'];
 const GUARDED: readonly ProblemCode[] = ['unauthorized', 'insufficient-scope', 'too-many-requests', 'unavailable'];
 const CLIENT: readonly ProblemCode[] = ['unavailable'];
-/** Of the routes where clients authenticate. */
+/** Error statuses of the routes that authenticate clients. */
 const OAUTH_STATUSES = [400, 401, 429, 503];
 
 const QUOTA = {
@@ -26,7 +26,7 @@ const REQUEST_ID = { 'x-request-id': 'The one that was sent, or a new one.' };
 const RETRY_AFTER = { 'Retry-After': 'Seconds to wait.' };
 const SHARED: Readonly<Record<string, string>> = { ...REQUEST_ID, ...QUOTA, ...RETRY_AFTER };
 
-/** Partners and clients at the OAuth endpoints have limits; sources get 503 when the log cannot keep up. */
+/** Whether the route has a quota. Partners and OAuth clients have quotas; sources get 503 if the log cannot keep up. */
 const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing' || access === 'client';
 
 /** Headers that come with an error of this status. */
@@ -38,7 +38,7 @@ const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   503: RETRY_AFTER,
 };
 
-/** Every answer of one operation by its status. */
+/** Returns every answer of one operation, by its status. */
 export function answersOf(route: Route, text: OperationText, book: SchemaBook): Schema {
   const { description, mediaType = 'application/json', content, headers } = text.answer;
   const success = {
@@ -77,7 +77,7 @@ function problemsOf({ access, hasVersions, mediaTypes, path }: Route, text: Oper
   ];
 }
 
-/** The problems of every status and the errors of RFC 6749, for all operations to refer to. */
+/** Returns the problems of every status and the errors of RFC 6749, to which all operations refer. */
 export function sharedAnswers(book: SchemaBook, publicUrl: string, errors: ApiParts['oauthErrors']): Schema {
   const problems = Object.fromEntries(
     statusesOf(codes).map((status) => [`Problem${status}`, problemAnswer(status, book, publicUrl)]),
@@ -133,7 +133,7 @@ const headersOf = (headers: Readonly<Record<string, string>>): Schema =>
 
 const headerOf = (description: string): Schema => ({ description, schema: { type: 'string' } });
 
-/** The headers of many answers, for these to refer to. */
+/** Headers to which many answers refer. */
 export const sharedHeaders: Schema = Object.fromEntries(
   Object.entries(SHARED).map(([name, description]) => [name, headerOf(description)]),
 );

@@ -1,7 +1,7 @@
-// Owns how OpenAPI documents are made: what decorators and zod schemas say of the routes of an app, and `@Operation`, which
-// says the rest.
+// Owns how OpenAPI documents are made: from the decorators and zod schemas of the routes of an app, and from `@Operation`,
+// which adds the texts.
 // Guarantees that a document cannot contradict the code, and that a route, tag or body without a description is an error.
-// Leaves to each app its title, its tags, its ways to authenticate, and the answers of routes that are no JSON.
+// Leaves to each app its title, its tags, its ways to authenticate, and the answers other than JSON.
 export { type ApiFacts, membersOf, openApi } from './openapi.js';
 export {
   type ApiParts,

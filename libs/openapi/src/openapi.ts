@@ -4,7 +4,7 @@ import type { ApiParts, OperationText } from './operation.decorator.js';
 import type { Route } from './routes.adapter.js';
 import { SchemaBook, type Schema } from './schema-book.js';
 
-/** The parameters of one operation, those in the path first. */
+/** Returns the parameters of one operation, path parameters first. */
 function parametersOf({ path = {}, query, headers }: OperationText, book: SchemaBook): Schema[] {
   const inPath = Object.entries(path).map(([name, { schema, example }]) =>
     parameter(name, 'path', true, book.of(schema, 'input'), example),
@@ -12,7 +12,7 @@ function parametersOf({ path = {}, query, headers }: OperationText, book: Schema
   return [...inPath, ...membersOf('query', query, book), ...membersOf('header', headers, book)];
 }
 
-/** One parameter for each member. */
+/** Returns one parameter for each member of the schema. */
 export function membersOf(place: string, schema: z.ZodObject | undefined, book: SchemaBook): Schema[] {
   if (schema === undefined) return [];
   const { properties, required } = book.of(schema, 'input');
@@ -21,7 +21,7 @@ export function membersOf(place: string, schema: z.ZodObject | undefined, book: 
   );
 }
 
-/** A parameter is described beside its schema. */
+/** Returns a parameter, with the description beside the schema instead of within it. */
 const parameter = (
   name: string,
   place: string,
@@ -30,7 +30,7 @@ const parameter = (
   example?: unknown,
 ): Schema => ({ name, in: place, required, description, schema, example });
 
-/** The security requirements of a route: several are alternatives, an empty one means that none is needed. */
+/** Returns the security requirements of a route. Several are alternatives; an empty one admits callers without a credential. */
 function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
   const token = { token: scopes };
   const ways: Record<Route['access'], Record<string, readonly string[]>[]> = {
@@ -60,9 +60,9 @@ const IF_MATCH = z.object({
 const PLACE = '#/components/schemas/';
 
 /**
- * OpenAPI 3.1 of these routes. Parameters, bodies, answers and access come from decorators and zod schemas, so the
- * document cannot contradict the code.
- * @throws Error naming a route that has no description, or no known tag
+ * Returns the OpenAPI 3.1 document of these routes. Parameters, bodies, answers and access come from decorators and zod
+ * schemas, so the document cannot contradict the code.
+ * @throws Error that names a route without a description or a known tag
  */
 export function openApi(routes: readonly Route[], { publicUrl, version }: ApiFacts, parts: ApiParts): Schema {
   const { title, summary, description, tags } = parts;

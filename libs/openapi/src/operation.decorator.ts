@@ -3,19 +3,19 @@ import type { ProblemCode } from '@relay/problem';
 import type { z } from 'zod';
 import type { Schema, SchemaBook } from './schema-book.js';
 
-/** What an app says of its API as a whole. */
+/** Texts of an API as a whole. */
 export interface ApiParts {
   readonly title: string;
   readonly summary: string;
   readonly description: string;
-  /** Where its paths are, if not at the public address. */
+  /** Base URL of the paths; default: the public address. */
   readonly server?: string;
-  /** Every tag of an operation is one of these. */
+  /** All tags that operations may have. */
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly securitySchemes: Schema;
-  /** Errors of the routes where clients authenticate (RFC 6749), with an example for each status. */
+  /** Errors of the routes that authenticate clients (RFC 6749), with an example for each status. */
   readonly oauthErrors?: { readonly schema: z.ZodType; readonly examples: Readonly<Record<number, unknown>> };
-  /** What the app sends to others, and the components that this refers to. */
+  /** Requests that the app sends, and the components to which they refer. */
   readonly sent?: (book: SchemaBook) => {
     readonly webhooks: Schema;
     readonly parameters: Schema;
@@ -23,13 +23,13 @@ export interface ApiParts {
   };
 }
 
-/** The zod schema that the code validates or builds with, and an example of it. */
+/** The zod schema by which the code validates or builds a value, and an example of the value. */
 export interface Content {
   readonly schema: z.ZodType;
   readonly example?: unknown;
 }
 
-/** An operation. Path, method, status, media types, limits and access come from the decorators that enforce them. */
+/** Texts of an operation. Path, method, status, media types and access come from the decorators that enforce them. */
 export interface OperationText {
   /** Name of the operation in generated clients. */
   readonly id: string;
@@ -42,16 +42,16 @@ export interface OperationText {
   /** One object with a member for each parameter. */
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
-  /** One content for every media type, or one by media type; none where no body is read. */
+  /** One content for every media type, or one by media type; undefined if the handler reads no body. */
   readonly body?: { readonly isRequired: boolean } & (Content | { readonly byType: Readonly<Record<string, Content>> });
-  /** What success looks like; `mediaType` is `application/json` unless said. No `content` where there is none. */
+  /** The answer on success; `mediaType` is `application/json` by default. Without `content` the answer has no body. */
   readonly answer: {
     readonly description: string;
     readonly mediaType?: string;
     readonly content?: Content;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Problems of this operation alone; those of guards, bodies and HTTP are added automatically. */
+  /** Problems of this operation alone. Problems of guards, bodies and HTTP are added automatically. */
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -60,7 +60,7 @@ export const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there
 
 export const OPERATION = Symbol('relay.operation');
 
-/** Operations of one tag, by their names in generated clients. */
+/** Returns operations of one tag, by their names in generated clients. */
 export const operationsOf = <Id extends string>(
   tag: string,
   texts: Readonly<Record<Id, Omit<OperationText, 'id' | 'tag'>>>,
@@ -69,5 +69,5 @@ export const operationsOf = <Id extends string>(
     Object.entries<Omit<OperationText, 'id' | 'tag'>>(texts).map(([id, text]) => [id, { id, tag, ...text }]),
   ) as Record<Id, OperationText>;
 
-/** Documents a handler. A handler without it fails a test. */
+/** Documents a handler. A handler without it fails a spec. */
 export const Operation = (text: OperationText): CustomDecorator<symbol> => SetMetadata(OPERATION, text);

@@ -5,18 +5,18 @@ import { DEFAULT_TYPES, rulesOf } from '@relay/http';
 import { scopeOfRole } from '@relay/identity';
 import { OPERATION, type OperationText } from './operation.decorator.js';
 
-/** One route as its decorators make it. */
+/** One route, read from its decorators. */
 export interface Route {
   readonly method: string;
-  /** As Nest has it, such as `/webhooks/:id`. */
+  /** In Nest's form, such as `/webhooks/:id`. */
   readonly path: string;
   readonly status: number;
   readonly access: AccessRule['kind'];
   readonly scopes: readonly string[];
-  /** What a portal token must permit; undefined where none is taken. */
+  /** Access that a portal token must permit; undefined if the route accepts no portal token. */
   readonly portal: PortalRule | undefined;
   readonly mediaTypes: readonly string[];
-  /** Whether it obeys `If-Match`. */
+  /** Whether the handler obeys `If-Match`. */
   readonly hasVersions: boolean;
   /** Undefined for an undocumented route. */
   readonly text: OperationText | undefined;
@@ -24,7 +24,7 @@ export interface Route {
 
 type Handler = (...args: never[]) => unknown;
 
-/** Every route of these controllers. */
+/** Returns every route of these controllers. */
 export const routesOf = (controllers: readonly Type[]): Route[] => controllers.flatMap(routesOfController);
 
 function routesOfController(controller: Type): Route[] {

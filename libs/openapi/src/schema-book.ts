@@ -2,22 +2,22 @@ import { z } from 'zod';
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** JSON Schemas of zod schemas, the named ones once each. `input` permits unknown members; `output` has every member. */
+/** Makes JSON Schemas of zod schemas, each named one once. `input` permits unknown members; `output` has every member. */
 export class SchemaBook {
   readonly #named = new Map<string, Schema>();
 
   constructor(
     private readonly target: 'draft-2020-12' | 'draft-7',
-    /** Where the named ones stand in the document, such as `#/components/schemas/`. */
+    /** Place of the named schemas in the document, such as `#/components/schemas/`. */
     private readonly place: string,
   ) {}
 
-  /** In alphabetical order. */
+  /** The named schemas, in alphabetical order. */
   get named(): Record<string, Schema> {
     return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** @throws Error when a name stands for two shapes, or a schema has no JSON Schema */
+  /** @throws Error if a name stands for two shapes, or a schema has no JSON Schema */
   of(schema: z.ZodType, io: 'input' | 'output'): Schema {
     const {
       $schema: _,

@@ -4,7 +4,7 @@ interface CatalogEntry {
   readonly status: number;
   /** Short words, the same for every occurrence (RFC 9457 section 3.1.3). */
   readonly title: string;
-  /** What a client's developer should know and do; it becomes docs/errors.md. */
+  /** Cause and remedy, for a client's developer; becomes docs/errors.md. */
   readonly meaning: string;
 }
 
@@ -95,7 +95,7 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** The catalogue as a page of Markdown: docs/errors.md is exactly this text. */
+/** Returns the catalogue as a page of Markdown: docs/errors.md is exactly this text. */
 export function errorsPage(): string {
   const entries = Object.entries(PROBLEMS).map(
     ([code, { status, title, meaning }]) => `## ${code}\n\n${status} ${title}. ${meaning}\n`,
@@ -108,7 +108,7 @@ const INTRODUCTION = `# Errors
 Every error is \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` and \`requestId\`; \`type\` ends in \`#\` and one of the codes below. Only \`POST /auth/token\`, \`/auth/revoke\` and \`/auth/introspect\` answer refused clients and requests as RFC 6749 section 5.2 says.
 `;
 
-/** One invalid member: RFC 6901 pointer into the body, and the rule that it breaks. */
+/** One invalid member: its JSON pointer (RFC 6901) in the body, and the rule that it breaks. */
 export interface MemberFault {
   readonly pointer: string;
   readonly detail: string;
@@ -124,7 +124,7 @@ interface ProblemExtra {
   readonly cause?: unknown;
 }
 
-/** A refusal of a request. `detail` goes to the client, so it never names internals. */
+/** A refused or failed request. `detail` goes to the client, so it never names internals. */
 export class ProblemError extends Error {
   constructor(
     readonly code: ProblemCode,
@@ -140,11 +140,11 @@ export class ProblemError extends Error {
   }
 }
 
-/** A refusal for now, such as while Redis is away. */
+/** Returns a temporary refusal, such as while Redis is away. */
 export const unavailable = (detail: string, retryAfterS: number, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': String(retryAfterS) }, cause });
 
-/** Where a problem occurred. */
+/** Relay and request of a problem. */
 interface Occurrence {
   /** Public address of the relay without a slash at its end. */
   readonly publicUrl: string;
@@ -153,7 +153,7 @@ interface Occurrence {
   readonly requestId: string;
 }
 
-/** The members of RFC 9457, ours, and then what this error adds; it cannot replace any of the former. */
+/** Returns the members of RFC 9457, the relay's own, and the members of this error, which cannot replace any of them. */
 export function toProblem(error: ProblemError, at: Occurrence): ProblemBody {
   const { status, title } = PROBLEMS[error.code];
   return {
@@ -168,7 +168,7 @@ export function toProblem(error: ProblemError, at: Occurrence): ProblemBody {
   };
 }
 
-/** The form of every error but those of RFC 6749; some have further members for the client. */
+/** The form of every error except OAuth errors (RFC 6749). Some errors have further members for the client. */
 export const ProblemBody = z
   .looseObject({
     type: z.url().describe('Ends in `#` and a code; match on this.'),

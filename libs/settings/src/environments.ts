@@ -30,7 +30,7 @@ import { Keyring } from '@relay/keyring';
 import { z } from 'zod';
 import { parseSchedule } from '@relay/retry';
 
-// Groups of @relay/config whose values other libs can read, so that a process reports a wrong one at its start.
+// Groups of @relay/config whose values are checked by the libs that use them, so that a process reports a wrong one at its start.
 
 const NO_EGRESS = { ports: [], allowHttp: false, allowCidrs: [], denyCidrs: [] };
 const cidrs = (allowCidrs: readonly string[]): unknown => egressPolicy({ ...NO_EGRESS, allowCidrs });
@@ -46,7 +46,7 @@ const checkedTokenEnv = {
   PUBLIC_URL: tokenEnv.PUBLIC_URL.transform((url) => url.replace(/\/+$/, '')),
 };
 
-/** What decides whether the worker delivers to an address. */
+/** Variables that decide whether the worker delivers to an address. */
 const checkedDestinationEnv = {
   EGRESS_ALLOW_HTTP: egressEnv.EGRESS_ALLOW_HTTP,
   EGRESS_PORTS: egressEnv.EGRESS_PORTS.superRefine(readableBy((ports) => egressPolicy({ ...NO_EGRESS, ports }))),
@@ -59,7 +59,7 @@ const checkedDestinationEnv = {
 
 const checkedEgressEnv = { ...egressEnv, ...checkedDestinationEnv };
 
-/** Every variable that the command line reads; each command reads only those that it needs. */
+/** All variables of the command line; each command reads only the ones that it needs. */
 export const commandLineEnv = {
   RELAY_ENV: processEnv.RELAY_ENV,
   ...kafkaEnv,
@@ -71,7 +71,7 @@ export const commandLineEnv = {
   ...operationsEnv,
 };
 
-/** Which endpoints may be registered, tested and delivered to. */
+/** Returns the policy of endpoints that partners may register and test, and that the worker may deliver to. */
 export const policyOf = (config: z.infer<z.ZodObject<typeof checkedDestinationEnv>>): EgressPolicy =>
   egressPolicy({
     ports: config.EGRESS_PORTS,

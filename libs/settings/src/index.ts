@@ -1,6 +1,7 @@
-// Owns the environment of each process: one schema an app, put together from the groups of `config`.
+// Owns the environment of each process: one schema for each app, composed of the groups of `config`.
 // Guarantees that a process starts with settings that it can use, or names every fault and ends.
-// Leaves to `config` how a variable is read, and to the users of the values (`access`, `egress`, `keyring`, `retry`) what is valid.
+// Leaves to `config` how a variable is read, and to the users of the values (`access`, `egress`, `keyring`, `retry`) their
+// checks.
 export { commandLineEnv, policyOf, INGRESS_CONFIG, IngressEnv, OPERATIONS_CONFIG } from './environments.js';
 export { OperationsEnv, WorkerEnv } from './environments.js';
 export type { IngressConfig, OperationsConfig, WorkerConfig } from './environments.js';

@@ -54,7 +54,7 @@ class GuardCallerFinder extends CallerFinder {
       case 'source':
         return this.source.callerOf(request);
       case 'listing':
-        // A token is optional here, but one that is sent must be valid.
+        // The token is optional, but it must be valid if it is sent.
         return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
       case 'bearer':
         return this.#bearerOf(rule.scopes, request);
@@ -65,7 +65,7 @@ class GuardCallerFinder extends CallerFinder {
     }
   }
 
-  /** A webhook that is not shown to the holder of a portal token is answered like one that does not exist. */
+  /** Admits a token. A webhook that a portal token does not show is answered as if it did not exist. */
   async #bearerOf(scopes: readonly string[], request: FastifyRequest): Promise<Caller> {
     const { url = '', config } = request.routeOptions;
     const caller = await this.bearer.callerOf(request, scopes, config.portal);
@@ -75,7 +75,7 @@ class GuardCallerFinder extends CallerFinder {
   }
 }
 
-/** Authenticates callers; the HTTP shell asks it before it reads a body. */
+/** Authenticates callers, before the HTTP shell reads a body. */
 @Global()
 @Module({
   providers: [

@@ -23,11 +23,11 @@ import { Operation, type OperationText } from '@relay/openapi';
 import type { IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
-/** A controller whose routes need a token of this scope, within the quota of the partner. */
+/** Declares a controller whose routes need a token of this scope and count for the quota of the partner. */
 export const PartnerRoutes = (path: string, scope: Scope = 'webhooks'): ClassDecorator =>
   applyDecorators(Controller(path), Access({ kind: 'bearer', scopes: [scope] }), UseInterceptors(RateLimitInterceptor));
 
-/** A request and its answer, whose body is what the handler returns. */
+/** A request and its reply. The handler's return value becomes the body. */
 export interface Exchange {
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
@@ -37,18 +37,18 @@ export const Exchange = createParamDecorator((_: unknown, context: ExecutionCont
   return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
 });
 
-/** A route that a token of the portal may read by. */
+/** Declares a route that portal tokens may read. */
 export const Reads = (text: OperationText): MethodDecorator => applyDecorators(Portal('read'), Operation(text));
 
-/** A route that changes a webhook, unless `If-Match` names another version. */
+/** Declares a route that changes a webhook, unless `If-Match` names another version. */
 export const Changes = (text: OperationText, status = 200): MethodDecorator =>
   applyDecorators(HasVersions(), Portal('write'), HttpCode(status), Operation(text));
 
-/** The path of the public address, without a slash at its end. */
+/** Returns the path of the public address, without a slash at its end. */
 export const publicPath = ({ PUBLIC_URL }: Pick<IngressConfig, 'PUBLIC_URL'>): string =>
   new URL(PUBLIC_URL).pathname.replace(/\/$/, '');
 
-/** Who asks, as `relay.operations` names them: the partner, and the operator by whose link to the portal it is asked. */
+/** Returns the caller in the form of `relay.operations`: the partner, and the operator who made the portal link, if any. */
 export function askedBy(request: FastifyRequest): AskingPartner {
   const { clientId: partnerId, portal } = callerOf(request);
   return {
@@ -58,7 +58,7 @@ export function askedBy(request: FastifyRequest): AskingPartner {
   };
 }
 
-/** Tells on `relay.operations` what partners do, and operators by links to their portals. */
+/** Reports actions of partners, and of operators through portal links, on `relay.operations`. */
 @Injectable()
 export class PartnerAudit {
   constructor(
@@ -66,17 +66,17 @@ export class PartnerAudit {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** To be called before it is done. @throws ProblemError `unavailable` when Kafka does not take the record */
+  /** Reports an action; called before the action. @throws ProblemError `unavailable` if Kafka does not take the record */
   report(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
     return this.audit.report({ event, ...askedBy(request), ...facts });
   }
 
-  /** The same of an operator alone: a partner may look at its own, and test it, without a record. */
+  /** Reports only actions of operators: a partner views and tests its own webhooks without a record. */
   async reportOperator(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
     if (callerOf(request).portal?.operator !== undefined) await this.report(request, event, facts);
   }
 
-  /** Does not wait for Kafka: the portal of a partner opens while Kafka is away. */
+  /** Reports a portal link without waiting for Kafka, so that a partner's portal opens while Kafka is away. */
   tellLink(request: FastifyRequest, facts: object): void {
     void this.report(request, 'portal.opened', facts).catch((error: unknown) =>
       this.log.warn('portal.untold', 'A partner made a link to its portal, but Kafka did not take the record of it', {

@@ -2,7 +2,7 @@ import { recordHeaders, topicOf, type AcceptedEnvelope } from '@relay/events';
 import type { Publisher } from '@relay/publishing';
 import type { RememberedIds } from './remembered-ids.js';
 
-/** `accepted`: stored now. `duplicate`: the same content is stored already. `conflict`: other content has this id. */
+/** `accepted`: stored now. `duplicate`: the same content is already stored. `conflict`: other content has this id. */
 export type Verdict = 'accepted' | 'duplicate' | 'conflict';
 
 /** The sender of an envelope, and its trace. */
@@ -23,11 +23,11 @@ interface Flight {
 }
 
 /**
- * Checks an envelope for a repeat and appends it to the log. Envelopes with the same id that meet in this process share
- * a flight: the first is published, the others get its answer after the acknowledgement, so a hundred parallel posts
- * make one record. A flight lasts until its seen mark is written or failed, so that a repeat right after the answer
- * finds the flight or the mark. The worker drops a repeat that two processes, or a store that is away, let through: the first
- * record of an id wins.
+ * Checks whether an envelope is a repeat, and appends it to the log. Concurrent envelopes with the same id share a flight
+ * in this process: only the first is published, and the rest get its answer after the acknowledgement, so a hundred parallel
+ * posts make one record. A flight lasts until its seen mark is written or has failed, so a repeat right after the answer
+ * finds the flight or the mark. If two processes accept the same id, or Redis is away, the worker drops the repeat: the
+ * first record of an id wins.
  */
 export class Acceptance {
   readonly #flights = new Map<string, Flight>();
@@ -41,7 +41,7 @@ export class Acceptance {
     private readonly timePublish: () => () => void = () => () => undefined,
   ) {}
 
-  /** @throws PublishFailed without an acknowledgement; the record may still be stored */
+  /** @throws PublishFailed if the log sends no acknowledgement; the record may still be stored */
   async accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
     const verdict = await this.#accept(envelope, sender);
     if (verdict !== 'accepted') this.remembered.repeated(envelope.id, verdict);
@@ -56,7 +56,7 @@ export class Acceptance {
         const verdict = await flight.verdict;
         return verdict === 'accepted' ? 'duplicate' : verdict;
       }
-      // Other content with this id is being published. If that fails, or is the conflict itself, the look-up decides.
+      // Other content with this id is being published. If that fails, or is itself the conflict, the look-up decides.
       const verdict = await flight.verdict.catch(() => 'conflict');
       if (verdict !== 'conflict') return 'conflict';
     }

@@ -58,7 +58,7 @@ export class IngressMetrics {
       labelNames: ['event_type', 'result'],
       registers: [registry],
     });
-    // From 0 on: a series that begins with its first event hides that event from rates.
+    // Every series begins with 0; otherwise a rate misses its first event.
     for (const event_type of [...EVENT_TYPES, 'unknown'])
       for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
     this.#publishing = new Histogram({
@@ -82,7 +82,7 @@ export class IngressMetrics {
 const NDJSON = 'application/x-ndjson';
 
 const FAULTS = {
-  // The data of a CloudEvent may be short enough while its envelope is too long.
+  // An envelope may be too long although the body, the data of its CloudEvent, is short enough.
   'too-long': ['payload-too-large', 'The envelope is longer than 256 KiB.'],
   malformed: ['malformed-json', 'The body is not the JSON that this relay accepts.'],
   invalid: ['invalid-body', 'The body is not an envelope.'],
@@ -91,7 +91,7 @@ const FAULTS = {
 /** Envelopes of a batch that the log did not acknowledge. */
 type Unacknowledged = { readonly envelopeId: string; readonly reason: string }[];
 
-/** Accepts envelopes: 202 only after the acknowledgement of the log. */
+/** Accepts envelopes. It answers 202 only after the log has acknowledged them. */
 @Controller('deliveries')
 @Access({ kind: 'source' })
 export class DeliveriesController {
@@ -163,10 +163,10 @@ export class DeliveriesController {
     const caller = callerOf(request);
     const header = headerOf(request, 'relay-partner');
     const audience = audienceOf(header, caller.audience, this.config.REQUIRE_AUDIENCE);
-    // A source is bound to partners that exist.
+    // Only a header needs the check: a source is bound only to existing partners.
     if (header !== undefined) await assertPartners(audience, this.clients);
     const traceparent = continueTrace(headerOf(request, 'traceparent'));
-    // A log line about the request names the trace that its envelopes get.
+    // Log lines about the request name the trace of its envelopes.
     request.raw.headers['traceparent'] = traceparent;
     return { audience, sender: { clientId: caller.clientId, traceparent } };
   }
@@ -193,10 +193,10 @@ export class DeliveriesController {
   }
 }
 
-/** The problem for the sender of an envelope that the log did not acknowledge. */
+/** Returns the problem for the sender of an envelope that the log did not acknowledge. */
 function publishProblem(failure: PublishFailed): ProblemError {
   const isStored =
-    // A broker that refuses a valid envelope has settings that break the promise: its sender is to repeat it.
+    // A broker refuses a valid envelope only because of wrong settings, so the sender must repeat it.
     failure.reason === 'overloaded' || failure.reason === 'refused'
       ? 'Nothing was stored: repeat the request.'
       : 'It may have been stored: repeat it with the same id, which is safe.';

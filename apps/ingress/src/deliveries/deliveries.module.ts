@@ -14,7 +14,7 @@ import { RememberedIds } from './remembered-ids.js';
 
 const BRING_ENVELOPES = new Set(['/deliveries', '/deliveries/batch']);
 
-/** Opens a span for each request with envelopes whose head can be read. Its records and log lines become children of the span. */
+/** Opens a span for each request with envelopes. Its records and log lines belong to the span. */
 function traceRequests(fastify: FastifyInstance, tracing: Tracing): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const route = request.routeOptions.url ?? '';
@@ -62,7 +62,7 @@ const providers = [
 @Module({ controllers: [DeliveriesController], providers })
 export class DeliveriesModule {
   constructor(host: HttpAdapterHost<FastifyAdapter>, @Inject(Tracing) tracing: Tracing | undefined) {
-    // Must run before the routes are registered: a route takes the hooks that exist then.
+    // Must run before the routes are registered, because a route gets only the hooks that exist by then.
     if (tracing !== undefined) traceRequests(host.httpAdapter.getInstance(), tracing);
   }
 }

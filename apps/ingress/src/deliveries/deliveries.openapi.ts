@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { exampleOf } from '../documents/event-catalogue.js';
 
 export const CLOUD_EVENT = 'application/cloudevents+json';
-/** Section 3.3 of the HTTP binding. */
+/** Media type of section 3.3 of the HTTP binding. */
 export const CLOUD_EVENTS = 'application/cloudevents-batch+json';
 
 export const Receipt = z

@@ -18,11 +18,11 @@ import { CLOUD_EVENT, type BatchResult } from './deliveries.openapi.js';
 const CLIENT_ID = /^[\w-]{1,128}$/;
 
 /**
- * The partners an envelope is for, sorted; empty means every partner with a matching webhook. A source bound to
- * partners reaches only those: all of them without the header, the named ones with it. Naming another partner is
- * refused rather than ignored, because the sender must not get a 202 for a partner it cannot reach.
- * @param header `relay-partner`; Node joins several of them with commas
- * @param bound partners the source is bound to; empty when it is bound to none
+ * Returns the partners that an envelope is for, sorted; empty means every partner with a matching webhook. A source that is
+ * bound to partners reaches only those: all of them without the header, otherwise the named ones. Another partner in the
+ * header is refused and not ignored, because the sender must not get a 202 for a partner that it cannot reach.
+ * @param header `relay-partner`; Node joins repeated headers with commas
+ * @param bound partners to which the source is bound; empty if it is bound to none
  * @throws ProblemError 400 `invalid-request`
  */
 export function audienceOf(header: string | undefined, bound: readonly string[], isRequired: boolean): string[] {
@@ -40,8 +40,8 @@ export function audienceOf(header: string | undefined, bound: readonly string[],
 }
 
 /**
- * Refuses an envelope that names a partner who does not exist. With a 202 its id would be taken, and the corrected envelope would be
- * a conflict. While Redis is away the ingress cannot look partners up and accepts the envelope.
+ * Refuses an envelope that names an unknown partner. Otherwise its id is taken, and the corrected envelope is a conflict.
+ * While Redis is away the ingress cannot look partners up, and accepts the envelope.
  * @throws ProblemError 400 `invalid-request`
  */
 export async function assertPartners(
@@ -59,8 +59,8 @@ const refused = (detail: string): ProblemError => new ProblemError('invalid-requ
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'].map((name) => [name, `ce-${name}`] as const);
 
 /**
- * Reads the envelope of a request to `POST /deliveries`: as it is, or as a CloudEvent by the HTTP binding 1.0.2,
- * structured (section 3.2) by its content type, binary (section 3.1) by its headers. Never throws.
+ * Reads the body of `POST /deliveries`: an envelope, or a CloudEvent by the HTTP binding 1.0.2, which is structured
+ * (section 3.2) by its content type, or binary (section 3.1) by its headers. Never throws.
  */
 export function readReceived(headers: IncomingHttpHeaders, bytes: Buffer, audience: readonly string[]): EnvelopeResult {
   if (mediaTypeOf(headers) === CLOUD_EVENT) return readCloudEvent(bytes, audience);
@@ -72,7 +72,7 @@ export function readReceived(headers: IncomingHttpHeaders, bytes: Buffer, audien
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_ENVELOPES = 1_000;
 
-/** The envelopes of a batch, each with its original bytes. @throws ProblemError 400 for no batch, 413 for too many envelopes */
+/** Returns the original bytes of each envelope. @throws ProblemError 400 for no batch, 413 for too many envelopes */
 export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[] {
   if (bytes === undefined) throw new ProblemError('invalid-body', 'A batch of envelopes is expected.');
   const parts = isLines ? splitLines(bytes, MAX_ENVELOPES) : splitArray(bytes, MAX_ENVELOPES);
@@ -83,7 +83,7 @@ export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[
   return parts;
 }
 
-/** Reads one envelope of a batch, or one CloudEvent by `read`; returns its result when it is invalid. */
+/** Reads one envelope of a batch, or one CloudEvent by `read`. Returns its entry of the answer if it is invalid. */
 export function readPart(
   bytes: Buffer,
   audience: readonly string[],
@@ -99,7 +99,7 @@ const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResu
   errors: [...errors],
 });
 
-/** The id as sent, by which the sender finds the faulty envelope; only if it is a text as long as a UUID. */
+/** Returns the id as sent, by which the sender finds the faulty envelope; null unless it is a text as long as a UUID. */
 function idOf(bytes: Buffer): string | null {
   const json = parseJson(bytes);
   if (!json.ok || typeof json.value !== 'object' || json.value === null || !('id' in json.value)) return null;
@@ -107,10 +107,10 @@ function idOf(bytes: Buffer): string | null {
   return typeof id === 'string' && id.length === 36 ? id : null;
 }
 
-/** Reading so many envelopes takes a few milliseconds, in which nobody else is answered. */
+/** Envelopes read in a turn of the event loop: a few milliseconds, in which no other caller is answered. */
 const ITEMS_PER_TURN = 25;
 
-/** The results of `work`, begun with the items in their order, so many in one turn of the event loop. */
+/** Begins `work` with the items in their order, ITEMS_PER_TURN in a turn of the event loop, and returns the results. */
 export async function inTurns<Item, Result>(
   items: readonly Item[],
   work: (item: Item) => Promise<Result>,
@@ -119,7 +119,7 @@ export async function inTurns<Item, Result>(
   for (const [index, item] of items.entries()) {
     if (index > 0 && index % ITEMS_PER_TURN === 0) await turn();
     const result = work(item);
-    // `Promise.all` rejects with it, but perhaps a turn later.
+    // `Promise.all` handles the rejection, but perhaps a turn too late for Node.
     result.catch(() => undefined);
     results.push(result);
   }

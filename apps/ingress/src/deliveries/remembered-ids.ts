@@ -8,8 +8,8 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Combines single calls into calls over many. One call is under way at a time; items that arrive meanwhile form the next one, so
- * the size of a batch follows the load. `run` answers in the order of its items; undefined where it has no answer.
+ * Combines single calls into batches. One batch runs at a time, and items that arrive meanwhile form the next one, so the size
+ * of a batch follows the load. `run` returns its answers in the order of its items; undefined means no answer.
  */
 class MicroBatch<In, Out> {
   #waiting: Waiting<In, Out>[] = [];
@@ -18,7 +18,7 @@ class MicroBatch<In, Out> {
   constructor(
     private readonly run: (items: readonly In[]) => Promise<readonly (Out | undefined)[]>,
     private readonly maxItems: number,
-    /** Milliseconds in which items gather before a call; without it no item waits for a timer. */
+    /** Milliseconds in which items gather before a batch; if undefined, no item waits for a timer. */
     private readonly gatherMs?: number,
   ) {}
 
@@ -60,14 +60,14 @@ class MicroBatch<In, Out> {
 }
 
 const MAX_ITEMS = 200;
-/** Each call that writes costs Redis an fsync. Meanwhile the flight of an envelope finds its repeats in this process. */
+/** Milliseconds in which marks gather: each write costs Redis an fsync. Meanwhile flights find repeats in this process. */
 const GATHER_MARKS_MS = 50;
-/** Most marks that wait for a slow store. Further marks are dropped: the worker still detects a repeat. */
+/** Most marks that wait for a slow store. Further marks are dropped, because the worker still detects repeats. */
 const MAX_WAITING_MARKS = 20_000;
 
 /**
- * The ingress’s access to seen marks, in batches and never blocking. A store that is away or does not answer in time
- * counts as empty; while one look-up hangs, the next do not wait for it.
+ * Reads and writes seen marks in batches, without blocking. A store that is away or does not answer in time counts as
+ * empty, and while a look-up hangs, further ones do not wait for it.
  */
 export class RememberedIds {
   readonly #finds: MicroBatch<string, SeenMark>;
@@ -88,7 +88,7 @@ export class RememberedIds {
     return this.#isHanging ? Promise.resolve(undefined) : this.#finds.add(id);
   }
 
-  /** Counts an id that came again. */
+  /** Counts a repeat of an id. */
   repeated(id: string, kind: 'duplicate' | 'conflict'): void {
     this.repeats.count(id, kind);
   }

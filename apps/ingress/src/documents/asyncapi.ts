@@ -28,7 +28,7 @@ type Channel = readonly [name: string, topic: string, description: string, messa
 
 const BINDING = '0.5.0';
 
-/** AsyncAPI 3 of every topic of the relay, with keys and headers, for other Kafka clients. */
+/** Returns an AsyncAPI 3 document of every topic of the relay, with keys and headers, for other Kafka clients. */
 export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicFacts): Schema {
   const book = new SchemaBook('draft-7', '#/components/schemas/');
   const messages = messagesOf(book);
@@ -80,12 +80,12 @@ const channelsOf = (prefix: string, partitions: number): Channel[] => [
     'For operators and auditors: webhooks disabled and enabled, deliveries given up, changes by operators.',
     'operation',
   ],
-  // These reserve the names of internal topics, and promise nothing about their records.
+  // These entries reserve the names of internal topics, and promise nothing about their records.
   ['dead_letters', deadLettersTopic(prefix), 'Deliveries given up.', 'internal'],
   ['registry', registryTopic(prefix), 'Changes of clients and webhooks; credentials in it are sealed.', 'internal'],
 ];
 
-/** A topic of envelopes, and the one for its records that are none. */
+/** Returns a topic of envelopes, and the topic for its records that are no envelopes. */
 function withPoison(channel: Channel): Channel[] {
   const [name, topic] = channel;
   const description = `Records of ${topic} that are no envelopes, with their own bytes.`;
@@ -131,7 +131,7 @@ function messagesOf(book: SchemaBook): Schema {
 
 const KEY = '`payload.id` in lower case if it is a UUID, else the id of the envelope.';
 
-/** @param key what the key of the record is */
+/** @param key description of the record's key */
 const message = (title: string, headers: Schema, payload: Schema, key?: string): Schema => ({
   title,
   contentType: 'application/json',

@@ -1,9 +1,9 @@
 import type { Schema } from '@relay/openapi';
 
-/** The parts of the document that this page shows. */
+/** A part of the document. */
 type Part = Readonly<Record<string, unknown>>;
 
-/** The OpenAPI document as one page of HTML, without script or anything from elsewhere. */
+/** Returns the OpenAPI document as one page of HTML, without scripts or external resources. */
 export function docsPage(document: Schema): string {
   const { title, version, description } = part(document['info']);
   const operations = [...operationsIn(document['paths']), ...operationsIn(document['webhooks'])];
@@ -87,13 +87,13 @@ function needs(security: unknown): string {
   return ways.length === 0 ? 'nothing' : escape(ways.join(', or '));
 }
 
-/** JSON with a link for every reference to a schema. */
+/** Returns JSON with a link for every reference to a schema. */
 const json = (value: unknown): string =>
   value === undefined
     ? ''
     : `<pre>${escape(JSON.stringify(value, null, 2)).replaceAll(/&quot;#\/components\/schemas\/(\w+)&quot;/g, '<a href="#$1">$1</a>')}</pre>`;
 
-/** Paragraphs with code; the descriptions use no other Markdown. */
+/** Returns paragraphs with code; the descriptions use no other Markdown. */
 const prose = (markdown: unknown): string =>
   text(markdown) === ''
     ? ''
@@ -109,5 +109,5 @@ const list = (value: unknown): readonly Part[] => (Array.isArray(value) ? (value
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escape = (value: unknown): string => text(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
-/** Sent unchanged, so that the content security policy can contain its hash. */
+/** Style of the page, sent unchanged, so that the content security policy can contain its hash. */
 export const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:60rem;margin:auto;padding:1rem}pre{overflow:auto;padding:.5rem;background:#8881;font-size:.85rem}table{width:100%;border-collapse:collapse}td{border-top:1px solid #8884;padding:.25rem .5rem;vertical-align:top}section{border-top:2px solid #8886;margin-top:2rem}nav ul{columns:2;font-family:monospace}`;

@@ -47,7 +47,7 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 const Serves = (text: OperationText, mediaType: string): MethodDecorator =>
   applyDecorators(Operation(text), Header('cache-control', 'public, max-age=300'), Header('content-type', mediaType));
 
-/** The documents about the relay, for generators, validators and people. */
+/** Serves the documents about the relay, for generators, validators and people. */
 @Controller()
 @Access({ kind: 'public' })
 export class DocumentsController {
@@ -89,7 +89,7 @@ export class DocumentsController {
 
 @Module({})
 export class DocumentsModule {
-  /** @param controllers all of the app but those of this module */
+  /** @param controllers all controllers of the app except this module's */
   static register(controllers: readonly Type[]): DynamicModule {
     const useFactory = (config: IngressConfig): Documents =>
       new Documents([...controllers, DocumentsController], {

@@ -28,7 +28,7 @@ const WRITTEN = {
   Webhook: WebhookRecord,
 };
 
-/** Self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */
+/** Returns self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */
 function jsonSchemas(publicUrl: string): Map<string, Buffer> {
   const entries = [
     ...Object.entries(TAKEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input' })] as const),
@@ -39,14 +39,14 @@ function jsonSchemas(publicUrl: string): Map<string, Buffer> {
   );
 }
 
-/** All published documents as bytes that every answer shares: they are the largest answers that anyone may request. */
+/** All published documents, as bytes that every answer shares: they are the largest answers without authentication. */
 export class Documents {
   readonly openApi: Buffer;
   readonly asyncApi: Buffer;
   readonly eventTypes: Buffer;
   readonly page: Buffer;
   readonly schemas: ReadonlyMap<string, Buffer>;
-  /** Permits the page’s own style and nothing else. */
+  /** Content security policy that permits only the page’s own style. */
   readonly pagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`;
 
   constructor(controllers: readonly Type[], facts: TopicFacts) {

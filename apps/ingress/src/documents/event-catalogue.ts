@@ -12,7 +12,7 @@ import {
 } from '@relay/events';
 import { z } from 'zod';
 
-/** An envelope of this type, for the documents and test deliveries. */
+/** Returns an example envelope of this type, for the documents and test deliveries. */
 export const exampleOf = (type: EnvelopeType) => ({
   id: '6f1e2d3c-4b5a-4968-8776-655443322110',
   type,
@@ -37,7 +37,7 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
-/** What a partner can register for. */
+/** Returns all event types for which a partner can register. */
 export const eventCatalogue = (publicUrl: string, topicPrefix: string): z.infer<typeof EventCatalogue> => ({
   eventTypes: ENVELOPE_TYPES.map((name) => {
     const schema = payloadSchemaOf(name);

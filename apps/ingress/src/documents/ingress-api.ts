@@ -4,7 +4,7 @@ import { membersOf, type ApiParts, type Schema, type SchemaBook } from '@relay/o
 import { OAuthErrorBody } from '../oauth/oauth-error.filter.js';
 import { exampleOf } from './event-catalogue.js';
 
-/** What the OpenAPI document of the ingress says beside its routes. */
+/** Returns the parts of the ingress's OpenAPI document that do not come from its routes. */
 export const ingressApi = (publicUrl: string): ApiParts => ({
   title: 'Partner Relay',
   summary: 'Takes events over HTTP, keeps them in Kafka and delivers them to the webhooks of partners.',
@@ -70,7 +70,7 @@ const securitySchemes = (publicUrl: string): Schema => ({
   sourceBasic: { type: 'http', scheme: 'basic', description: 'User name and password of a source that has them.' },
 });
 
-/** What a partner's endpoint receives, by event type, and the parts that all of them share. */
+/** Returns the requests that a partner's endpoint receives, by event type, and their shared components. */
 function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
   const envelope = book.of(Envelope, 'input');
   const notice = book.of(Notice, 'input');
@@ -104,7 +104,7 @@ function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Sch
   };
 }
 
-/** Such as `Endpoint410`. */
+/** Returns the name of a response component, such as `Endpoint410`. */
 const nameOf = (status: string): string => `Endpoint${status}`;
 
 const ANSWERS = {

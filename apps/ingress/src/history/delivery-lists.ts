@@ -47,7 +47,7 @@ export type DeliveryAnswer = z.infer<typeof DeliveryAnswer>;
 export const DeliveryAnswers = z.object({ deliveries: z.array(DeliveryAnswer) }).meta({ id: 'Deliveries' });
 export type DeliveryAnswers = z.infer<typeof DeliveryAnswers>;
 
-/** What is known of a delivery without its webhook. */
+/** The members of a delivery that do not come from its webhook. */
 type DeliveryFacts = Omit<DeliveryAnswer, 'eventType'>;
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString();
@@ -96,8 +96,8 @@ const answerOf = (
 });
 
 /**
- * Cursor of a page: milliseconds, and the entry within that millisecond: `u` with the id of an unsettled delivery, `d`
- * with the place of a delivered one and its webhook.
+ * Cursor of a page: milliseconds, and the last entry within that millisecond: `u` with the id of an unsettled delivery, or
+ * `d` with the place of a delivered one and its webhook.
  */
 export const CURSOR = /^(\d{1,15})(?:u([\w-]{1,160})|d(\d{1,15})w([\da-f-]{36}))$/;
 
@@ -119,7 +119,7 @@ export function placeOf(cursor: string): Place | undefined {
 export const cursorOf = (place: Place): string =>
   `${place.at}${'id' in place ? `u${place.id}` : `d${place.place}w${place.webhookId}`}`;
 
-/** Negative when the first comes before the second. */
+/** Returns a negative number if the first place comes before the second. */
 function comparePlaces(a: Place, b: Place): number {
   if (a.at !== b.at) return b.at - a.at;
   if ('id' in a) return 'id' in b ? descending(a.id, b.id) : -1;
@@ -134,14 +134,14 @@ interface Period {
   readonly until?: number | undefined;
 }
 
-/** Where the dead letters behind a place begin. */
+/** Returns the range of the dead letters behind a place. */
 function deadBehind({ since, until }: Period, after: Place | undefined) {
   if (after === undefined) return { since, until };
   if ('id' in after) return { since, until, before: after };
   return { since, until: earlier(until, after.at) };
 }
 
-/** Where the delivered deliveries of a webhook behind a place begin. */
+/** Returns the range of a webhook's delivered deliveries behind a place. */
 function deliveredBehind({ since, until }: Period, after: Place | undefined, webhookId: string) {
   if (after === undefined) return { since, until };
   if (!('id' in after) && after.webhookId === webhookId)
@@ -154,7 +154,7 @@ const earlier = (until: number | undefined, at: number): number => Math.min(unti
 
 interface DeliveryFilter extends Period {
   readonly statuses: readonly DeliveryFacts['status'][];
-  /** Such as `503` or `5xx`; of the last attempt, as `error`. */
+  /** Status of the last attempt, such as `503` or `5xx`; `error` is of the last attempt too. */
   readonly httpStatus?: string | undefined;
   readonly error?: string | undefined;
 }
@@ -164,18 +164,18 @@ export interface Entry {
   readonly facts: DeliveryFacts;
 }
 
-/** @property next set when more may follow: behind the last entry, or behind those that were looked at in vain */
+/** @property next place behind which the next page begins, after the last entry that was read; undefined if none follow */
 interface EntryPage {
   readonly entries: readonly Entry[];
   readonly next?: Place;
 }
 
-/** Deliveries looked at for a page, at most, whatever the filter leaves out. */
+/** Most deliveries read for a page, however many of them the filter drops. */
 export const LOOKED_AT = 1_000;
-/** How often the entries of a page are read, spread over all lists: most of them are in few of these. */
+/** Entries read ahead for each entry of a page, spread over all lists: most entries come from few lists. */
 const SPARE = 3;
 
-/** Deliveries, newest first: from the queues until they settle, then from the history. Callers check the owner first. */
+/** Lists deliveries, newest first: unsettled ones from the queues, delivered ones from the history. Callers check the owner. */
 @Injectable()
 export class DeliveryLists {
   constructor(
@@ -190,7 +190,7 @@ export class DeliveryLists {
     limit: number,
   ): Promise<EntryPage> {
     const wants = (status: DeliveryFacts['status']): boolean => filter.statuses.includes(status);
-    // The waiting ones are read first: a delivery that settles meanwhile is then a dead letter or in the history.
+    // Waiting deliveries are read first: if one settles meanwhile, the dead letters or the history have it.
     const waiting = wants('waiting') ? await this.#waiting(webhookIds, filter, after, limit + 1) : [];
     const lists: SortedList<Entry>[] = [async (last) => (last === undefined ? waiting : [])];
     for (const id of webhookIds) {
@@ -219,7 +219,7 @@ export class DeliveryLists {
     count: number,
   ): Promise<Entry[]> {
     let newest: Entry[] = [];
-    // One after the other, without those that are not shown: the jobs hold envelopes.
+    // Reads one webhook at a time and keeps only entries that may be shown, because jobs hold envelopes.
     for (const id of webhookIds) {
       const found = (await this.jobs.waiting(id)).map(unsettled);
       newest = [...newest, ...found]
@@ -255,7 +255,7 @@ function unsettled(pending: PendingDelivery): Entry {
   return { place: { at: Date.parse(facts.at), id: pending.id }, facts };
 }
 
-/** The last attempt of a delivered delivery was answered 2xx. */
+/** Whether delivered deliveries can match: their last attempt was answered 2xx. */
 const mayBeDelivered = ({ httpStatus, error }: DeliveryFilter): boolean =>
   error === undefined && (httpStatus === undefined || httpStatus.startsWith('2'));
 
@@ -268,7 +268,7 @@ const isAnswered = (last: Pick<AttemptFacts, 'status'> | undefined, wanted: stri
   last?.status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(last.status)[0] : wanted === String(last.status));
 
-/** What a partner reads of its deliveries. Callers check the owner of the webhooks first. */
+/** Deliveries as a partner reads them. Callers check the owner of the webhooks first. */
 @Injectable()
 export class PartnerDeliveries {
   constructor(
@@ -276,7 +276,7 @@ export class PartnerDeliveries {
     private readonly lists: DeliveryLists,
   ) {}
 
-  /** Newest first; `next` is set when more deliveries follow. */
+  /** Returns deliveries, newest first; `next` is set if more may follow. */
   async ofWebhooks(
     partnerId: string,
     webhookIds: readonly string[],
@@ -290,7 +290,7 @@ export class PartnerDeliveries {
     return { deliveries: await this.#told(partnerId, facts), next };
   }
 
-  /** Without those to webhooks that were deleted a moment ago. */
+  /** Returns the answers, without deliveries to webhooks that were deleted meanwhile. */
   async #told(partnerId: string, facts: readonly DeliveryFacts[]): Promise<DeliveryAnswer[]> {
     const ids = [...new Set(facts.map(({ webhookId }) => webhookId))];
     const found = await Promise.all(ids.map((id) => this.webhooks.find(partnerId, id)));

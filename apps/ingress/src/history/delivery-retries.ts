@@ -15,7 +15,7 @@ interface Retryable {
   readonly isDead: boolean;
 }
 
-/** The result of a retry: deliveries now due, and why others are not. */
+/** The result of a retry: deliveries now due, and reasons for the refused ones. */
 type Retried = Pick<SelectionRetried, 'retried' | 'refused'>;
 type Refused = Retried['refused'][number];
 
@@ -33,7 +33,7 @@ export class DeliveryRetries {
   /**
    * Retries the deliveries of an envelope to these webhooks.
    * @param charge called with the number of deliveries before any is changed
-   * @throws ProblemError `unavailable` when Kafka does not take the report, and whatever `charge` throws
+   * @throws ProblemError `unavailable` if Kafka does not take the report, and any error of `charge`
    */
   async ofEnvelope(
     by: AskingPartner,
@@ -47,7 +47,7 @@ export class DeliveryRetries {
     return this.retry(by, meant);
   }
 
-  /** @throws ProblemError `unavailable` when Kafka does not take the report */
+  /** @throws ProblemError `unavailable` if Kafka does not take the report */
   async retry(by: AskingPartner, found: readonly Retryable[]): Promise<Retried> {
     const { partnerId } = by;
     const refused: Refused[] = [];
@@ -78,12 +78,12 @@ function refusedOf(id: string, why: string): Refused {
   return { envelopeId, webhookId, why };
 }
 
-/** Deliveries that one call retries, since their ids are one record of the audit. */
+/** Most deliveries that one call retries, since one audit record holds their ids. */
 const AT_ONCE = 100;
-/** Retries for one point of the quota. */
+/** Retries per point of the quota. */
 export const RETRIES_A_POINT = 10;
 
-/** Retries the deliveries that a filter selects, newest first, some with each call. */
+/** Retries the deliveries that a filter selects, newest first, a part of them with each call. */
 @Injectable()
 export class BulkRetry {
   constructor(

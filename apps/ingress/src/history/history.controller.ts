@@ -71,7 +71,7 @@ export class PartnerDeliveriesController {
   }
 }
 
-/** The deliveries of a partner's own webhooks, and how they stand. */
+/** The deliveries of a partner's own webhooks, and the state of the webhooks. */
 @PartnerRoutes('webhooks')
 export class WebhookHistoryController {
   constructor(
@@ -116,7 +116,7 @@ export class WebhookHistoryController {
   }
 }
 
-/** Points of the quota: a payload, and an envelope that is looked for by its time, may read some megabytes of the log. */
+/** Points of the quota: reading a payload, or searching an envelope by its time, may read some megabytes of the log. */
 const POINTS_OF_A_SEARCH = 10;
 const POINTS_OF_A_STORY = 3;
 
@@ -126,14 +126,14 @@ const unknownEnvelope = (): ProblemError =>
     'No delivery of this envelope to a webhook of yours is known. One that waits in the log for a parked or disabled webhook is read with `type` and `around`.',
   );
 
-/** An id that is no UUID names no envelope. */
+/** Returns the id of an envelope. An id that is no UUID is unknown. */
 function readEnvelopeId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknownEnvelope();
   return id.data;
 }
 
-/** The bytes of envelopes: from Redis while a delivery of it waits or is dead, else from the log. */
+/** Reads the bytes of an envelope: from Redis while a delivery of it waits or is dead, otherwise from the log. */
 @Injectable()
 export class EnvelopePayloads {
   readonly #bodies: JobBodies;
@@ -149,8 +149,8 @@ export class EnvelopePayloads {
   }
 
   /**
-   * The envelope as it was sent; undefined if no delivery of it to these webhooks of the partner is known.
-   * @throws ProblemError `not-found` when the log has it no longer, `unavailable` when Kafka does not answer
+   * Returns the envelope as it was sent; undefined if no delivery of it to these webhooks of the partner is known.
+   * @throws ProblemError `not-found` if the log no longer has it, `unavailable` if Kafka does not answer
    */
   async of(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Buffer | undefined> {
     const pending = await this.jobs.ofEnvelope(envelopeId, webhookIds);
@@ -159,7 +159,7 @@ export class EnvelopePayloads {
       // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
       if (body !== undefined) return Buffer.from(body);
     }
-    // Redis can lose a body.
+    // Redis can lose a body, so a pending delivery without one is read from the log too.
     const lost = pending[0]?.job;
     const known = lost ?? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0];
     if (known === undefined) return undefined;
@@ -174,7 +174,7 @@ export class EnvelopePayloads {
   }
 }
 
-/** The delivery was for the partner; a record of another acceptance of this id need not be. */
+/** Whether a record is for the partner: a record of another acceptance of the same id may not be. */
 const isFor = (audience: readonly string[], partnerId: string): boolean =>
   audience.length === 0 || audience.includes(partnerId);
 
@@ -240,7 +240,7 @@ export class EnvelopeDeliveriesController {
   }
 }
 
-/** An envelope as it was sent, for the partners it was delivered to. */
+/** An envelope as it was sent, for partners with a delivery of it. */
 @PartnerRoutes('deliveries/:envelopeId/payload')
 export class EnvelopePayloadController {
   constructor(

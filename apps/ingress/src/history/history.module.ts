@@ -27,10 +27,10 @@ import {
 } from './history.controller.js';
 import { WebhookStates } from './webhook-states.js';
 
-/** BullMQ’s connections, which wait for Redis. The owner is checked before, over the others, which fail at once. */
+/** BullMQ’s connections, which wait for Redis. The owner is checked first, over connections that fail at once. */
 const QUEUE_SHARDS = Symbol('shards over queue connections');
 
-/** Reads the log over connections of its own. */
+/** Returns a provider for a finder that reads the log over its own connections. */
 const finderOf = <Finder>(
   type: new (fetcher: LogFetcher, admin: KeptAdmin, prefix: string) => Finder,
 ): FactoryProvider<Finder> => ({
@@ -80,7 +80,7 @@ const finderOf = <Finder>(
       ) => {
         const [box, queue] = [new DeadLetterReader(queueShards), new BullmqRetryQueue(queueShards)];
         const ends = new DeadLetterEndings(publisher, prefix);
-        // Called for dead letters of this partner’s webhooks only, never for those without a webhook.
+        // Called only for dead letters of this partner’s existing webhooks.
         const deskOf = (partnerId: string): DeadLetterService =>
           new DeadLetterService(box, queue, { find: () => ({ partnerId }), matching: () => [] }, ends, Date.now);
         return new DeliveryRetries(webhooks, jobs, deskOf, new Audit(publisher, prefix, Date.now));

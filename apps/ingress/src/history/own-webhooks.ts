@@ -6,7 +6,7 @@ import { WebhookStore } from '@relay/webhooks';
 import type { RetrySelection } from './history.openapi.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
-/** Limits look-ups in Redis and Kafka. A person with 1,000 webhooks who turns a page every second stays within it. */
+/** Limits look-ups in Redis and Kafka. A person with 1,000 webhooks who turns a page every second stays within the limit. */
 export class HistoryQuota extends PartnerQuota {
   constructor() {
     super({ name: 'history', points: 600, windowMs: 60_000 });
@@ -18,15 +18,15 @@ export class HistoryQuota extends PartnerQuota {
   }
 }
 
-/** Webhooks of one request, at most. */
+/** Most webhooks of one request. */
 const MOST = 1_000;
-/** The webhooks looked at for one point of the quota. */
+/** Webhooks per point of the quota. */
 export const LOOKED_AT_A_POINT = 100;
 
-/** Points beyond the one already charged, with a ceiling: some of the largest requests are possible every minute. */
+/** Returns the points beyond the first, which is already charged; at most 200, so that some largest requests fit in a minute. */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
-/** A partner's own webhooks, as far as the caller may see them, charged to its quota by their number. */
+/** A partner's own webhooks that the caller may see. Their number is charged to the partner's quota. */
 @Injectable()
 export class OwnWebhooks {
   constructor(
@@ -42,7 +42,7 @@ export class OwnWebhooks {
     return new Set(ids.filter((id) => isShown(caller, id)));
   }
 
-  /** @throws ProblemError `not-found` for an id that names none of the partner's, `invalid-request` beyond 1,000 webhooks */
+  /** @throws ProblemError `not-found` for an id of no webhook of the partner, `invalid-request` beyond 1,000 webhooks */
   async select(
     caller: Caller,
     { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>,

@@ -28,7 +28,7 @@ export const PartnerStory = EnvelopeStory.omit({ source: true, record: true, del
   .meta({ id: 'EnvelopeStory', description: 'What became of an envelope at your webhooks.' });
 export type PartnerStory = z.infer<typeof PartnerStory>;
 
-/** What became of envelopes at the webhooks of one partner. */
+/** Reads the stories of envelopes at the webhooks of one partner. */
 @Injectable()
 export class PartnerStories {
   constructor(
@@ -39,14 +39,14 @@ export class PartnerStories {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** `story` is undefined when the stores that answered know no delivery to these webhooks; `away` names the other stores. */
+  /** `story` is undefined if no store that answered knows a delivery to these webhooks; `away` names the other stores. */
   async of(
     partnerId: string,
     envelopeId: string,
     webhookIds: ReadonlySet<string>,
     clue: EnvelopeClue | undefined,
   ): Promise<{ readonly story: PartnerStory | undefined; readonly away: readonly IncompletePart[] }> {
-    // Most of what is not known costs no more than that.
+    // Most unknown ids cost only this look-up.
     if (clue === undefined && !(await this.isKnown(envelopeId, webhookIds))) return { story: undefined, away: [] };
     const reader = new StoryReader(
       this.state,

@@ -66,10 +66,10 @@ export type WebhookState = z.infer<typeof WebhookState>;
 export const WebhookStatesAnswer = z.object({ webhooks: z.array(WebhookState) }).meta({ id: 'WebhookStates' });
 export type WebhookStatesAnswer = z.infer<typeof WebhookStatesAnswer>;
 
-/** The oldest of more waiting deliveries is not looked for. */
+/** Most waiting deliveries of a webhook among which the oldest is searched. */
 const LOOKED_THROUGH = 100;
 
-/** How the deliveries of webhooks stand. Callers check the owner of the webhooks first. */
+/** Reads the state of webhooks and their deliveries. Callers check the owner of the webhooks first. */
 @Injectable()
 export class WebhookStates {
   readonly #jobs: WaitingJobs;
@@ -117,7 +117,7 @@ export class WebhookStates {
   }
 }
 
-/** Epoch milliseconds; undefined if all have ended meanwhile. */
+/** Returns when the oldest delivery's envelope was accepted, epoch milliseconds; undefined if all have ended meanwhile. */
 function acceptedFirst(ids: readonly string[]): number | undefined {
   const times = ids.flatMap((id) => parseDeliveryId(id)?.acceptedAt ?? []);
   return times.length === 0 ? undefined : Math.min(...times);

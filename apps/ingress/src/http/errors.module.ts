@@ -6,7 +6,7 @@ import { operations } from '../documents/documents.module.js';
 
 const PAGE = errorsPage();
 
-/** The page that the `type` of every problem links to. */
+/** The page to which the `type` of every problem links. */
 @Controller('docs/errors')
 @Access({ kind: 'public' })
 class ErrorsController {

@@ -3,10 +3,10 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { CallerFinder, CallerPlaces, createHttpApp, type ShellSettings } from '@relay/http';
 import { OAuthErrorFilter } from '../oauth/oauth-error.filter.js';
 
-/** Envelopes are looked up, published and marked in batches of whatever arrived together. */
+/** Path whose requests are light: envelopes that arrive together are looked up, published and marked in batches. */
 const LIGHT_PATH = '/deliveries';
 
-/** The HTTP application over a module that includes PlatformModule. It does not listen or wait for stores yet. */
+/** Creates the HTTP application of a module that includes PlatformModule. It does not listen or wait for stores yet. */
 export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
   const app = await createHttpApp(module, config, LIGHT_PATH);
   app.useGlobalFilters(new OAuthErrorFilter());
@@ -22,7 +22,7 @@ export async function createIngressApp(module: DynamicModule, config: ShellSetti
     if (access !== undefined) request.caller = await callers.callerOf(access, request);
   });
   const places = new CallerPlaces();
-  // The body is read by now: a slow one keeps no other request of its caller waiting.
+  // The body is read by now, so a slow body delays no other request of its caller.
   fastify.addHook('preHandler', ({ caller, routeOptions: { url, config: rules } }, { raw }, done) => {
     if (caller === undefined || rules.waits === true) done();
     else places.take(caller.clientId, raw, done, url === LIGHT_PATH);

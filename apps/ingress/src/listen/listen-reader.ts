@@ -5,17 +5,17 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Listener } from './listener.js';
 import { madeAnew, MOST_BEHIND } from './position.js';
 
-/** Those behind within so many records of each other are read for together, from the place of the last. */
+/** Listeners behind the head that are within this number of records share reads, from the offset of the furthest behind. */
 const TOGETHER = 500;
 
-/** A place of the log, and the type of the topic. */
+/** A place in the log, and the event type of its topic. */
 export interface Place extends LogPlace {
   readonly type: EventType;
 }
 
 type Reader = Pick<Listener, 'nextOf'>;
 
-/** Records that it has not passed, up to these places. */
+/** Returns the number of records that the listener has not passed, up to these places. */
 export const lagOf = (listener: Reader, head: readonly Place[]): number =>
   head.reduce((sum, { type, partition, offset }) => {
     const next = listener.nextOf(type, partition) ?? offset;
@@ -23,9 +23,9 @@ export const lagOf = (listener: Reader, head: readonly Place[]): number =>
   }, 0);
 
 /**
- * One place of each partition to read from for those behind these places. Those that are close together share it, and the groups
- * take turns, so that nobody waits for who is far behind. A broker fills its answer in the order of the request: the partitions
- * take turns at its beginning.
+ * Returns one place of each partition from which to read for listeners behind the head. Listeners that are close together share a
+ * place, and the groups take turns, so that none waits for a listener far behind. The first partition changes with each turn too,
+ * because a broker fills its answer in the order of the request.
  */
 export function placesBehind(listeners: readonly Reader[], head: readonly Place[], turn: number): Place[] {
   const places = head.flatMap((place): Place[] => {
@@ -40,7 +40,7 @@ export function placesBehind(listeners: readonly Reader[], head: readonly Place[
   return [...places.slice(first), ...places.slice(0, first)];
 }
 
-/** The lowest offset of each group of offsets below the end. */
+/** Returns the lowest offset of each group of offsets below the end. */
 function beginsOf(offsets: readonly number[], end: number): readonly number[] {
   const begins: number[] = [];
   for (const offset of offsets.filter((each) => each < end).toSorted((a, b) => a - b))
@@ -48,29 +48,29 @@ function beginsOf(offsets: readonly number[], end: number): readonly number[] {
   return begins;
 }
 
-/** How long a read waits for a record: a new listener's place is read from after this time at the latest. */
+/** How long a read waits for a record, in ms. A new listener waits at most this time for its first read. */
 const WAIT_MS = 250;
 const PAUSE_MS = 500;
-/** Between two reads at the head: what comes meanwhile is read together. */
+/** Pause between two reads at the head, in ms, so that one read takes all records that arrive meanwhile. */
 const PACE_MS = 20;
-/** The same while somebody is behind. Who reads slowly comes again for each 64 KiB, and would have it read without a pause. */
+/** Pause in ms while a listener is behind. Without it a slow client, which takes 64 KiB at a time, causes reads all the time. */
 const PACE_BEHIND_MS = 5;
-/** A stream that goes on begins up to MOST_BEHIND back, and the head moves on meanwhile. */
+/** Records behind the head at which a stream ends. A resumed stream may begin MOST_BEHIND back, and the head moves on. */
 const CUT_BEHIND = 2 * MOST_BEHIND;
-/** Bytes of one answer of a broker, which the driver decodes in one turn of the event loop. */
+/** Most bytes of a broker's answer, which the driver decodes in one turn of the event loop. */
 const MAX_BYTES = 1024 * 1024;
-/** The same for those behind: of more, a stream that reads slowly would drop the most. */
+/** Most bytes of an answer for listeners behind: a slow stream drops most of a larger answer. */
 const MAX_BYTES_BEHIND = 256 * 1024;
-/** Between two looks whether the topics are still the same. */
+/** Interval of the check whether the topics are still the same, in ms. */
 const LOOK_MS = 3_000;
-/** Records and events between two turns of the event loop, which the envelopes that are posted need. */
+/** Records and events in a turn of the event loop, which posted envelopes need too. */
 const STEPS_OF_A_TURN = 50;
 
-/** The one reader of the log of a process, for all of its listeners. It runs while there are any. */
+/** Reads the log for all listeners of a process. It runs while there are any. */
 export class ListenReader {
   readonly #types: ReadonlyMap<string, EventType>;
   #isRunning = false;
-  /** The end of each partition that was read, by topic and partition. */
+  /** The end of each read partition, by topic and partition. */
   readonly #ends = new Map<string, Place>();
   #rounds = 0;
   #lookedAt = 0;
@@ -86,7 +86,7 @@ export class ListenReader {
     this.#types = new Map(EVENT_TYPES.map((type) => [topicOf(prefix, type), type]));
   }
 
-  /** Reads until there is no listener; resolves then, or at once where it reads already. */
+  /** Reads until there is no listener, and resolves then; resolves at once if it already runs. */
   async run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -108,13 +108,13 @@ export class ListenReader {
     this.#isRunning = false;
   }
 
-  /** Records that the stream furthest behind has not passed, by the ends that were told with the last records. */
+  /** Records that the stream furthest behind has not passed, by the ends in the brokers' last answers. */
   get behind(): number {
     const ends = [...this.#ends.values()];
     return Math.max(0, ...[...this.listeners].map((listener) => lagOf(listener, ends)));
   }
 
-  /** The ids of the topics of these types. */
+  /** Returns the ids of the topics of these types. */
   async topicIds(types: readonly EventType[]): Promise<Map<EventType, string>> {
     const found = await this.fetcher.topicIds(types.map((type) => topicOf(this.prefix, type)));
     return new Map(
@@ -122,14 +122,14 @@ export class ListenReader {
     );
   }
 
-  /** A stream of a topic that was made anew stands at an offset of a log that is gone. */
+  /** Ends streams of topics that were deleted and created again: their offsets belong to a log that is gone. */
   async #look(): Promise<void> {
     this.#lookedAt = performance.now();
     const now = await this.topicIds([...this.#types.values()]);
     for (const listener of this.listeners) if (madeAnew(listener.topicIds, now).length > 0) listener.end('lost');
   }
 
-  /** Reads on for those at the head, and a part for those behind it: nobody waits for who is far behind. */
+  /** Reads once for listeners behind the head and once at the head, so that none waits for a listener far behind. */
   async #round(): Promise<void> {
     if (performance.now() - this.#lookedAt > LOOK_MS) await this.#look();
     const ready = [...this.listeners].filter(({ isReady }) => isReady);
@@ -151,7 +151,7 @@ export class ListenReader {
     await delay(isBehind ? PACE_BEHIND_MS : PACE_MS);
   }
 
-  /** The furthest place of each partition that anybody listens to. */
+  /** Returns the furthest place of any listener in each partition. */
   async #head(ready: readonly Listener[]): Promise<Place[]> {
     const wanted = new Map(
       [...this.#types].map(([topic, type]) => [
@@ -185,7 +185,7 @@ export class ListenReader {
         if (read.kind === 'poison') continue;
         for (const listener of takers.slice()) {
           if ((listener.nextOf(type, partition) ?? 0) > record.offset) continue;
-          // It goes on from here later: with what follows now it would miss this record.
+          // The listener resumes here later; if it took a following record now, it would miss this one.
           if (!listener.isReady) takers.splice(takers.indexOf(listener), 1);
           else if (listener.take(read, type, partition)) {
             this.metrics.sent(type);
@@ -197,7 +197,7 @@ export class ListenReader {
     }
   }
 
-  /** An event is signed and sealed for its stream alone: many streams of one record take as long as many records. */
+  /** Counts a step. Each event is signed and sealed for its own stream, so many streams cost as much as many records. */
   async #step(): Promise<void> {
     this.#steps += 1;
     if (this.#steps % STEPS_OF_A_TURN === 0) await nextTurn();

@@ -9,14 +9,14 @@ import { ListenReader } from './listen-reader.js';
 import { Listener } from './listener.js';
 import { madeAnew, resumed, StreamKeys, type Position, type StreamPlace, type ToldPosition } from './position.js';
 
-/** How the streams of a process stand. */
+/** Figures of the streams of a process. */
 interface StreamFigures {
   readonly open: number;
   /** Records that the stream furthest behind has not passed yet. */
   readonly behind: number;
 }
 
-/** The metrics of `GET /listen`, without partners as labels. */
+/** The metrics of `GET /listen`, without a label for the partner. */
 @Injectable()
 export class ListenMetrics {
   readonly #events: Counter<'event_type'>;
@@ -47,7 +47,7 @@ export class ListenMetrics {
     this.#ends.inc({ reason });
   }
 
-  /** Registers the gauges, which ask at each scrape. */
+  /** Registers the gauges, which read the figures at each scrape. */
   watch(figures: () => StreamFigures): void {
     const gauge = (name: string, help: string, value: (now: StreamFigures) => number): void =>
       this.registry.registerMetric(
@@ -69,13 +69,13 @@ export class ListenMetrics {
   }
 }
 
-/** A further stream of the partner ends its oldest. */
+/** Most streams of a partner; a further one ends the oldest. */
 const STREAMS_OF_PARTNER = 2;
 const LOOK_MS = 1_000;
-/** How long connections to the brokers outlast the last stream: a client that comes and goes would have new ones made each time. */
+/** How long broker connections outlast the last stream, in ms; otherwise a client that reconnects causes new ones each time. */
 const KEPT_MS = 30_000;
 
-/** Whom a stream is for, and where it begins: at the end of the log, or where an earlier one was. */
+/** Partner and event types of a stream. It begins at the end of the log, or at `told`, the position of an earlier stream. */
 interface Listening {
   readonly partnerId: string;
   readonly types: readonly EventType[];
@@ -83,7 +83,7 @@ interface Listening {
   readonly isPermitted: () => Promise<boolean>;
 }
 
-/** The streams of a process. Without any it reads nothing, and soon has no connection. */
+/** The streams of a process. While there is none, it reads nothing, and closes its connections after KEPT_MS. */
 @Injectable()
 export class ListenStreams implements OnModuleDestroy {
   readonly #listeners = new Set<Listener>();
@@ -104,11 +104,11 @@ export class ListenStreams implements OnModuleDestroy {
     metrics.watch(() => ({ open: this.#listeners.size, behind: this.#reader.behind }));
   }
 
-  /** @throws ProblemError `unavailable` when Kafka does not answer, this process stops, or it has all its streams */
+  /** @throws ProblemError `unavailable` if Kafka does not answer, the process stops, or all its streams are in use */
   async open({ partnerId, types, told, isPermitted }: Listening): Promise<Listener> {
     this.#opening += 1;
     try {
-      // Before the brokers are asked, and again: others open streams meanwhile.
+      // Checks before the brokers are asked, and again afterwards, because other streams open meanwhile.
       this.#checkRoom(partnerId);
       const start = await this.#start(types, told);
       this.#checkRoom(partnerId);
@@ -123,7 +123,7 @@ export class ListenStreams implements OnModuleDestroy {
     }
   }
 
-  /** Nest calls it before it closes HTTP, which would wait for the streams. */
+  /** Ends all streams. Nest calls it before it closes HTTP, which otherwise waits for the streams. */
   async onModuleDestroy(): Promise<void> {
     this.#isClosing = true;
     for (const listener of this.#listeners) listener.end('stopping');
@@ -138,7 +138,7 @@ export class ListenStreams implements OnModuleDestroy {
     told: ToldPosition | undefined,
   ): Promise<StreamPlace & { readonly isWhole: boolean }> {
     try {
-      // First: the log of a topic that is made anew after that is not taken for this one.
+      // The ids are read first, so that a topic that is created again afterwards is not taken for this one.
       const topicIds = await this.#reader.topicIds(types);
       const end = await this.#bounds(types, 'end');
       if (told === undefined) return { position: end, topicIds, isWhole: true };
@@ -162,7 +162,7 @@ export class ListenStreams implements OnModuleDestroy {
     throw unavailable('This process of the relay has as many streams as it takes.', 10);
   }
 
-  /** A partner's own oldest stream ends for a further one: it may be one whose client has gone without a word. */
+  /** Ends the partner's oldest stream if it has too many: its client may have gone without closing the connection. */
   #makeRoom(partnerId: string): void {
     const own = this.#of(partnerId);
     const [oldest] = own;

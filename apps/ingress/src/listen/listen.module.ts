@@ -19,10 +19,10 @@ import { built } from '../built.js';
 import { ListenMetrics, ListenStreams } from './listen-streams.js';
 import { StreamKeys, type ToldPosition } from './position.js';
 
-/** Offsets of 14 event types with 100 partitions each; the head of a request has 16 KiB. */
+/** Characters of the longest position: 14 event types with 100 partitions each. The head of a request has 16 KiB. */
 const MAX_LENGTH = 12 * 1024;
 
-/** Event types, comma separated. */
+/** The query of `GET /listen`: event types, comma separated. */
 const ListenQuery = z.strictObject({
   type: z
     .string()
@@ -42,7 +42,7 @@ const ListenHeaders = z.object({
     .describe('The `id` of the last event that you read: the stream goes on behind it.'),
 });
 
-/** A repeated parameter as one. */
+/** Joins a repeated `type` into one. */
 const oneType = (query: unknown): unknown => {
   const given = query as { readonly type?: unknown };
   return Array.isArray(given.type) ? { ...given, type: given.type.join(',') } : query;
@@ -78,14 +78,14 @@ const text: OperationText = {
   },
 };
 
-/** Each begins with a question to the brokers. */
+/** Limit of new streams, since each begins with requests to the brokers. */
 const OPENINGS = { name: 'listen', points: 20, windowMs: 60_000 };
 const ACCESS = { kind: 'bearer', scopes: ['webhooks'] } as const;
 
-/** The last one is for nginx, which would keep events back. */
+/** Headers of a stream. Without `x-accel-buffering` nginx holds events back. */
 const HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
 
-/** A partner's envelopes as they are accepted. */
+/** Streams a partner's envelopes as they are accepted. */
 @PartnerRoutes('listen')
 class ListenController {
   readonly #openings = new PartnerQuota(OPENINGS);
@@ -106,7 +106,7 @@ class ListenController {
     await this.#openings.charge(callerIdOf(request), 'You have opened too many streams.', 1);
     const isPermitted = (): Promise<boolean> => this.#isPermitted(request);
     const { stream } = await this.streams.open({ partnerId: callerIdOf(request), types, told, isPermitted });
-    // A client that has left meanwhile tells it no more.
+    // If the client has left meanwhile, nothing else destroys the stream.
     if (reply.raw.destroyed) stream.destroy();
     else void reply.headers(HEADERS).send(stream);
   }
@@ -125,7 +125,7 @@ class ListenController {
       await this.callers.callerOf(ACCESS, request);
       return true;
     } catch (error) {
-      // While Redis is away nothing has ended.
+      // While Redis is away no permission is known to have ended.
       return error instanceof ProblemError && error.code === 'unavailable';
     }
   }

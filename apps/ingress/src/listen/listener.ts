@@ -11,20 +11,20 @@ import {
 } from '@relay/events';
 import type { StreamKeys, StreamPlace } from './position.js';
 
-/** What waits to be read of one stream; with more it gets nothing new. */
+/** Unread bytes of a stream at which it gets no further records. */
 const MOST_WAITING = 64 * 1024;
-/** Load balancers end a connection that is silent for a minute. */
+/** Silence before a heartbeat, in ms: load balancers end a connection that is silent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** A client that reads nothing for this time is cut. */
+/** Time in ms after which the stream of a client that reads nothing ends. */
 const SLOW_MS = 30_000;
-/** How long an ended stream may still be read. */
+/** How long an ended stream can still be read, in ms. */
 const LINGER_MS = 2_000;
-/** What a client waits before it connects again. */
+/** Pause of a client before it connects again, in ms. */
 const RETRY_MS = 1_000;
 
 /**
- * One stream of `GET /listen`: server-sent events with a bounded buffer. It keeps its own place in the log, so that nothing has
- * to wait for it in memory: who reads slowly falls behind and gets the records later.
+ * One stream of `GET /listen`: server-sent events with a bounded buffer. It keeps its own place in the log, so that no record
+ * waits for it in memory: a slow client falls behind and gets the records later.
  */
 export class Listener {
   readonly stream = new Readable({ highWaterMark: MOST_WAITING, read: () => (this.#fullSince = undefined) });
@@ -38,7 +38,7 @@ export class Listener {
     readonly partnerId: string,
     private readonly start: StreamPlace,
     private readonly keys: StreamKeys,
-    /** Whether its access token still holds. */
+    /** Whether the access token of the client is still valid. */
     readonly isPermitted: () => Promise<boolean>,
     private readonly now: () => number = Date.now,
   ) {
@@ -46,28 +46,28 @@ export class Listener {
     this.#secret = keys.secretOf(partnerId);
   }
 
-  /** The ids of the topics that it began in. */
+  /** The ids of the topics when the stream began. */
   get topicIds(): StreamPlace['topicIds'] {
     return this.start.topicIds;
   }
 
-  /** Whether it takes further records now. */
+  /** Whether the stream takes further records now. */
   get isReady(): boolean {
     return this.#endedBy === undefined && !this.stream.destroyed && this.#fullSince === undefined;
   }
 
-  /** Why the relay ended it; undefined while it is open, and where its client left. */
+  /** Why the relay ended the stream; undefined while it is open, and if its client left. */
   get endedBy(): StreamEnd | undefined {
     return this.#endedBy;
   }
 
-  /** The next offset of a partition; 0 of one that was added since. */
+  /** Returns the next offset of a partition; 0 for a partition that was added meanwhile, undefined for an unwanted type. */
   nextOf(type: EventType, partition: number): number | undefined {
     const offsets = this.#next.get(type);
     return offsets === undefined ? undefined : (offsets[partition] ?? 0);
   }
 
-  /** Everything of the partition before this offset was written or was not for it. */
+  /** Moves the place in a partition: all earlier records were written or were not for this partner. */
   passed(type: EventType, partition: number, next: number): void {
     const offsets = this.#next.get(type);
     if (offsets === undefined) return;
@@ -82,7 +82,7 @@ export class Listener {
     this.#write('skipped', { since, until });
   }
 
-  /** Writes the record if it is for its partner, as a webhook of its own would get it, and says whether it was. */
+  /** Writes the record as a webhook gets it, if it is for this partner. Returns whether it was. */
   take({ envelope, record, traceparent }: EnvelopeRecord, type: EventType, partition: number): boolean {
     this.passed(type, partition, record.offset + 1);
     if (envelope.audience.length > 0 && !envelope.audience.includes(this.partnerId)) return false;
@@ -102,7 +102,7 @@ export class Listener {
     return true;
   }
 
-  /** Ends a client that does not read, and tells the others their place from time to time. */
+  /** Ends the stream if its client does not read, and sends its position after HEARTBEAT_MS of silence. */
   look(): void {
     const now = this.now();
     if (this.#fullSince !== undefined) {

@@ -5,24 +5,24 @@ import type { Offsets } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { newSigningSecret } from '@relay/webhooks';
 
-/** Records that a stream may be behind the end of the log; what lies further back is skipped. */
+/** Most records that a resumed stream may be behind the end of the log; if it is further behind, it skips all of them. */
 export const MOST_BEHIND = 10_000;
 
-/** Where a stream stands: of each event type, the next offset of each partition. */
+/** Position of a stream: the next offset of each partition, by event type. */
 export type Position = ReadonlyMap<EventType, Offsets>;
 
-/** A position, and of which topics: their ids, where the brokers know any. */
+/** A position, and the ids of its topics, if the brokers know ids. */
 export interface StreamPlace {
   readonly position: Position;
   readonly topicIds: ReadonlyMap<EventType, string>;
 }
 
-/** A place and when it was told, epoch milliseconds. */
+/** A place, and when it was sent to the client, epoch milliseconds. */
 export interface ToldPosition extends StreamPlace {
   readonly at: number;
 }
 
-/** Such as `lxyz1;task.created:0.1f:<topic id>;plan.created:c.0`, offsets to the base of 36. */
+/** Returns a position as text, such as `lxyz1;task.created:0.1f:<topic id>;plan.created:c.0`, with offsets in base 36. */
 export function positionText({ at, position, topicIds }: ToldPosition): string {
   const places = [...position].map(([type, offsets]) =>
     [
@@ -34,7 +34,7 @@ export function positionText({ at, position, topicIds }: ToldPosition): string {
   return [at.toString(36), ...places].join(';');
 }
 
-/** Reads what `positionText` wrote. */
+/** Reads the text of `positionText`. */
 export function positionIn(text: string): ToldPosition {
   const [at = '', ...places] = text.split(';');
   const position = new Map<EventType, number[]>();
@@ -51,13 +51,13 @@ export function positionIn(text: string): ToldPosition {
   return { at: Number.parseInt(at, 36), position, topicIds };
 }
 
-/** The types of a place whose topics were deleted and made anew. */
+/** Returns the types of a place whose topics were deleted and created again. */
 export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topicIds']): EventType[] =>
   [...before].flatMap(([type, id]) => (now.has(type) && now.get(type) !== id ? [type] : []));
 
 /**
- * Where a stream begins that was at `told`. A type that is new to it begins at its end, a partition that is new at its first
- * record. Where the log has not all that lies between, or that is too much, it begins at the end.
+ * Returns the start of a stream that was at `told`. A type without a position begins at its end, a partition without one at its
+ * first record. If the log lacks some of the records between, or has more than MOST_BEHIND, the stream begins at the end.
  */
 export function resumed(told: Position, first: Position, end: Position): { position: Position; isWhole: boolean } {
   let behind = 0;
@@ -71,7 +71,7 @@ export function resumed(told: Position, first: Position, end: Position): { posit
       if (offset < (first.get(type)?.[partition] ?? 0) || offset > high) isWhole = false;
       behind += high - offset;
     }
-    // Created anew with fewer partitions.
+    // The topic was created again with fewer partitions.
     if (known.length > ends.length) isWhole = false;
     return [type, offsets];
   });
@@ -81,23 +81,23 @@ export function resumed(told: Position, first: Position, end: Position): { posit
 
 const IV_BYTES = 12;
 
-/** The signing secret of a partner's streams, and the positions told on them: both hold for every process with the same keys. */
+/** Makes the signing secret of a partner's streams and seals their positions; every process with the same keys agrees. */
 @Injectable()
 export class StreamKeys {
   constructor(private readonly keyring: Keyring) {}
 
-  /** The same until ENCRYPTION_KEYS begins with another key, so that a program under development can keep it. */
+  /** Returns a secret that stays until ENCRYPTION_KEYS begins with another key, so that a program in development can keep it. */
   secretOf(partnerId: string): string {
     const [, digest = ''] = this.keyring.hash(partnerId, ['listen', 'secret']).split('.');
     return newSigningSecret(Buffer.from(digest, 'base64url'));
   }
 
-  /** Sealed, because offsets show how much others send. */
+  /** Seals a position, because offsets show how much other parties send. */
   sealed(partnerId: string, told: ToldPosition): string {
     return this.keyring.encrypt(positionText(told), contextOf(partnerId), randomBytes(IV_BYTES));
   }
 
-  /** Undefined for a text that was not told to this partner. */
+  /** Opens a sealed position; undefined if it was not sealed for this partner. */
   opened(partnerId: string, sealed: string): ToldPosition | undefined {
     try {
       return positionIn(this.keyring.decrypt(sealed, contextOf(partnerId)));

@@ -16,9 +16,9 @@ import { ProblemError } from '@relay/problem';
 import { invalidClient, notNow, type OAuthError } from './oauth-error.filter.js';
 
 /**
- * Client authentication by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
- * networks; the right secret always passes, so that no client can lock out another. Guessing 256 bits is hopeless at
- * any rate; the limits prevent noise.
+ * Authenticates clients by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
+ * networks. The right secret always passes, so no client can lock out another. Guessing 256 bits is hopeless at any rate;
+ * the limits only prevent noise.
  */
 export class ClientAuthenticator {
   constructor(
@@ -43,7 +43,7 @@ export class ClientAuthenticator {
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
-  /** Failures of a network over its limit no longer count for any client, so it cannot fill the store with invented ids. */
+  /** Counts a failure. Beyond a network's limit it counts for no client, so a network cannot fill the store with invented ids. */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
     const spent = await this.failuresOfNetwork.fail(address);
     if (spent !== undefined) return tooMany(spent);
@@ -52,7 +52,7 @@ export class ClientAuthenticator {
     return waitS === undefined ? undefined : tooMany({ limit, waitS });
   }
 
-  /** The client that may use this token. @throws OAuthError `temporarily_unavailable` with 503 */
+  /** Returns the client that may use this token. @throws OAuthError `temporarily_unavailable` with 503 */
   findByToken(token: VerifiedToken): Promise<ClientRecord | undefined> {
     return orNotNow(clientBehind(token, this.directory));
   }
@@ -72,7 +72,7 @@ async function orNotNow<T>(found: Promise<T>): Promise<T> {
 
 export type Endpoint = 'token' | 'revoke' | 'introspect';
 
-/** Quotas of one client over all processes. They count authenticated requests only: no client can use up that of another. */
+/** Quotas of each client over all processes. They count only authenticated requests, so no client uses up another's quota. */
 export class ClientQuotas {
   constructor(private readonly quotas: Readonly<Record<Endpoint, SharedQuota>>) {}
 

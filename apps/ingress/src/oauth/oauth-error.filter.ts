@@ -7,7 +7,7 @@ const CODES = [
   'invalid_request',
   'invalid_scope',
   'unsupported_grant_type',
-  // Of RFC 6749 section 4.1.2.1; section 5.2 has no word for "not now".
+  // This code comes from RFC 6749 section 4.1.2.1, because section 5.2 has none for a temporary refusal.
   'temporarily_unavailable',
 ] as const;
 
@@ -16,7 +16,7 @@ export const OAuthErrorBody = z
   .meta({ id: 'OAuthError', description: 'An error of RFC 6749 section 5.2.' });
 export type OAuthErrorBody = z.infer<typeof OAuthErrorBody>;
 
-/** An error of the endpoints that clients authenticate at. */
+/** An error of the endpoints that authenticate clients. */
 export class OAuthError extends Error {
   constructor(
     readonly status: number,
@@ -30,7 +30,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The same answer for an unknown client and a wrong secret. */
+/** Returns the error for an unknown client or a wrong secret, without saying which. */
 export const invalidClient = (description = 'Client authentication failed'): OAuthError =>
   new OAuthError(401, 'invalid_client', description, { 'www-authenticate': 'Basic realm="relay", charset="UTF-8"' });
 

@@ -22,8 +22,8 @@ import { readTokenParameter, readTokenRequest, refuseSecondClient, type TokenAns
 const FORM = { types: ['application/x-www-form-urlencoded'] };
 
 /**
- * Access tokens, their introspection (RFC 7662) and revocation (RFC 7009). A token of another client is answered like an
- * unknown one, so that these endpoints do not reveal tokens; operators may look at the tokens of every client.
+ * Issues access tokens, introspects (RFC 7662) and revokes (RFC 7009) them. A token of another client is answered like an
+ * unknown one, so that these endpoints do not reveal tokens. Operators may introspect the tokens of every client.
  */
 @Controller('auth')
 @Access({ kind: 'client' })
@@ -55,7 +55,7 @@ class TokenController {
     };
   }
 
-  /** 200 also for an invalid token: the client’s purpose is fulfilled (RFC 7009 section 2.2). */
+  /** Answers 200 even for an invalid token, because the client’s purpose is fulfilled (RFC 7009 section 2.2). */
   @Post('revoke')
   @IgnoresUnknown()
   @Operation(operations.revokeToken)
@@ -104,7 +104,7 @@ class TokenController {
     return client;
   }
 
-  /** The token's client, if it may still use the token and the asking client may know of it. */
+  /** Returns the token's client, if it may still use the token and the calling client may know about it. */
   async #ownerSeenBy(client: Caller, token: VerifiedToken): Promise<ClientRecord | undefined> {
     const mayKnow = client.clientId === token.clientId || hasRole(client.scopes, 'operator');
     return mayKnow ? this.clients.findByToken(token) : undefined;
@@ -118,7 +118,7 @@ class TokenController {
 
 const BASIC = ['client_secret_basic'];
 
-/** Metadata for OAuth libraries and verifiers of tokens: RFC 8414 and RFC 7517. */
+/** Serves metadata for OAuth libraries and verifiers of tokens (RFC 8414 and RFC 7517). */
 @Controller('.well-known')
 @Access({ kind: 'public' })
 class MetadataController {
@@ -141,7 +141,7 @@ class MetadataController {
       introspection_endpoint: `${issuer}/auth/introspect`,
       introspection_endpoint_auth_methods_supported: BASIC,
       grant_types_supported: ['client_credentials'],
-      // Required by RFC 8414; there is no authorization endpoint.
+      // RFC 8414 requires the member; the relay has no authorization endpoint.
       response_types_supported: [],
       scopes_supported: Object.values(SCOPES_OF).flat(),
       jwks_uri: `${issuer}/.well-known/jwks.json`,

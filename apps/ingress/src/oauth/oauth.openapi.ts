@@ -2,7 +2,7 @@ import { operationsOf } from '@relay/openapi';
 import { z } from 'zod';
 import { TokenAnswer, TokenForm, TokenMembers } from './token-request.js';
 
-/** The answer of RFC 7662 section 2.2; about an inactive token it says only that it is inactive. */
+/** The answer of RFC 7662 section 2.2. For an inactive token it has only `active`. */
 export const Introspection = z
   .object({
     active: z.boolean().describe('Whether the relay would take the token now.'),

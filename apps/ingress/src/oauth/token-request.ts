@@ -15,7 +15,7 @@ export const TokenMembers = z
   })
   .meta({ id: 'TokenRequest', description: 'What a token request may say beside its client.' });
 
-/** Members and order of the specification's answer, with the scope behind (RFC 6749 section 5.1). */
+/** Members in the specification's order, followed by the scope (RFC 6749 section 5.1). */
 export const TokenAnswer = z
   .object({
     access_token: z.string().describe('A JWT of RFC 9068; to be sent as it is.'),
@@ -27,8 +27,9 @@ export const TokenAnswer = z
 export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
 /**
- * The scope of a token request as sent, undefined for every scope of the client. RFC 6749 section 4.4.2 has a form with `grant_type`; the relay’s specification has
- * a JSON content type and no body, which means the only grant there is. Unknown members are ignored (section 3.2).
+ * Returns the scope of a token request as sent; undefined means every scope of the client. RFC 6749 section 4.4.2 has a form
+ * with `grant_type`. The relay’s specification has a JSON content type without a body, which means the only grant of the relay.
+ * Unknown members are ignored (section 3.2).
  * @throws OAuthError
  */
 export function readTokenRequest(mediaType: string, bytes: Buffer | undefined): string | undefined {
@@ -60,7 +61,7 @@ function granted(grant: string, scope: string): string | undefined {
 
 const invalid = (description: string): OAuthError => new OAuthError(400, 'invalid_request', description);
 
-/** The form of RFC 7009 section 2.1 and RFC 7662 section 2.1. */
+/** The form of a revocation (RFC 7009 section 2.1) or introspection (RFC 7662 section 2.1). */
 export const TokenForm = z
   .object({
     token: z.string().min(1).describe('The access token.'),
@@ -68,7 +69,7 @@ export const TokenForm = z
   })
   .meta({ id: 'TokenForm', description: 'One token, form-encoded.' });
 
-/** @throws OAuthError `invalid_request` when there is no token, or more than one */
+/** @throws OAuthError `invalid_request` unless there is exactly one token */
 export function readTokenParameter(bytes: Buffer | undefined): string {
   const given = new URLSearchParams(bytes?.toString('utf8')).getAll('token');
   const form = TokenForm.safeParse({ token: given[0] });
@@ -76,11 +77,11 @@ export function readTokenParameter(bytes: Buffer | undefined): string {
   return form.data.token;
 }
 
-/** What authenticates a client elsewhere than in the header (RFC 6749 section 2.3.1, RFC 7521 section 4.2). */
+/** Members of a body that authenticate a client (RFC 6749 section 2.3.1, RFC 7521 section 4.2). */
 const SECRETS = ['client_secret', 'client_assertion'];
 
 /**
- * Refuses a second way of authentication in the body of a request whose client is authenticated by its header.
+ * Refuses a second authentication in the body, since the header has already authenticated the client.
  * @throws OAuthError `invalid_request` for a secret or an assertion (RFC 6749 section 2.3), and for the id of another client
  */
 export function refuseSecondClient(request: FastifyRequest, clientId: string): void {

@@ -112,7 +112,7 @@ const operations = operationsOf('Portal', {
   },
 });
 
-/** Trades the codes of links for tokens, and ends tokens. */
+/** Trades the codes of portal links for tokens, and revokes tokens. */
 @Injectable()
 class PortalTokens {
   constructor(
@@ -122,7 +122,7 @@ class PortalTokens {
     private readonly revoked: RevokedTokens,
   ) {}
 
-  /** @throws ProblemError `not-found` for a code that is unknown, used or expired, or whose maker's secret has ended; `unavailable` */
+  /** @throws ProblemError `not-found` if the code is unknown, used or expired, or its maker's secret has ended; `unavailable` */
   async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
     const link = await this.links.take(code);
     const partner = link === undefined ? undefined : await this.#partnerOf(link);
@@ -140,14 +140,14 @@ class PortalTokens {
     };
   }
 
-  /** A partner's link counts as long as a token does that the same secret got. */
+  /** Returns the partner of a link, if the link is still valid: a partner's own link ends with the secret that made it. */
   #partnerOf({ partnerId: clientId, generation }: PortalLink): Promise<ClientRecord | undefined> {
     return generation === undefined
       ? this.directory.find(clientId)
       : this.directory.findByToken({ clientId, generation });
   }
 
-  /** Ends a token that a guard has let in. */
+  /** Revokes a token that a guard has admitted. */
   async end(text: string): Promise<void> {
     const verification = await this.tokens.verify(text);
     if (verification.kind !== 'valid') return;
@@ -157,7 +157,7 @@ class PortalTokens {
   }
 }
 
-/** The ways into the portal, and out of it. */
+/** Makes portal links, trades their codes, and revokes portal tokens. */
 @Controller('portal')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 class PortalController {
@@ -259,7 +259,7 @@ const LINKS_A_MINUTE = 300;
 export class PortalModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
 
-  // The router of Nest takes the slash off a path. What stands behind `#` follows a redirect by itself.
+  // Nest's router drops the slash at the end of a path. The browser keeps the fragment when it follows the redirect.
   onModuleInit(): void {
     this.host.httpAdapter.getInstance().route({
       method: 'GET',

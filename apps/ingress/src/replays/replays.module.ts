@@ -87,10 +87,10 @@ const operations = operationsOf('Webhooks', {
   },
 });
 
-/** A list is charged by its size. */
+/** Replays of a list per point of the quota. */
 const REPLAYS_FOR_A_POINT = 10;
 
-/** A partner’s replays, whether the partner or an operator ordered them, and orders of them. */
+/** Lists and orders a partner’s replays, including replays that an operator ordered. */
 @PartnerRoutes('/')
 class ReplaysController {
   constructor(
@@ -151,7 +151,7 @@ class ReplaysController {
     return replayFacts(ordered.replay);
   }
 
-  /** A replay of another partner is not found, like one that is unknown or expired. */
+  /** Finds a replay. Another partner's replay is not found, like an unknown or expired one. */
   async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
     const id = ReplayId.safeParse(given);
     const found = id.success ? await this.desk.find(id.data) : undefined;
@@ -164,7 +164,7 @@ class ReplaysController {
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
 
-/** The answer to a dry run, as a replay. */
+/** Returns the answer to a dry run, in the form of a replay. */
 function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
   const now = Date.now();
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };

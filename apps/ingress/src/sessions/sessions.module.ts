@@ -9,7 +9,7 @@ import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Exchange, PartnerRoutes } from '../access/partner-routes.js';
 
-/** The optional body of a new session, which has no members. */
+/** The optional body of a new session; it defines no members. */
 const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
 type NoMembers = z.infer<typeof NoMembers>;
 
@@ -77,7 +77,7 @@ class SessionsController {
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {}
 
-  /** The body is optional, as at the token endpoint: none, or an object without meaning. */
+  /** Opens a session. The body is optional, as at the token endpoint, and its members are ignored. */
   @Post(':userId/session')
   @IgnoresUnknown()
   @Operation(operations.createSession)
@@ -115,7 +115,7 @@ class SessionsController {
     if (!isOne || !(await this.sessions.end(callerIdOf(request), sessionId))) throw notFound();
   }
 
-  /** A session of another partner is not found, like one that is unknown or expired. */
+  /** Finds a session. Another partner's session is not found, like an unknown or expired one. */
   async #find(sessionId: string, request: FastifyRequest): Promise<Session> {
     const isOne = SessionId.safeParse(sessionId).success;
     const session = isOne ? await this.sessions.find(callerIdOf(request), sessionId) : undefined;
@@ -126,7 +126,7 @@ class SessionsController {
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such session.');
 
-/** A further session of a user ends the one with the earliest expiry. */
+/** Most sessions of a user. A further one ends the session with the earliest expiry. */
 const SESSIONS_OF_USER = 10;
 
 @Module({

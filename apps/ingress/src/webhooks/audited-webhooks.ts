@@ -8,10 +8,10 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { CommandResult, type WebhookCommand } from '@relay/webhooks';
 import { askedBy } from '../access/partner-routes.js';
 
-/** The request that is handled, for what is called deep within it, and for the work that goes on after its answer. */
+/** The present request, for code that is called deep within it, and for work that outlasts its answer. */
 @Injectable()
 export class PresentRequest {
-  /** Its answer, until it is sent. */
+  /** The answer to the request, until it is sent. */
   get reply(): FastifyReply | undefined {
     return presentReply();
   }
@@ -25,8 +25,8 @@ export class PresentRequest {
 const SPENT = 'You have changed webhooks too often for now.';
 
 /**
- * The budget of changes of one partner over all processes: the registry's log keeps every change. Only a change that is about to be
- * appended is charged, hence deep within a request, whose answer carries the rest of the budget.
+ * The budget of changes of one partner over all processes, because each change is a record of the registry. A change is charged
+ * just before it is appended, deep within a request, and the answer to the request carries the rest of the budget.
  */
 export class ChangeBudget {
   constructor(
@@ -45,10 +45,10 @@ export class ChangeBudget {
   }
 }
 
-/** What a change can write that its partner has named. Of a URL its origin is told: partners put keys into path and query. */
+/** Members that a partner can change. Only the origin of a changed URL is reported: partners put keys into path and query. */
 const MEMBERS = ['endPointUrl', 'credential', 'endPointName', 'endPointDesc'] as const;
 
-/** Tells `relay.operations` of changes of webhooks by their partners, and names the operator by whose link one came. */
+/** Reports changes of webhooks by their partners on `relay.operations`, with the operator who made the portal link, if any. */
 @Injectable()
 export class WebhookAudit {
   constructor(
@@ -57,13 +57,13 @@ export class WebhookAudit {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** Tells what is about to be changed. @throws ProblemError `unavailable` when Kafka does not take the record */
+  /** Reports a change before it is made. @throws ProblemError `unavailable` if Kafka does not take the record */
   async before(command: WebhookCommand): Promise<void> {
     const told = toldOf(command);
     if (told !== undefined) await this.audit.report({ ...told, ...this.present.askedBy });
   }
 
-  /** Tells of a webhook that a change has made active again. Which one that is only the change itself knows. */
+  /** Reports that a change has made a webhook active again, which only the result of the change shows. */
   async after({ partnerId, eventType }: Update, { id, enabled }: Updated): Promise<void> {
     if (enabled === undefined) return;
     const facts = { event: 'webhook.enabled', partnerId, webhookId: id, eventType } as const;
@@ -82,7 +82,7 @@ export class WebhookAudit {
 type Update = Extract<WebhookCommand, { kind: 'update' }>;
 type Updated = Extract<CommandResult, { kind: 'updated' }>;
 
-/** Undefined where nothing but the state changes: what the relay does by itself, and what `after` tells. */
+/** Returns the report of a change; undefined if only the state changes, by the relay itself or as `after` reports. */
 function toldOf(command: WebhookCommand): ReportedChange | undefined {
   if (command.kind === 'register') {
     const { id: webhookId, partnerId, eventType, origin } = command.webhook;
@@ -105,8 +105,8 @@ function toldOf(command: WebhookCommand): ReportedChange | undefined {
 }
 
 /**
- * The registrations with an audit. Every change is charged to its partner and told before it is appended. That a webhook is active
- * again is told after it, by whichever change, as are the notices to its partner that the change has left.
+ * The registrations with an audit. Every change is charged to its partner and reported before it is appended. After any change
+ * that makes a webhook active again, that is reported too, and the notices of the change to its partner are published.
  */
 export class AuditedWebhooks implements LogView<WebhookCommand> {
   readonly current = (): Promise<void> => this.view.current();

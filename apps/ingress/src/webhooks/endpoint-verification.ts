@@ -6,8 +6,8 @@ import { TestDeliveries, type TestResult } from './test-deliveries.js';
 
 /**
  * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
- * endpoint answers a signed test delivery with 2xx: one sent at once, or one that its partner requests. Its deliveries wait in the
- * log meanwhile.
+ * endpoint answers a signed test delivery with 2xx. The relay sends a test at once; the partner can request further ones.
+ * Meanwhile the deliveries wait in the log.
  */
 @Injectable()
 export class EndpointVerification {
@@ -30,8 +30,8 @@ export class EndpointVerification {
   }
 
   /**
-   * Tests an unverified webhook and enables the tested version if the test passes; a webhook that changed meanwhile is tested again.
-   * Returns the last test; undefined when there is nothing to verify.
+   * Tests an unverified webhook and enables the tested version if the test passes. A webhook that changed meanwhile is tested
+   * again. Returns the last test; undefined if there is nothing to verify.
    * @throws ProblemError `too-many-requests`
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
@@ -49,7 +49,10 @@ export class EndpointVerification {
     return result;
   }
 
-  /** Enables an unverified webhook that passes; undefined for an unknown one. @throws ProblemError `too-many-requests` */
+  /**
+   * Tests a webhook, and enables an unverified one that passes. Returns undefined for an unknown webhook.
+   * @throws ProblemError `too-many-requests`
+   */
   async test(partnerId: string, id: string): Promise<TestResult | undefined> {
     const verified = await this.passes(partnerId, id);
     if (verified !== undefined) return verified;
@@ -75,7 +78,7 @@ export class EndpointVerification {
         if (test?.delivered === false) return test;
         continue;
       }
-      // Only the version that was read: a concurrent change of the URL is not verified, nor one of the state seen.
+      // Only the version that was read is enabled: after a concurrent change, the URL is not verified and the state is unknown.
       const { kind } = await this.webhooks.enable(partnerId, id, [found.version]);
       if (kind === 'stale' && named !== undefined) return kind;
     }

@@ -6,7 +6,7 @@ import { ProblemError } from '@relay/problem';
 import { EventTypeName, WebhookStore, type Credential, type Listing, type Page } from '@relay/webhooks';
 import { z } from 'zod';
 
-/** The `limit` of a query. @param limits matches the numbers from 1 to `longest` */
+/** Returns the `limit` of a query. @param limits matches the numbers from 1 to `longest` */
 export const pageLimit = (longest: number, limits: RegExp, usual = longest) =>
   z
     .string()
@@ -15,7 +15,7 @@ export const pageLimit = (longest: number, limits: RegExp, usual = longest) =>
     .default(usual)
     .describe(`Longest page: 1 to ${longest}.`);
 
-/** The members of a query for a page of a partner's webhooks. @param limits matches the numbers from 1 to `longest` */
+/** Returns the members of a query for a page of webhooks. @param limits matches the numbers from 1 to `longest` */
 export const webhooksPage = (longest: number, limits: RegExp) => ({
   eventType: EventTypeName.optional().describe('Only webhooks of this event type.'),
   limit: pageLimit(longest, limits),
@@ -29,13 +29,13 @@ export const webhooksPage = (longest: number, limits: RegExp) => ({
 
 export const ListQuery = z.object(webhooksPage(1_000, /^(?:[1-9]\d{0,2}|1000)$/));
 
-/** Concurrent lists of one partner in a process, and how many more may wait. */
+/** Lists of one partner that may run in a process at once, and that may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
 
 /** Records per point of the partner's quota. */
 const RECORDS_A_POINT = 100;
 
-/** Lists of webhooks. The lists of one partner wait for each other, so that many long ones load Redis no more than two. */
+/** Lists webhooks. At most two lists of a partner run at once, which bounds the load of many long lists on Redis. */
 @Injectable()
 export class Listings {
   readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
@@ -55,7 +55,7 @@ export class Listings {
     }
   }
 
-  /** Charges what was read beyond the point of every request. A caller without a token is charged by its network instead. */
+  /** Charges records beyond the first 100, which the point of every request covers. Callers without a token have other limits. */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
     if (caller === undefined || points <= 0) return;
@@ -90,28 +90,28 @@ export class Listings {
 }
 
 /**
- * The partner of a listing without a token: the only one whose webhooks have the credential of the request. Partners choose these
- * credentials, so they may be easy to guess: after too many failures from one network, or from all together, even the right one
- * has to wait.
+ * Finds the partner of a listing without a token: the only partner whose webhooks have the credential of the request. Partners
+ * choose these credentials, so they may be easy to guess. After too many failures of one network, or of all together, even the
+ * right credential has to wait.
  */
 export class CredentialPartners {
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
     private readonly failures: NetworkFailures,
-    /** Counts successes as well: with its own webhook a partner could find out which credentials others have. */
+    /** Counts successes; otherwise a partner can find out with its own webhooks which credentials other partners have. */
     private readonly listings: NetworkFailures,
     private readonly isEnabled: boolean,
   ) {}
 
-  /** @throws ProblemError `unauthorized`, the same whatever is wrong with the credential, or `too-many-requests` */
+  /** @throws ProblemError `unauthorized`, identical for every faulty credential, or `too-many-requests` */
   async partnerOf(credential: Credential | undefined, address: string): Promise<string> {
     if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
     await this.#assertFree(address);
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
-      // Again: many concurrent guesses pass the first check before one of them has failed.
+      // The second check is for concurrent guesses, many of which pass the first one before any has failed.
       await this.#assertFree(address);
       const spent = await this.listings.fail(address);
       if (spent !== undefined) throw tooMany(spent);
@@ -123,7 +123,7 @@ export class CredentialPartners {
       : tooMany(spent);
   }
 
-  /** Checks both limits: the answer of an exhausted one must not reveal whether a credential exists. */
+  /** Checks both limits, so that an exhausted one does not reveal whether a credential exists. */
   async #assertFree(address: string): Promise<void> {
     for (const limiter of [this.failures, this.listings]) {
       const spent = await limiter.blockedFor(address);

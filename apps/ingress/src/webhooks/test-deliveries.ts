@@ -11,12 +11,12 @@ import type { Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/event-catalogue.js';
 
-/** Longest wait of a test for its turn: each other partner with a test of the origin comes at most once before it. */
+/** Longest wait of a test for its turn, in ms. Each other partner with a test of the origin comes at most once before it. */
 const WAIT_MS = 10_000;
-/** How often a waiting test looks whether the origin has answered 2xx, or its turn has come. */
+/** Interval in ms at which a waiting test checks whether the origin has answered 2xx, or its turn has come. */
 const LOOK_MS = 250;
 
-/** Keeps the tests of all partners from flooding an origin until it has answered 2xx once: partners take turns, one a second. */
+/** Protects an origin from a flood of tests until it has answered 2xx once: partners take turns, one a second. */
 export class UnprovenTests {
   readonly #turns = new OriginTurns();
 
@@ -50,7 +50,7 @@ export class UnprovenTests {
     }
   }
 
-  /** False while the store is away. */
+  /** Whether the origin has ever answered 2xx; false while the store is away. */
   async #isProven(origin: string): Promise<boolean> {
     try {
       return (await this.proofs.proven([origin])).has(origin);
@@ -60,7 +60,7 @@ export class UnprovenTests {
   }
 }
 
-/** How often a partner may test, over all processes: each webhook, its endpoints without a webhook, and all together. */
+/** Limits of a partner's tests over all processes: of each webhook, of endpoints without a webhook, and of all together. */
 interface TestLimits {
   readonly webhook: FailureLimiter;
   readonly drafts: FailureLimiter;
@@ -94,15 +94,15 @@ export const DraftTestResult = TestResult.extend({
 }).meta({ id: 'DraftTestResult', description: 'The one attempt of a test delivery to an endpoint without a webhook.' });
 export type DraftTestResult = z.infer<typeof DraftTestResult>;
 
-/** Where a test goes, and with what. */
+/** Destination, event type and credentials of a test. */
 type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
 
 /** Concurrent tests of one endpoint (partner and origin) in a process. */
 const AT_ONCE = 16;
 
 /**
- * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard and time limits, marked with
- * `relay-test: true`. It is not in the log, is never retried and counts for no breaker.
+ * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard and time limits, marked
+ * by `relay-test: true`. A test is not in the log, is never retried, and counts for no breaker.
  */
 export class TestDeliveries {
   /** Number of running tests by endpoint. */
@@ -127,7 +127,7 @@ export class TestDeliveries {
   async #run(target: TestTarget, limiter: FailureLimiter, key: string, whose: string): Promise<TestResult> {
     const { endpoint } = target;
     const running = this.#running.get(endpoint) ?? 0;
-    // An endpoint can have many webhooks.
+    // The limits by webhook are not enough, because an endpoint can have many webhooks.
     if (running >= AT_ONCE)
       throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
         headers: { 'retry-after': '1' },

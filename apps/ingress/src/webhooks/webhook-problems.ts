@@ -17,7 +17,7 @@ import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
 
-/** @param id of that webhook, for whom it is shown */
+/** @param id id of the existing webhook, if the caller may see it */
 export const taken = (id?: string): ProblemError =>
   new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', {
     members: id === undefined ? {} : { id },
@@ -38,7 +38,7 @@ export const unverified = ({ status, detail }: TestResult): ProblemError =>
     `The endpoint must answer a test delivery with 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
   );
 
-/** @throws ProblemError `invalid-body` when the relay may not connect to the endpoint */
+/** @throws ProblemError `invalid-body` if the relay may not connect to the endpoint */
 export function draftOf<Input extends WebhookInput>(input: Input, config: IngressConfig): Input & WebhookDraft {
   return { ...input, ...destinationOf(input.endPointUrl, config) };
 }
@@ -52,7 +52,7 @@ export function destinationOf(endPointUrl: string, config: IngressConfig): Pick<
   });
 }
 
-/** A text that is no UUID is the id of no webhook. @throws ProblemError `not-found` */
+/** Returns a webhook of the partner. @throws ProblemError `not-found`, also for a text that is no UUID */
 export async function ownWebhook(webhooks: WebhookStore, partnerId: string, given: string): Promise<Found> {
   const id = WebhookId.safeParse(given);
   const found = id.success ? await webhooks.find(partnerId, id.data) : undefined;
@@ -62,11 +62,11 @@ export async function ownWebhook(webhooks: WebhookStore, partnerId: string, give
 
 type Found = NonNullable<Awaited<ReturnType<WebhookStore['find']>>>;
 
-/** Whether the caller may see a webhook of its partner: the holder of a portal token may be shown some of them only. */
+/** Whether the caller may see a webhook of its partner. A portal token may be limited to some webhooks. */
 export const isShown = ({ portal }: Caller, webhookId: string): boolean =>
   portal?.webhookIds?.includes(webhookId.toLowerCase()) ?? true;
 
-/** The waiting deliveries of a webhook, as its partner sees them. */
+/** Reads status and waiting deliveries of a webhook, in the form that its partner sees. */
 @Injectable()
 export class WebhookWaiting {
   readonly #jobs: WaitingJobs;

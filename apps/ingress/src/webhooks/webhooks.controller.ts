@@ -55,7 +55,7 @@ import {
 } from './webhook-problems.js';
 import { operations } from './webhooks.openapi.js';
 
-/** The webhooks of a partner. A webhook of another partner is not found, like one that does not exist. */
+/** The webhooks of a partner. Another partner's webhook is not found, like an unknown one. */
 @PartnerRoutes('webhooks')
 export class WebhooksController {
   constructor(
@@ -144,7 +144,7 @@ export class WebhooksController {
   }
 }
 
-/** Tests an endpoint before its webhook is registered. Nothing of the registration is kept. */
+/** Tests an endpoint before its webhook is registered. The relay does not store the registration. */
 @PartnerRoutes('webhooks/test')
 export class DraftTestController {
   constructor(
@@ -252,7 +252,7 @@ export class WebhookController {
     const rotated = await this.webhooks.rotateSecret(callerIdOf(request), webhookId, versionsOf(request));
     if (rotated.kind === 'not-found') throw notFound();
     if (rotated.kind === 'stale') throw staleVersion();
-    // A repeated rotation changes nothing, and answers the secret all the same.
+    // A repeated rotation changes nothing, but it still answers the secret.
     await this.audit.report(request, 'secret.read', { webhookId });
     return { secret: rotated.secret };
   }
@@ -278,7 +278,7 @@ export class WebhookController {
   async disable(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
     const id = readId(given);
     await this.#assertVersion(request, id);
-    // `stale`: it is disabled already and keeps its reason. An unverified webhook stays unverified.
+    // `stale` means that the webhook is already disabled. It keeps its reason, and an unverified one stays unverified.
     const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
     if (kind === 'not-found') throw notFound();
     return this.read(id, { request, reply });
@@ -314,10 +314,10 @@ export class WebhookController {
   }
 }
 
-/** The versions that `If-Match` names, if any. */
+/** Returns the versions that `If-Match` names, if any. */
 const versionsOf = ({ headers }: FastifyRequest): readonly number[] | undefined => readIfMatch(headers['if-match']);
 
-/** A text that is no UUID is the id of no webhook. */
+/** Returns the id of a webhook. A text that is no UUID is an unknown id. */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();

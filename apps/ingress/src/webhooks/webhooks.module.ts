@@ -74,7 +74,7 @@ import { DraftTestController, WebhookController, WebhooksController } from './we
           sender,
           {
             webhook: new FailureLimiter(redis, { name: 'webhook-test', points: 6, windowMs: 60_000 }),
-            // No change of the registry holds these tests back.
+            // A draft needs no registration, so the budget of changes does not limit these tests.
             drafts: new FailureLimiter(redis, { name: 'draft-test', points: 6, windowMs: 60_000 }),
             partner: new SharedQuota(redis, { name: 'tests-of-partner', points: 60, windowMs: 60_000 }),
           },

@@ -1,6 +1,6 @@
 /**
- * KEYS[1] is `console:<operator>`, a small hash: hash of a session → `<generation> <ends> <idle end>`. It expires with the session
- * that ends last. Times are milliseconds, by the callers' clocks.
+ * KEYS[1] is `console:<operator>`, a small hash: hash of a session → `<generation> <ends> <idle end>`. The key expires with the
+ * session that ends last. Times are epoch milliseconds, by the callers' clocks.
  */
 const lua = `
 local function read(session)
@@ -9,7 +9,7 @@ local function read(session)
 end
 `;
 
-/** ARGV: now, session, generation, end, idle end, most sessions. One too many ends the one that is idle soonest. */
+/** ARGV: now, session, generation, end, idle end, most sessions. Beyond the limit the session that is idle soonest ends. */
 export const openConsoleLua = `${lua}
 local now, live = tonumber(ARGV[1]), {}
 for _, session in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -24,8 +24,8 @@ return 1
 `;
 
 /**
- * ARGV: now, session, idle end if somebody acts, else 0. Returns generation and idle end of a live session, else an empty list.
- * A session is written again after a minute at the earliest.
+ * ARGV: now, session, idle end if somebody acts, otherwise 0. Returns generation and idle end of a live session, otherwise an
+ * empty list. Writes a session at most once a minute.
  */
 export const useConsoleLua = `${lua}
 local generation, ends, idle = read(ARGV[2])

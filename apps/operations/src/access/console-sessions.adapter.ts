@@ -7,21 +7,21 @@ import { openConsoleLua, useConsoleLua } from './console-session.script.js';
 const openScript = defineScript('console-open', openConsoleLua);
 const useScript = defineScript('console-use', useConsoleLua);
 
-/** A session ends so long after the last request that somebody made with it, and this long after it began at the latest. */
+/** A session ends 30 minutes after the last action of its operator, and at the latest 12 hours after it began. In ms. */
 export const IDLE_MS = 30 * 60_000;
 const LIFE_MS = 12 * 60 * 60_000;
-/** A session is twelve hours and 100 bytes of Redis at the most. */
+/** Most sessions of an operator, since each takes 100 bytes of Redis for up to twelve hours. */
 const OF_OPERATOR = 10;
 
-/** Whose session it is, and by which generation of the secret it was opened. */
+/** The operator of a session, and the generation of the secret that opened it. */
 export interface ConsoleSession {
   readonly clientId: string;
   readonly generation: number;
 }
 
 /**
- * The sessions of operators in the console, in the layout of `console-session.script.ts`. Redis holds no id of a session, only its
- * hash. While Redis is away, a session that this process has seen counts until it would be idle.
+ * The sessions of operators in the console, in the layout of `console-session.script.ts`. Redis stores only the hash of a
+ * session's id. While Redis is away, a session that this process has seen counts until its last known idle end.
  */
 export class ConsoleSessions {
   readonly #seen = new BoundedMemory<ConsoleSession & { readonly idleAt: number }>(1_000);
@@ -43,8 +43,8 @@ export class ConsoleSessions {
   }
 
   /**
-   * The session of an id, unless it has ended.
-   * @param isActing whether somebody acts: a page that refreshes itself keeps no session alive
+   * Returns the session of an id, unless it has ended.
+   * @param isActing whether the operator acts: a page that refreshes itself keeps no session alive
    */
   async find(id: SessionId, isActing: boolean): Promise<ConsoleSession | undefined> {
     const [session, now] = [hashOf(id), this.now()];
@@ -73,10 +73,10 @@ export class ConsoleSessions {
 }
 
 const keyOf = (clientId: string): string => globalKey('console', clientId);
-/** An id has 256 random bits: its hash needs no key. */
+/** Returns the hash of an id. It needs no key, because an id has 256 random bits. */
 const hashOf = (id: SessionId): string => createHash('sha256').update(formatSession(id)).digest('base64url');
 
-/** Id of a session of the console, as its cookie carries it. */
+/** Id of a session of the console, which its cookie carries. */
 export interface SessionId {
   /** The operator. */
   readonly clientId: string;
@@ -85,14 +85,17 @@ export interface SessionId {
 }
 
 const NAME = 'relay_console';
-/** Over HTTPS. Browsers let no other host, and no page without TLS, set a cookie of this name (RFC 6265bis section 4.1.3.2). */
+/** Name over HTTPS: browsers let no other host, and no page without TLS, set such a cookie (RFC 6265bis section 4.1.3.2). */
 const SECURE_NAME = `__Host-${NAME}`;
 const ID = /^(operator_[\w-]{1,64})\.([\w-]{43})$/;
 const RULES = 'Path=/; HttpOnly; SameSite=Strict';
 
 const formatSession = ({ clientId, secret }: SessionId): string => `${clientId}.${secret}`;
 
-/** The session that a `Cookie` header names (RFC 6265 section 5.4), by the name that cannot be forged first; undefined when it names none that could be one. */
+/**
+ * Returns the session that a `Cookie` header names (RFC 6265 section 5.4), first by the name that cannot be forged; undefined if
+ * no cookie has the form of a session.
+ */
 export function readSession(header: string | undefined): SessionId | undefined {
   const pairs = (header ?? '').split(';').map((pair) => pair.trim().split('=', 2));
   for (const wanted of [SECURE_NAME, NAME])
@@ -103,7 +106,7 @@ export function readSession(header: string | undefined): SessionId | undefined {
   return undefined;
 }
 
-/** `Set-Cookie` for a session: no script reads it, no other site sends it. The browser forgets it when it ends. */
+/** Returns `Set-Cookie` for a session. No script reads it, no other site sends it, and it ends with the browser. */
 export const sessionCookie = (id: SessionId, isSecure: boolean): string =>
   isSecure ? `${SECURE_NAME}=${formatSession(id)}; ${RULES}; Secure` : `${NAME}=${formatSession(id)}; ${RULES}`;
 

@@ -6,15 +6,15 @@ import { isChange } from '../http/answer-limit.js';
 import { readSession, type ConsoleSessions, type SessionId } from './console-sessions.adapter.js';
 import { assertRole } from './role.js';
 
-/** Both schemes (RFC 9110 section 11.6.1); a browser asks for name and password because of the first. */
+/** Challenge with both schemes (RFC 9110 section 11.6.1). Because of `Basic` a browser asks for name and password. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
-/** For the console, which asks itself. */
+/** Challenge for the console, which asks for name and password itself. */
 const QUIET_CHALLENGE = 'Bearer realm="relay"';
 
 /**
- * Admits operators by the session of a browser, by client id and secret (Basic) or by an access token of theirs (Bearer). The
- * client of a session or token must still exist and be enabled, and its secret be valid. A session has the present role of its
- * operator; a token has of its scopes those that the present role has.
+ * Admits operators by a browser session, by client id and secret (Basic), or by an access token (Bearer). The client of a session
+ * or token must be enabled, and its secret valid. A session has the present role of its operator. A token has only the scopes
+ * that the present role has too.
  */
 export class OperatorGuard {
   constructor(
@@ -25,8 +25,8 @@ export class OperatorGuard {
   ) {}
 
   /**
-   * Makes the operator the caller of the request. A request of the console never counts by Basic credentials, which the browser
-   * remembers.
+   * Makes the operator the caller of the request. A request of the console is never admitted by Basic credentials, which the
+   * browser remembers.
    * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
    */
   async admit(request: FastifyRequest): Promise<Caller> {
@@ -94,9 +94,9 @@ export class OperatorGuard {
 }
 
 /**
- * A page acts as the operator whom it shows as signed in; the page of the board names none. Another tab of the browser may have
- * signed in somebody else.
- * @throws ProblemError `unauthorized` when the session of the browser is another operator's
+ * Refuses a page that shows another operator than the browser's session, because another tab has signed in since. The page of
+ * the board names no operator.
+ * @throws ProblemError `unauthorized` if the session of the browser is another operator's
  */
 export function assertShown({ clientId }: SessionId, { headers }: FastifyRequest): void {
   const shown = headers['relay-console-operator']?.toString();
@@ -104,7 +104,7 @@ export function assertShown({ clientId }: SessionId, { headers }: FastifyRequest
     throw refused('Another operator has signed in in this browser since.', QUIET_CHALLENGE);
 }
 
-/** @throws ProblemError `insufficient-scope` unless it is an operator */
+/** @throws ProblemError `insufficient-scope` unless the client is an operator */
 function callerOf({ clientId, scopes, provenGeneration: generation }: ProvenClient): Caller {
   assertRole(scopes, 'viewer');
   return { clientId, scopes, audience: [], generation };
@@ -118,14 +118,14 @@ const isOwn = ({ headers: { origin, host } }: FastifyRequest): boolean =>
 const foreign = (): ProblemError =>
   new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
 
-/** What the browser says of the page, its scheme included, which a proxy that ends TLS hides from the comparison of hosts. */
+/** Whether the browser reports another site. It compares schemes too, which a proxy that ends TLS hides from `isOwn`. */
 const isElsewhere = ({ headers }: FastifyRequest): boolean =>
   ['cross-site', 'same-site'].includes(headers['sec-fetch-site']?.toString() ?? '');
 
 /**
- * A browser repeats Basic credentials on its own, also for a form on a page of another site; it names the origin of
- * that page with every request that changes something (RFC 6454 section 7). Programs send no Origin.
- * @throws ProblemError when the request comes from another origin
+ * Refuses changes from a page of another origin. A browser repeats Basic credentials on its own, even for a form of another
+ * site, and names the origin of the page with every change (RFC 6454 section 7). Programs send no Origin.
+ * @throws ProblemError if the request comes from another origin
  */
 export function assertOwnOrigin(request: FastifyRequest): void {
   if (request.headers.origin === undefined || !isChange(request.method)) return;
@@ -133,9 +133,9 @@ export function assertOwnOrigin(request: FastifyRequest): void {
 }
 
 /**
- * A session is a browser's: a change by it names its origin, and has a header that no form can send, or, of the board, a method
- * that no form has. Even a page of the same site, which gets the cookie, must not ask for anything.
- * @throws ProblemError when a page of another origin may have made the request
+ * Refuses requests by a session from pages of other origins, even of the same site, which gets the cookie. A change must name its
+ * origin, and have a header that no form can send, or a method that no form has, as the board's changes.
+ * @throws ProblemError if a page of another origin may have made the request
  */
 export function assertOwnPage(request: FastifyRequest): void {
   if (isElsewhere(request)) throw foreign();

@@ -12,16 +12,16 @@ export function assertRole(scopes: readonly string[], needed: OperatorRole): voi
   });
 }
 
-/** @param canWrite OPERATIONS_WRITE @throws ProblemError when nothing may be changed */
+/** @param canWrite OPERATIONS_WRITE @throws ProblemError if nothing may be changed */
 export function assertWritable(canWrite: boolean | undefined): void {
   if (canWrite === false)
     throw new ProblemError('insufficient-scope', 'Nothing may be changed here: OPERATIONS_WRITE is false.');
 }
 
-/** Whether who asks may read envelopes, and so what endpoints answered: an answer may repeat what was sent. */
+/** Whether the caller may read envelopes, and therefore answers of endpoints, which may repeat an envelope. */
 export const mayReadEnvelopes = (request: FastifyRequest): boolean => hasRole(callerOf(request).scopes, 'operator');
 
-/** Who asks, as `relay.operations` names them. */
+/** The operator and the request, in the form of `relay.operations`. */
 export interface Actor {
   readonly operator: string;
   readonly requestId: string;

@@ -32,7 +32,7 @@ export class AuditLog {
     this.#fetcher = new LogFetcher(kafka);
   }
 
-  /** @throws ProblemError `unavailable` when Kafka does not answer */
+  /** @throws ProblemError `unavailable` if Kafka does not answer */
   async read(asked: AuditQuery): Promise<AuditAnswer> {
     try {
       return await answeredWithin(ANSWER_MS, this.#read(asked));
@@ -59,7 +59,7 @@ export class AuditLog {
         maxBytes: FETCH_BYTES,
         waitMs: 0,
       });
-      // What is there is of a transaction that is still open.
+      // The remaining records belong to a transaction that is still open.
       if (part === undefined || part.next <= next) return;
       for (const { offset, value } of part.records) {
         const record = offset < end ? readRecord(value) : undefined;
@@ -70,7 +70,7 @@ export class AuditLog {
   }
 }
 
-/** Undefined for a record that is none of this release. */
+/** Reads a record; undefined if this release does not know its form. */
 function readRecord(value: Buffer | null): OperationsRecord | undefined {
   try {
     return OperationsRecord.safeParse(JSON.parse(String(value))).data;

@@ -6,7 +6,7 @@ import { AuditAnswer, AuditQuery } from './audit-page.js';
 
 const Text = textsOf('Audit');
 
-/** What operators and partners changed, and what the relay did by itself. */
+/** Changes by operators and partners, and actions of the relay itself. */
 @Controller('audit')
 @Access({ kind: 'operator', role: 'viewer' })
 export class AuditLogController {

@@ -28,7 +28,7 @@ export const AuditAnswer = z
   .meta({ id: 'AuditRecords', description: 'Records of `relay.operations`, newest first.' });
 export type AuditAnswer = z.infer<typeof AuditAnswer>;
 
-/** Offsets `[from, end)` of a partition that an answer looks at; `low` is the oldest one kept. */
+/** Offsets `[from, end)` of a partition that are read for an answer; `low` is the oldest one in Kafka. */
 export interface AuditRange {
   readonly partition: number;
   readonly low: number;
@@ -36,17 +36,17 @@ export interface AuditRange {
   readonly end: number;
 }
 
-/** A record that the filter lets through. */
+/** A record that matches the filter. */
 export interface FoundRecord {
   readonly partition: number;
   readonly offset: number;
   readonly record: OperationsRecord;
 }
 
-/** Records looked at for one answer. */
+/** Most records read for one answer. */
 const MOST_LOOKED_AT = 5_000;
 
-/** The newest offsets before `before`, in equal shares of the partitions. */
+/** Returns the newest offsets before `before`, in equal shares of the partitions. */
 export function rangesBefore(
   kept: readonly { readonly partition: number; readonly from: number; readonly end: number }[],
   before: string | undefined,
@@ -68,7 +68,7 @@ export const isAsked = (record: OperationsRecord, { event, operator, partner, we
 const isAbout = ({ webhookId, webhookIds }: OperationsRecord, webhook: string): boolean =>
   webhookId === webhook || webhookIds?.includes(webhook) === true;
 
-/** The newest of the found records, and where older ones begin. */
+/** Returns the newest of the found records, and the offsets before which older ones are. */
 export function pageOf(ranges: readonly AuditRange[], found: readonly FoundRecord[], limit: number): AuditAnswer {
   const newest = found.toSorted((a, b) =>
     a.partition === b.partition ? b.offset - a.offset : a.record.at < b.record.at ? 1 : -1,
@@ -76,7 +76,7 @@ export function pageOf(ranges: readonly AuditRange[], found: readonly FoundRecor
   const shown = newest.slice(0, limit);
   const left = newest.slice(limit);
   const older = ranges.map(({ partition, low, from }) => {
-    // Records that were found and are not shown come next.
+    // The next page begins with records that were found but are not shown.
     const next = left.filter((each) => each.partition === partition).map(({ offset }) => offset + 1);
     return { partition, low, end: Math.max(from, ...next) };
   });

@@ -11,7 +11,7 @@ import { groupOf, GROUP_END } from './board-change.js';
 
 export const BOARD_PATH = '/board';
 
-/** Bull Board over both queues of every shard, as a Fastify plugin to be registered under `BOARD_PATH`. */
+/** Bull Board with both queues of every shard, as a Fastify plugin for `BOARD_PATH`. */
 @Injectable()
 export class Board {
   readonly #queues: readonly Queue[];
@@ -25,7 +25,7 @@ export class Board {
       [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => {
         const queue = new Queue(name, bullOptions(shard));
         queue.on('error', () => undefined);
-        // The API replays and purges dead letters; BullMQ’s own retry would have no effect on them.
+        // The API replays and purges dead letters. BullMQ’s own retry has no effect on them.
         const readOnlyMode = canWrite !== true || name === DEAD_LETTERS_QUEUE;
         const group = { prefix: groupOf(number, all.length), delimiter: GROUP_END };
         const adapter = new DueTimeQueue(shard, queue, { readOnlyMode, allowRetries: false, ...group });
@@ -39,14 +39,14 @@ export class Board {
       serverAdapter: this.#server,
       options: { uiConfig: { boardTitle: 'Partner Relay', hideRedisDetails: true, hideDocsLink: true } },
     });
-    // The board’s error handler would answer with the stack. Rethrown, an error reaches the handler of the enclosing
-    // plugin.
+    // A rethrown error reaches the handler of the enclosing plugin; otherwise the board’s own handler answers with the
+    // stack.
     this.#server.setErrorHandler((error) => {
       throw error;
     });
   }
 
-  /** Rejects when BullMQ found no Redis; its queues would never answer again. */
+  /** Rejects if BullMQ found no Redis: then its queues never answer again. */
   async ready(): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue.waitUntilReady()));
   }
@@ -61,8 +61,8 @@ export class Board {
 }
 
 /**
- * A queue that shows when delayed jobs are due. The board adds the original delay to the time of creation, which is
- * wrong for jobs that were put back.
+ * A queue that shows when delayed jobs are due. The board itself adds the original delay to the time of creation, which
+ * is wrong for jobs that were delayed again.
  */
 class DueTimeQueue extends BullMQAdapter {
   constructor(
@@ -84,7 +84,7 @@ class DueTimeQueue extends BullMQAdapter {
     return job;
   }
 
-  /** Changes the displayed job only: BullMQ does not read these fields when it promotes a job. */
+  /** Changes only the displayed job: BullMQ does not read these fields when it promotes a job. */
   async #setDueTime(job: Job | undefined): Promise<void> {
     if (job?.id === undefined) return;
     const dueAt = await dueTime(this.shard, job.queueName, job.id);
@@ -94,7 +94,7 @@ class DueTimeQueue extends BullMQAdapter {
   }
 }
 
-/** What the board shows of the data of a job. A member that is not here may hold what an envelope holds, and is left out. */
+/** Members of a job's data that the board shows. Any other member may hold a part of an envelope, and is left out. */
 const SHOWN = new Set([
   'v',
   'webhookId',
@@ -115,8 +115,8 @@ const SHOWN = new Set([
 const Attempts = AttemptFacts.omit({ answer: true, answerHeaders: true }).array();
 
 /**
- * The data of a job that the board shows: ids, counts, reasons. The envelope, and answers that may repeat it, are not needed there;
- * `GET /dead-letters/{id}` shows both to those who may read them.
+ * Returns the data of a job that the board shows: ids, counts, reasons. The board does not need the envelope, or answers that may
+ * repeat it; `GET /dead-letters/{id}` shows both to operators who may read them.
  */
 function shownData(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return undefined;

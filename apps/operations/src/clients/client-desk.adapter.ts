@@ -37,7 +37,7 @@ export class ClientDesk {
     return found;
   }
 
-  /** @throws ProblemError `invalid-body` for a partner that does not exist, and a credential that is malformed or another's */
+  /** @throws ProblemError `invalid-body` for an unknown partner, or a credential that is malformed or another source's */
   async create(wanted: NewClient, by: Actor): Promise<IssuedClient> {
     await this.assertKeys();
     try {
@@ -87,7 +87,7 @@ export class ClientDesk {
     return new Clients(this.store, this.keyring, randomBytes, Date.now, tell);
   }
 
-  /** @throws ProblemError when other processes could not read what is sealed or hashed here */
+  /** @throws ProblemError if other processes cannot read values that this process seals or hashes */
   async assertKeys(): Promise<void> {
     const fault = sealingFault(await this.redis.hgetall(keyKeys[0]), this.keyring.checks);
     if (fault !== undefined) throw new ProblemError('unavailable', fault);

@@ -33,7 +33,7 @@ import {
   ReplayOutcome,
 } from './letters.js';
 
-/** How long one request lists, counts or changes dead letters before it answers with the part that is done. */
+/** How long one request lists, counts or changes dead letters before it answers with the finished part, in ms. */
 const WORK_MS = 5_000;
 
 const Text = textsOf('Dead letters');
@@ -55,7 +55,7 @@ const one = {
   problems: ['not-found'],
 } as const;
 
-/** Deliveries that were given up. Each view of a body and each change is reported on `relay.operations` first. */
+/** Dead letters. Each view of a body and each change is reported on `relay.operations` first. */
 @Controller('dead-letters')
 @Access({ kind: 'operator', role: 'operator' })
 export class DeadLettersController {
@@ -144,7 +144,7 @@ export class DeadLettersController {
     return this.#purge(await this.#onlyThe(id, body), request);
   }
 
-  /** Reloads the webhooks, so that one registered or deleted a moment ago counts. */
+  /** Replays dead letters. It reloads the webhooks, so that a registration or deletion of a moment ago counts. */
   #replay(selection: LetterSelection, request: FastifyRequest): Promise<ReplayReport | LetterCount> {
     return this.#change('replay', selection, request, async (choice, until) => {
       await this.webhooks.reload();

@@ -8,10 +8,10 @@ const filter = {
   webhook: z.string().max(100).optional().describe('Only of this webhook.'),
 };
 
-/** `GET /dead-letters/facets?type=&reason=&webhook=` */
+/** Query of `GET /dead-letters/facets?type=&reason=&webhook=`. */
 export const FacetQuery = z.strictObject(filter);
 
-/** `GET /dead-letters?type=&reason=&webhook=&limit=&cursor=` */
+/** Query of `GET /dead-letters?type=&reason=&webhook=&limit=&cursor=`. */
 export const LetterQuery = z.strictObject({
   ...filter,
   limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Longest page: 1 to 1,000.'),
@@ -23,8 +23,8 @@ export const LetterQuery = z.strictObject({
 });
 
 /**
- * Selects the dead letters to replay or purge: by ids, by `all`, or by filters. Exactly one way is allowed, so that
- * omission selects nothing.
+ * Selects the dead letters to replay or purge: by ids, by `all`, or by filters. Exactly one way is required, so an empty
+ * selection never means all.
  */
 export const LetterSelection = z
   .strictObject({

@@ -12,10 +12,10 @@ import type { RedisWebhookView } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { Kafka } from 'kafkajs';
 
-/** What the story of an envelope and the search have open. */
+/** Owns the stores and connections behind the stories of envelopes and the search. */
 export class EnvelopeStores implements OnApplicationShutdown {
   constructor(
-    /** Null where it is off. */
+    /** Null if the search is off. */
     readonly index: AttemptIndex | null,
     readonly stories: StoryReader,
     private readonly stores: readonly { close(): Promise<void> }[],
@@ -41,7 +41,7 @@ export function openEnvelopeStores(
   const envelopes = new EnvelopeFinder(new LogFetcher(kafka), admin, prefix);
   const attempts = new AttemptFinder(new LogFetcher(kafka), admin, prefix);
   const jobs = new PendingDeliveries(shards, shards);
-  // Two processes of one host have different ports, and a file belongs to one process.
+  // The port is part of the name, because a file belongs to one process, and processes of one host have different ports.
   const own = join(tmpdir(), `relay-search-${config.OPERATIONS_PORT}.sqlite`);
   const settings = { path: SEARCH_INDEX === 'auto' ? own : SEARCH_INDEX, windowMs, maxBytes };
   const index =

@@ -46,7 +46,7 @@ const ofOne = {
   problems: ['not-found', 'unavailable'],
 } as const;
 
-/** What became of an envelope, the envelope itself, and the search over all attempts. */
+/** Stories of envelopes, envelopes themselves, and the search over all attempts. */
 @Controller()
 @Access({ kind: 'operator', role: 'viewer' })
 export class EnvelopesController {
@@ -99,7 +99,7 @@ export class EnvelopesController {
     throw unknown(away);
   }
 
-  /** The bytes as its source sent them. Each view of them is reported on `relay.operations` first. */
+  /** Returns the bytes as the source sent them. Each view is reported on `relay.operations` first. */
   @Get('envelopes/:id/payload')
   @Access({ kind: 'operator', role: 'operator' })
   @Header('content-type', 'application/json')
@@ -130,7 +130,7 @@ const unknown = (away: readonly string[] = []): ProblemError =>
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });
 
-/** An id that is no UUID names no envelope. */
+/** Returns the id of an envelope. An id that is no UUID is unknown. */
 function readId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknown();

@@ -3,28 +3,28 @@ import { linkToNext, readQuery, type FastifyReply, type FastifyRequest } from '@
 import { LINK, Operation, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 
-/** Documents handlers of one tag. */
+/** Returns a decorator that documents handlers of one tag. */
 export const textsOf =
   (tag: string) =>
   (id: string, summary: string, rest: Omit<OperationText, 'id' | 'tag' | 'summary'>): MethodDecorator =>
     Operation({ id, tag, summary, ...rest });
 
-/** The answer of a success. */
+/** Returns the documented answer on success. */
 export const answerOf = (description: string, schema: z.ZodType) => ({ description, content: { schema } });
-/** The same for a list in pages. */
+/** Returns the documented answer of a list in pages. */
 export const listOf = (description: string, schema: z.ZodType) => ({
   ...answerOf(description, schema),
   headers: LINK,
 });
 
-/** What a request asks of a list. */
+/** A request for a page of a list. */
 export interface Asked<Query> {
   readonly query: Query;
-  /** Names the next page in `Link`. @param next undefined on the last page @param name the parameter of its place */
+  /** Names the next page in `Link`. @param next undefined on the last page @param name the parameter for `next` */
   readonly linkTo: (next: string | number | undefined, name?: string) => void;
 }
 
-/** Reads the query of a list. @throws ProblemError `invalid-request` */
+/** Injects the query of a list. @throws ProblemError `invalid-request` */
 export const ListQuery = (schema: z.ZodType): ParameterDecorator =>
   createParamDecorator((_data: unknown, context: ExecutionContext): Asked<unknown> => {
     const http = context.switchToHttp();
@@ -35,7 +35,7 @@ export const ListQuery = (schema: z.ZodType): ParameterDecorator =>
     };
   })();
 
-/** The parameter of a list that is read as a whole: how many of it came on the pages before. */
+/** Cursor of a list that is read as a whole: the number of its entries on the previous pages. */
 export const cursor = z.coerce
   .number()
   .int()
@@ -44,7 +44,7 @@ export const cursor = z.coerce
   .default(0)
   .describe('Where the page begins; out of the Link header of the page before.');
 
-/** A page of such a list, with its `Link`. */
+/** Returns a page of a list that is read as a whole, and sets its `Link`. */
 export function pageOf<T>(
   all: readonly T[],
   { query, linkTo }: Asked<{ readonly cursor: number; readonly limit: number }>,

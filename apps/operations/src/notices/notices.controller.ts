@@ -90,7 +90,7 @@ export class NoticesController {
     return added;
   }
 
-  /** @throws ProblemError for an address that the worker does not deliver to */
+  /** @throws ProblemError for an address to which the worker does not deliver */
   #destinationOf(text: string): { readonly url: string; readonly origin: string } {
     const destination = checkDestination(text, policyOf(this.config));
     if (destination.ok) return destination;

@@ -7,7 +7,7 @@ import { textsOf } from '../http/routes.js';
 
 const Text = textsOf('Session');
 
-/** The page for operators. It holds no data: its files are for anyone, what they show is not. */
+/** The page for operators. Its files hold no data, so anyone may read them. */
 @Controller()
 @Access({ kind: 'public' })
 export class PageController {

@@ -12,7 +12,7 @@ import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
 
 const MAX_LIMIT = 10_000;
-/** Webhooks of one order: each is a script of Redis, and all of them have to be stored within the time for an answer. */
+/** Most webhooks of one order. Each runs a script in Redis, and all must be stored within the time for an answer. */
 const MOST_WEBHOOKS = 1_000;
 
 export const ReplayQuery = z.strictObject({
@@ -21,7 +21,7 @@ export const ReplayQuery = z.strictObject({
   cursor: ReplayCursor,
 });
 
-/** How many replays are looked at to find those in one state. */
+/** Most replays read to find the ones in one state. */
 export const LOOKED_AT = MAX_LIMIT;
 
 export const OperatorReplay = ReplayAnswer.extend({
@@ -71,7 +71,7 @@ export type OrderedReplays = z.infer<typeof OrderedReplays>;
 
 const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 
-/** The time that an order names. */
+/** Returns the time window of an order. */
 export const windowOf = ({ since, until }: ReplayRequest) => ({ since: timeOf(since), until: timeOf(until) });
 
 export const shownOf = (replay: ReplayStatus): OperatorReplay => ({
@@ -81,7 +81,7 @@ export const shownOf = (replay: ReplayStatus): OperatorReplay => ({
   orderedBy: replay.orderedBy,
 });
 
-/** The answer to a dry run. */
+/** Returns the answer to a dry run. */
 export function countedOf(
   target: ReplayTarget,
   counted: { readonly since: number | undefined; readonly until: number | undefined; readonly matched: number },

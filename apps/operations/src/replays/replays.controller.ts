@@ -26,7 +26,7 @@ const Text = textsOf('Replays');
 const path = { id: { schema: z.string().max(100).describe('Identifier of the replay.'), example: EXAMPLE.id } };
 const aReplay = (description: string) => ({ description, content: { schema: OperatorReplay, example: EXAMPLE } });
 
-/** Replays of all partners, whether a partner or an operator ordered them. */
+/** Replays of all partners, ordered by partners or operators. */
 @Controller('replays')
 @Access({ kind: 'operator', role: 'viewer' })
 export class ReplaysController {
@@ -101,7 +101,7 @@ export class ReplaysController {
     return shownOf(await this.#find(id));
   }
 
-  /** Pauses first: that loses nothing, and a report that Kafka does not take is logged. */
+  /** Pauses a replay before it reports that: a pause loses nothing, and a report that Kafka does not take is logged. */
   @Post(':id/pause')
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })
@@ -137,7 +137,7 @@ export class ReplaysController {
     return this.read(id);
   }
 
-  /** Reports the cancellation on `relay.operations` before it ends the replay. */
+  /** Ends a replay, after the cancellation is reported on `relay.operations`. */
   @Delete(':id')
   @HttpCode(204)
   @Access({ kind: 'operator', role: 'operator' })

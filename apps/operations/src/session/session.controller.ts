@@ -33,7 +33,7 @@ type OperatorNow = z.infer<typeof OperatorNow>;
 const Text = textsOf('Session');
 const answer = answerOf('Who asks.', OperatorNow);
 
-/** The session by which a browser is an operator. */
+/** Opens, reads and ends the session by which a browser acts as an operator. */
 @Controller('session')
 export class SessionController {
   constructor(
@@ -103,6 +103,6 @@ export class SessionController {
   }
 }
 
-/** By what the browser says of its page: behind a proxy that ends TLS the request itself came without. */
+/** Whether the browser uses TLS, by the origin of its page: behind a proxy that ends TLS, the request itself has none. */
 const isOverTls = ({ headers: { origin }, protocol }: FastifyRequest): boolean =>
   origin === undefined ? protocol === 'https' : origin.startsWith('https:');

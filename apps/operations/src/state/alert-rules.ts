@@ -4,7 +4,7 @@ import type { RedisMemory } from '@relay/metrics';
 const DAY_S = 86_400;
 const MINUTE_S = 60;
 
-/** What this process reads of the stores; undefined where it could not be read. */
+/** Readings of the stores; a member is undefined if its store could not be read. */
 export interface Readings {
   readonly queues?: readonly QueueState[] | undefined;
   /** Unsettled records of all topics. */
@@ -18,7 +18,7 @@ export interface AlertRule {
   readonly severity: 'critical' | 'warning' | 'info';
   readonly forS: number;
   readonly means: string;
-  /** Of rules over the state of the stores: the value, undefined where it is unknown, and the limit above which it is true. */
+  /** Set for rules over the state of the stores: the value, undefined if unknown, and the limit above which the rule is true. */
   readonly evaluated?: {
     readonly expr: string;
     readonly limit: number;
@@ -33,11 +33,11 @@ const oldestOf =
       ?.filter((each) => each.queue === queue && states.includes(each.state))
       .reduce((most, { oldestS = 0 }) => Math.max(most, oldestS), 0);
 
-/** Without a limit of memory the rule has no value, so it is never true. */
+/** Returns the used share of memory. Without a limit it is 0, so the rule is never true. */
 const shareOf = ({ memory }: Readings): number | undefined =>
   memory === undefined ? undefined : memory.max > 0 ? memory.used / memory.max : 0;
 
-/** In the order of the file. Those without `evaluated` are about metrics of ingress and worker, or about their past. */
+/** All rules, in the order of the file. Rules without `evaluated` are about metrics of ingress and worker, or their past. */
 export const ALERT_RULES: readonly AlertRule[] = [
   {
     name: 'RelayConsumerStopped',
@@ -198,21 +198,21 @@ export const ALERT_RULES: readonly AlertRule[] = [
   { name: 'RelayKeyOld', severity: 'info', forS: 0, means: 'Rotate it.' },
 ];
 
-/** Without a reading for so long, nobody knows whether a rule was true all the time. */
+/** Gap between two readings, in ms, after which it is unknown whether a rule was true all the time. */
 const MAX_GAP_MS = 90_000;
 
 interface AlertState {
   readonly rule: AlertRule;
   readonly state: 'firing' | 'pending' | 'quiet' | 'unknown';
-  /** Of rules that could be evaluated. */
+  /** Set if the rule could be evaluated. */
   readonly value?: number;
-  /** Epoch milliseconds: since when the rule is true. */
+  /** When the rule became true, epoch milliseconds. */
   readonly since?: number;
 }
 
 /**
- * Evaluates rules as Prometheus does: one fires when every reading since its `for` made it true. What was before this process
- * is unknown, so a rule may fire later than Prometheus says, and never earlier.
+ * Evaluates rules as Prometheus does: a rule fires if every reading throughout its `for` made it true. The time before this
+ * process is unknown, so a rule may fire later than in Prometheus, but never earlier.
  */
 export class AlertWatch {
   readonly #trueSince = new Map<string, number>();
@@ -231,7 +231,7 @@ export class AlertWatch {
     }
   }
 
-  /** By the latest reading. */
+  /** Returns the states of all rules by the latest reading. */
   states(): AlertState[] {
     const last = this.#last;
     return this.rules.map((rule): AlertState => {

@@ -1,7 +1,7 @@
 import { answeredWithin } from '@relay/kafka';
 import { type Log, reasonOf } from '@relay/telemetry';
 
-/** Asks stores that may be away: why one has no answer is logged once, until it answers again. */
+/** Reads stores that may be away, and logs the reason for a missing answer once, until the store answers again. */
 export class AnswersInTime {
   readonly #away = new Set<string>();
 
@@ -11,8 +11,8 @@ export class AnswersInTime {
   ) {}
 
   /**
-   * The answer; undefined when there is none in time.
-   * @param figures what is asked for, as the log names it
+   * Returns the answer; undefined if there is none in time.
+   * @param figures name of the requested figures, for the log
    */
   async orAway<T>(figures: string, ask: () => Promise<T>): Promise<T | undefined> {
     try {
@@ -33,7 +33,7 @@ export class AnswersInTime {
   }
 }
 
-/** One answer for all who ask within some time, also while it is not there yet. A failure is for those who waited for it. */
+/** Shares one answer between all callers within some time, even before it arrives. A failure reaches only waiting callers. */
 export class SharedAnswer<T> {
   #last: { readonly at: number; readonly answer: Promise<T> } | undefined;
 

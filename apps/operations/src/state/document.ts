@@ -1,11 +1,11 @@
 import type { Type } from '@nestjs/common';
 import { openApi, routesOf, type ApiFacts, type ApiParts } from '@relay/openapi';
 
-/** OpenAPI of these controllers. @param facts the public address is that of the ingress */
+/** Returns the OpenAPI document of these controllers. @param facts `publicUrl` is the ingress's address */
 export const documentBytes = (controllers: readonly Type[], facts: ApiFacts): Buffer =>
   Buffer.from(JSON.stringify(openApi(routesOf(controllers), facts, operationsApi(facts.publicUrl))));
 
-/** What the OpenAPI document of the operations app says beside its routes. */
+/** Returns the parts of the operations app's OpenAPI document that do not come from its routes. */
 const operationsApi = (publicUrl: string): ApiParts => ({
   title: 'Partner Relay for operators',
   summary: 'Shows what the relay does, and changes it.',

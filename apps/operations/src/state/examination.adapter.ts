@@ -8,12 +8,12 @@ import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { reasonOf } from '@relay/telemetry';
 import type { Findings } from './state-answers.js';
 
-/** A broker that answers nothing for so long is away. The whole is below the 9 s within which each request is answered. */
+/** Milliseconds without an answer after which a broker is away. Both times together stay below the 9 s for an answer. */
 const PROBE_MS = 2_500;
 const WORK_MS = 5_500;
 const UNCHECKED = ['egress', 'proxy', 'retries'];
 
-/** The examination of this relay’s stores and keys. One runs at a time, whoever asks. */
+/** Examines this relay’s stores and keys. One examination runs at a time, and concurrent callers share it. */
 @Injectable()
 export class Examination {
   #running: Promise<Findings> | undefined;

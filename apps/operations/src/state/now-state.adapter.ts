@@ -15,9 +15,9 @@ import { ALERT_RULES, AlertWatch } from './alert-rules.js';
 import { AnswersInTime, SharedAnswer } from './answers-in-time.js';
 import type { Now } from './state-answers.js';
 
-/** Three readings in the time within which each request is answered. */
+/** Milliseconds that a store may take to answer. All readings run at once, so this stays below the 9 s for an answer. */
 const PATIENCE_MS = 4_000;
-/** An answer is some 45 questions to Kafka. Whoever asks within this time is told the same. */
+/** Milliseconds in which all callers share an answer, because each answer costs some 45 requests to Kafka. */
 const FRESH_MS = 3_000;
 const SAMPLE_MS = 30_000;
 const RATE_S = 60;
@@ -28,7 +28,7 @@ interface Stored {
   readonly parked: number;
 }
 
-/** The state of the stores, read when it is asked for, once for all who ask within a few seconds, and the alerts, for which it is read twice a minute. */
+/** The state of the stores, read on request and shared for FRESH_MS, and the alerts, for which it is read twice a minute. */
 @Injectable()
 export class NowState implements OnApplicationShutdown {
   readonly #watch = new AlertWatch(ALERT_RULES);
@@ -105,7 +105,7 @@ export class NowState implements OnApplicationShutdown {
     };
   }
 
-  /** One reading of what the alerts are about. */
+  /** Reads the stores once for the alerts. */
   async #sample(): Promise<{ stored: Stored | undefined; lag: TopicLag[] | undefined }> {
     const topics = envelopeTopics(this.names.KAFKA_TOPIC_PREFIX);
     const [stored, lag] = await Promise.all([
@@ -128,7 +128,7 @@ export class NowState implements OnApplicationShutdown {
     return { queues, memory, parked: parked.size };
   }
 
-  /** Records of the sources’ topics within the last minute. */
+  /** Returns the number of records in the sources’ topics within the last minute. */
   #accepted(now: number): Promise<number> {
     const prefix = this.names.KAFKA_TOPIC_PREFIX;
     return this.admin.ask(async (admin) => {
@@ -144,7 +144,7 @@ export class NowState implements OnApplicationShutdown {
           return sumOf(
             ends.map(({ partition, high }) => {
               const start = starting.get(partition) ?? -1;
-              // -1: nothing is so young.
+              // -1 means that no record is younger.
               return start < 0 ? 0 : Math.max(0, Number(high) - start);
             }),
           );
@@ -154,7 +154,7 @@ export class NowState implements OnApplicationShutdown {
     });
   }
 
-  /** Undefined where the index is off, away, or behind. */
+  /** Counts the attempts of the last minute; undefined if the index is off or behind. */
   async #tally(now: number): Promise<AttemptTally | undefined> {
     const { index } = this.stores;
     if (index === null || !index.state.isCurrent) return undefined;
@@ -164,7 +164,7 @@ export class NowState implements OnApplicationShutdown {
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-/** The queues and the consumer lag as they are now. */
+/** Reads the present queues and consumer lag. */
 @Injectable()
 export class StoreState {
   constructor(
@@ -177,7 +177,7 @@ export class StoreState {
     return readQueues(this.shards, Date.now());
   }
 
-  /** @throws ProblemError `unavailable` when no broker answers */
+  /** @throws ProblemError `unavailable` if no broker answers */
   async lag(): Promise<TopicLag[]> {
     const admin = this.kafka.admin({ retry: { retries: 1 } });
     const topics = envelopeTopics(this.settings.KAFKA_TOPIC_PREFIX);

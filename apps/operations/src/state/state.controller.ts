@@ -11,7 +11,7 @@ export const DOCUMENT = Symbol('Document');
 
 const Text = textsOf('State');
 
-/** What the relay does at the moment, and how it is described. */
+/** The present state of the relay, and the OpenAPI document. */
 @Controller()
 @Access({ kind: 'operator', role: 'viewer' })
 export class StateController {

@@ -19,12 +19,12 @@ import {
   type WebhookState,
 } from './webhook-states.js';
 
-/** Waiting deliveries that one request looks at to find the oldest: a quarter of a second of Redis, in slices of 10 ms. */
+/** Waiting deliveries that one request reads to find the oldest: a quarter of a second of Redis, in slices of 10 ms. */
 const LOOKED_AT = 100_000;
-/** Of one webhook. */
+/** Least and most waiting deliveries of one webhook that a request reads. */
 const [FEWEST, MOST] = [10, 10_000];
 
-/** Webhooks of all partners with what troubles them, as it is now. */
+/** Reads the webhooks of all partners with their present troubles. */
 @Injectable()
 export class WebhookStates {
   readonly #jobs: WaitingJobs;
@@ -42,7 +42,7 @@ export class WebhookStates {
     this.#counts = new RedisAttemptCounts(shards, HISTORY_WINDOW);
   }
 
-  /** The webhooks that a query asks for, at most `limit` from `cursor` on, and how many there are without that. */
+  /** Returns the webhooks of a query, at most `limit` from `cursor`, and the total without that limit. */
   async list(query: WebhookQuery): Promise<{ total: number; webhooks: WebhookState[] }> {
     const found = (await this.#roughStatesOf(await this.all(query.partner))).filter((state) => isWanted(state, query));
     const [from, end] = [query.cursor, query.cursor + query.limit];
@@ -55,7 +55,7 @@ export class WebhookStates {
     return { total: found.length, webhooks: await this.#statesOf(sorted.slice(from, end)) };
   }
 
-  /** Oldest first. @param partner by default all partners */
+  /** Returns webhooks, oldest first. @param partner by default all partners */
   async all(partner?: string): Promise<Webhook[]> {
     await this.view.refresh();
     const found = ENVELOPE_TYPES.flatMap((type) => this.view.matching(type, partner === undefined ? [] : [partner]));
@@ -67,7 +67,7 @@ export class WebhookStates {
     return this.view.find(id);
   }
 
-  /** One webhook; undefined when it is not registered. */
+  /** Returns a webhook; undefined if it is not registered. */
   async read(id: string): Promise<WebhookState | undefined> {
     const webhook = await this.find(id);
     if (webhook === undefined) return undefined;
@@ -81,7 +81,7 @@ export class WebhookStates {
     return shown.map((each) => roughStateOf(each, troubles, now));
   }
 
-  /** Three reads, however many webhooks are looked at: only those in trouble have an entry. */
+  /** Costs three reads for any number of webhooks: only webhooks in trouble have an entry. */
   async #troubles(): Promise<Troubles> {
     const [waiting, failing, breakers] = await Promise.all([
       this.#jobs.counts(),
@@ -91,7 +91,7 @@ export class WebhookStates {
     return { waiting, failing, breakers };
   }
 
-  /** A script for each hundred webhooks, and one for each 4,000 waiting deliveries that are looked at. */
+  /** Runs a script for each hundred webhooks, and one for each 4,000 waiting deliveries that it reads. */
   async #statesOf(rough: readonly RoughState[]): Promise<WebhookState[]> {
     const waiting = rough.filter((state) => state.waiting > 0).map(({ id }) => id);
     const ofEach = Math.floor(LOOKED_AT / Math.max(1, waiting.length));

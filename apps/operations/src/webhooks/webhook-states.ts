@@ -65,15 +65,15 @@ export const WebhookList = z
   .object({ total: z.int().describe('Without `limit`.'), webhooks: z.array(WebhookState) })
   .meta({ id: 'WebhookStates', description: 'Webhooks of all partners, oldest first unless sorted.' });
 
-/** What Redis has of the state of all webhooks, by webhook id or by the key of a breaker. */
+/** The state of all webhooks in Redis, by webhook id or by the key of a breaker. */
 export interface Troubles {
   readonly waiting: ReadonlyMap<string, { readonly deliveries: number }>;
-  /** Epoch milliseconds, a space, and the version then. */
+  /** Epoch milliseconds since which all attempts fail, a space, and the version of the webhook then. */
   readonly failing: Readonly<Record<string, string>>;
   readonly breakers: ReadonlyMap<string, Breaker>;
 }
 
-/** A state without what has to be read webhook by webhook. */
+/** A state without the members that must be read webhook by webhook. */
 export type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
 
 const timeOf = (at: number): string => new Date(at).toISOString();
@@ -84,7 +84,7 @@ export function roughStateOf(
   now: number,
 ): RoughState {
   const { id, partnerId, eventType, origin, endpoint, breakerKey, disabledReason } = webhook;
-  // A delivery needs both closed.
+  // A delivery needs both breakers closed.
   const both = [breakers.get(breakerKey) ?? CLOSED, breakers.get(endpoint) ?? CLOSED];
   const barred = Math.max(...both.map((breaker) => barredUntil(breaker, now)));
   const openUntil = Math.max(...both.map((breaker) => breaker.openUntil));
@@ -118,13 +118,13 @@ export const stateOf = (
 const hasTrouble = ({ breaker, failingSince, waiting }: RoughState, trouble: Trouble): boolean =>
   ({ breaker: breaker !== 'closed', failing: failingSince !== null, waiting: waiting > 0 })[trouble];
 
-/** Whether a query asks for this webhook. */
+/** Whether a query selects this webhook. */
 export const isWanted = (state: RoughState, { status, eventType, trouble }: WebhookQuery): boolean =>
   (status === undefined || state.status === status) &&
   (eventType === undefined || state.eventType === eventType) &&
   (trouble === undefined || hasTrouble(state, trouble));
 
-/** The worst first; those without a value last. What stands alike stays as it was. */
+/** Orders with the worst webhook first, webhooks without a value last. Equal ones keep their order. */
 export const ORDERS: Readonly<Record<Exclude<Sort, 'waiting'>, (a: WebhookState, b: WebhookState) => number>> = {
   oldestWaiting: (a, b) => waitedSince(a) - waitedSince(b),
   failureRate: (a, b) => (b.failureRate ?? -1) - (a.failureRate ?? -1),

@@ -123,7 +123,7 @@ const factsOf = ({ id, partnerId, eventType }: Webhook, request: FastifyRequest)
   eventType,
 });
 
-/** A text that is no UUID is the id of no webhook. */
+/** Returns the id of a webhook. A text that is no UUID is an unknown id. */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();
