@@ -1,5 +1,5 @@
 import ts from 'typescript';
-import { shipped } from './spec-sources.js';
+import { projectOf, shipped } from './spec-sources.js';
 
 /** Faults that a machine can tell in a sentence of a comment. CONTRIBUTING.md has the rules behind them. */
 const FAULTS: Readonly<Record<string, RegExp>> = {
@@ -8,6 +8,15 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
   'has a "would" without its condition': /^(?!.*\b(?:if|otherwise|unless|without|else)\b).*\bwould\b/i,
   'says "where" for "if" or for a noun': /(?:^|[,;(] ?)where\b/i,
 };
+/** Projects whose comments are not rewritten yet. */
+const LATER = new Set(
+  (
+    'apps/cli apps/console apps/portal libs/breaker libs/client libs/dead-letters libs/delivery libs/doctor libs/egress libs/events ' +
+    'libs/history libs/jobs libs/json libs/kafka libs/metrics libs/notices libs/operations-client libs/pages libs/publishing ' +
+    'libs/redis libs/registry libs/replays libs/retry libs/search libs/story libs/telemetry libs/ui libs/webhooks'
+  ).split(' '),
+);
+
 /** The comments of a source; lines that follow each other are one. */
 function commentsIn(text: string): readonly string[] {
   const ranges = new Map<number, ts.CommentRange>();
@@ -44,7 +53,8 @@ const sentencesIn = (comment: string): readonly string[] =>
     .map((sentence) => sentence.trim());
 
 describe('a sentence of a comment', () => {
-  const sentences = shipped.flatMap(({ path, text }) =>
+  const rewritten = shipped.filter(({ path }) => !LATER.has(projectOf(path)));
+  const sentences = rewritten.flatMap(({ path, text }) =>
     commentsIn(text)
       .flatMap(sentencesIn)
       .map((sentence) => ({ path, sentence })),
