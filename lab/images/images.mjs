@@ -1,7 +1,7 @@
 // The images that pods and compose run, as archives in the shared cache, each built when what it is made of has changed: the relay's
 // by its Dockerfile, those of the cluster, and stand-ins of Kafka and Redis, for which no registry is asked.
 import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { withLock } from '../../scripts/lib/lock.mjs';
 import { cache, node24, root } from '../../scripts/lib/paths.mjs';
@@ -77,8 +77,17 @@ export async function images(names, { programs = '', from = root, signal }) {
 /** What the Dockerfile takes from the repository. */
 const copied = (from) =>
   [...readFileSync(join(from, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--from)(?:--\S+ )*(.+) \S+$/gm)].flatMap(
-    ([, names]) => names.split(' ').flatMap((name) => globSync(name, { cwd: from })),
+    ([, names]) => names.split(' ').flatMap((name) => matching(name, from)),
   );
+
+/** The paths of a name of the Dockerfile, whose last part may have stars; Node 20 has no `globSync`. */
+function matching(name, from) {
+  const [, folder, last] = /^(.*\/)?([^/]+)\/?$/.exec(name);
+  const pattern = new RegExp(`^${last.replaceAll('.', '\\.').replaceAll('*', '.*')}$`);
+  return readdirSync(join(from, folder ?? '.'))
+    .filter((each) => pattern.test(each))
+    .map((each) => join(folder ?? '', each));
+}
 
 /** Of the names and bytes of files and folders. */
 function digestOf(paths, from) {
