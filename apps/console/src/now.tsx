@@ -134,7 +134,7 @@ function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
   return undefined;
 }
 
-/** What is accepted and delivered now, and which of the chart's alerts fire. */
+/** Shows the current rates of accepted and delivered envelopes, and the alerts of the chart that fire. */
 function Alerts() {
   const now = useLoad('now', () => api.call('readNow', {}), ALERTS_MS);
   return (

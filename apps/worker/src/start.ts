@@ -107,7 +107,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   for (const [number, shard] of shards.all.entries()) {
     const again = (): void => reader.reconnected(shards.all.length === 1 ? undefined : number);
     shard.redis.on('ready', again);
-    // The queue connection may have found another server than the one that stores the progress.
+    // The connection of the queue may lead to another server than the connection that stores the progress.
     queueShards.all[number]?.redis.on('ready', again);
   }
   phase = 'waiting for Kafka';

@@ -39,6 +39,7 @@ export async function sabotage(
   say: (text: string) => void,
 ): Promise<number> {
   const chosen = variants().filter(({ name }) => only.length === 0 || only.includes(name));
+  if (chosen.length === 0) throw new Error(`There is no variant ${only.join(', ')}`);
   const missed: string[] = [];
   for (const variant of chosen) {
     const fault = faults.find(({ name }) => name === variant.fault);

@@ -52,8 +52,8 @@ export function oldParts({ ordered, parts }: Order, at: LogPartition) {
 }
 
 /**
- * What is left of a replay in a partition, by new shard; nothing where no shard took it up, which the new ones do then. The first has
- * the counts of all.
+ * The rest of a replay in a partition, by new shard. It is empty if no old shard took the replay up; the new shards then do. The
+ * first new shard gets the counts of all old ones. For a single new shard it is the order itself.
  */
 export function replayTexts({ to }: Move, division: Division, order: Order): { text: string; isLeft: boolean }[] {
   const parts = oldParts(order, division.at);

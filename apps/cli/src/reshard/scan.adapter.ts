@@ -92,7 +92,11 @@ export class Writes {
   }
 }
 
-/** Copies one key with entries of many envelopes, which each shard has under the same name. It lives as long as the one that would live longest. @returns the shards that got a part */
+/**
+ * Divides a key with entries of many envelopes, which each shard has under the same name. Each copy gets the longest lifetime that
+ * the key has in an old shard.
+ * @returns the shards that got a part
+ */
 export async function divide(
   { from, to, writes }: { readonly from: Shards; readonly to: Shards; readonly writes: Writes },
   { parts, type, envelopeOf }: { parts: readonly string[]; type: Type; envelopeOf: (member: Buffer) => string },

@@ -197,7 +197,7 @@ export class ListenReader {
     }
   }
 
-  /** Counts a step. Each event is signed and sealed for its own stream, so many streams cost as much as many records. */
+  /** Yields a turn of the event loop after some steps. A step is an event of one stream, since each stream has its own signature. */
   async #step(): Promise<void> {
     this.#steps += 1;
     if (this.#steps % STEPS_OF_A_TURN === 0) await nextTurn();

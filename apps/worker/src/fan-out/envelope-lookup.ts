@@ -10,8 +10,7 @@ import { Registrations } from './registrations.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
- * State of an envelope. `repeat`: the look-up was made while its first record may have been running. `nobody`: it is for partners
- * none of whom exists.
+ * State of an envelope. `repeat`: an earlier record of it may still run. `nobody`: no partner that it names exists.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 

@@ -84,7 +84,7 @@ export class Ownerships {
       const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read, topicId) : undefined;
       if (reader.state === 'reading' && loss === undefined) {
         reader.isOf(topicId);
-        // The readers of other shards may have taken batches meanwhile, whose records nobody fetches for this reader again.
+        // Other shards may have moved past this reader; seek back so that it gets its records.
         if (!reader.isAlone) this.reading.seek(reader);
         return;
       }
