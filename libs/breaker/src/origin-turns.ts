@@ -52,7 +52,7 @@ const ASKERS = 30;
 /** An endpoint or webhook that asked for nothing for this long is forgotten. */
 const REMEMBERED_MS = 60_000;
 
-/** Who asks for a turn: a webhook of an endpoint. */
+/** A webhook of an endpoint that asks for a turn. */
 export interface Asker {
   readonly endpoint: string;
   readonly id: string;
@@ -145,7 +145,10 @@ export class OriginTurns {
   }
 }
 
-/** Whether no webhook that was refused before asks again within a turn. One that did not come at its time has lost its place. */
+/**
+ * Returns whether no webhook that was refused before asks again within a turn. A webhook that missed its time has lost its
+ * place.
+ */
 function isFirst(refused: Map<string, number>, id: string, now: number): boolean {
   for (const [each, at] of refused) {
     if (each === id) return true;

@@ -46,7 +46,7 @@ export interface DeadLetterList {
   readonly stored: number;
   /** False when the time was over before the limit was reached. */
   readonly complete: boolean;
-  /** Where the next page begins; undefined when there are no older ones. */
+  /** Cursor of the next page; undefined when there are no older ones. */
   readonly next?: string;
 }
 

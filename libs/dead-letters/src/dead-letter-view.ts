@@ -35,7 +35,7 @@ interface Facet {
   readonly count: number;
 }
 
-/** What dead letters are counted by, and the member that has it. */
+/** Facets by which dead letters are counted, each with its member. */
 const FACETS = { types: 'eventType', reasons: 'reason', webhooks: 'webhookId', partners: 'partnerId' } as const;
 type FacetName = keyof typeof FACETS;
 const NAMES = Object.keys(FACETS) as FacetName[];

@@ -44,7 +44,8 @@ export class RejectedRecords {
     const put = (): Promise<unknown> =>
       this.publisher.publish({ topic, key, value, headers }).catch((error: unknown) => {
         if (!(error instanceof PublishFailed) || error.retryable) throw error;
-        // Too large with these headers, or uncompressed: refused for ever, it would hold the high water where it is.
+        // The record is too large with these headers, or uncompressed. If it were refused for ever, the high water would not
+        // advance.
         const cut = { ...headers, 'relay-truncated': String(value.length) };
         const short = { key: String(record.offset), value: value.subarray(0, TRUNCATED_BYTES), headers: cut };
         return this.publisher.publish({ topic, ...short });

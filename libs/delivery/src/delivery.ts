@@ -20,12 +20,12 @@ export interface Delivery {
 
 /** A delivery as a job tells it. */
 interface NamedDelivery extends Delivery {
-  /** When the envelope was accepted, where `acceptedAt` is the later begin of its 96 h. */
+  /** Time when the envelope was accepted, if `acceptedAt` is the later begin of its 96 h. */
   readonly waitedSince?: number | undefined;
 }
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-/** What the id of a delivery looks like. */
+/** Form of a delivery's id. */
 export const DELIVERY_ID = new RegExp(
   `^(${UUID}|-)_(${UUID})_([0-9a-f]{16})_(0|[1-9][0-9]{0,14})_(0|-?[1-9][0-9]{0,18})$`,
 );

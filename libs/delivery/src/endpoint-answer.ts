@@ -1,7 +1,7 @@
 import { PIECE, secretFinder } from './repeated-secret.js';
 import type { Credential } from './request.js';
 
-/** What an endpoint answered, as far as it is kept. */
+/** The part of an endpoint's answer that the relay keeps. */
 export interface EndpointAnswer {
   readonly contentType: string | undefined;
   /** Status line and header fields as received, each byte one character. */
@@ -10,7 +10,7 @@ export interface EndpointAnswer {
   readonly bytes: () => Buffer;
 }
 
-/** What may be shown of an answer. */
+/** The part of an answer that may be shown. */
 export interface ShownAnswer {
   /** The beginning of the body; undefined when it is empty or no text. */
   readonly text: string | undefined;
@@ -24,7 +24,7 @@ const MAX_CHARACTERS = 1_024;
 const MAX_VALUE = 256;
 /** Behind what is shown: bytes in which a secret that begins there is recognised, in whatever encoding. */
 const BEHIND = 1_024;
-/** Of a body, what its text is made from: a character takes at most three bytes of UTF-8. */
+/** Bytes of a body from which its text is made: a character takes at most three bytes of UTF-8. */
 export const KEPT_BYTES = 3 * MAX_CHARACTERS + BEHIND;
 const LEFT_OUT = 'left out: it repeats a credential';
 const IS_TEXT = /^\s*(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml)\b|application\/x-www-form-urlencoded\b)/i;
@@ -53,7 +53,7 @@ export function shownAnswer(
   };
 }
 
-/** What is shown of a body, and its bytes as far as a secret that begins there may go. */
+/** Returns the text shown of a body, and its bytes up to the end of a secret that begins in the text. */
 function textOf(bytes: Buffer): { text: string | undefined; checked: string } {
   const all = bytes.toString('utf8');
   if (all === '' || CONTROL.test(all)) return NO_TEXT;

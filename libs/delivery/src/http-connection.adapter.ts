@@ -10,7 +10,7 @@ export type Connector = (
   times: ConnectTimes,
 ) => void;
 
-/** Who waits for the answer on a connection. */
+/** The exchange that waits for the answer on a connection. */
 export interface Asker {
   /** @param body the beginning of the body, which grows until the answer has ended; undefined where none is kept */
   answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void;
@@ -91,7 +91,7 @@ export class HttpConnection {
 
   #read(bytes: Buffer): void {
     const [asker, reader] = [this.#asker, this.#reader];
-    // Nobody asked for it: what follows would be taken for the answer to the next request.
+    // No request asked for these bytes. If the connection stayed open, they would be taken for the answer to the next request.
     if (asker === undefined || reader === undefined) return this.#end(undefined);
     this.#isAnswered = true;
     const isNew = reader.head === undefined;

@@ -23,7 +23,9 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
 };
 
 const NO_CHAIN = 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted';
-/** What a partner can act upon, where the text of Node, OpenSSL or c-ares does not say it, or advises the relay's operator. */
+/**
+ * Words that a partner can act on, for codes whose text from Node, OpenSSL or c-ares is unclear or advises the relay's operator.
+ */
 const WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificates lead to an authority that is not publicly trusted',

@@ -24,7 +24,7 @@ export type AttemptResult =
       /** Undefined where the sender keeps none. */
       readonly answer?: EndpointAnswer;
       readonly durationMs: number;
-      /** Of an attempt that failed, or lasted a second. */
+      /** Set if the attempt failed or took at least 1 s. */
       readonly timing?: AttemptTiming;
     }
   | {
@@ -77,8 +77,8 @@ export function classify(result: AttemptResult, now: number): Outcome {
   return { kind: 'failed', status, detail, ...(notBefore === undefined ? {} : { notBefore }) };
 }
 
-// RFC 9110 section 5.6.7: the form to send, and the two obsolete ones that a recipient must accept. Date.parse alone
-// would take `-1` for a year and read the asctime form as local time.
+// RFC 9110 section 5.6.7: the form to send, and the two obsolete ones that a recipient must accept. Date.parse alone takes `-1`
+// for a year and reads the asctime form as local time.
 const HTTP_DATE = [
   /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
   /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,

@@ -1,11 +1,11 @@
-/** So many bytes of a secret show that it stands there; a shorter one is compared whole. */
+/** Bytes of a secret that show its presence in a text; a shorter secret is compared whole. */
 export const PIECE = 8;
 /** An encoding within an encoding is undone; a third one is not. */
 const ROUNDS = 2;
 
 /**
- * What an encoding was made from. A character of a text is a byte, or a UTF-16 unit where the encoding names one.
- * @param least characters of the shortest piece: what cannot hold as many may be passed over
+ * Returns the text from which an encoding was made. A character of a text is a byte, or a UTF-16 unit if the encoding names one.
+ * @param least characters of the shortest piece: a text that cannot hold that many may be skipped
  */
 type Decoder = (text: string, least: number) => string;
 
@@ -70,7 +70,7 @@ const charOf = (digits: string, radix = 16): string => {
   return code > 0x10ffff ? '' : String.fromCodePoint(code);
 };
 
-/** Of a text in UTF-8 that was taken for Latin-1, and written in UTF-8 again. */
+/** Decodes UTF-8 text that was taken for Latin-1 and written in UTF-8 a second time. */
 function utf8(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
 }
@@ -99,10 +99,10 @@ function entities(text: string): string {
   });
 }
 
-/** What a letter behind a backslash means; any other character means itself. */
+/** Meaning of a letter behind a backslash; any other character means itself. */
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** Of JSON, of JavaScript and of C. */
+/** Decodes the escapes of JSON, JavaScript and C. */
 function escapes(text: string): string {
   return text.replace(
     /\\(?:[ux]\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|(.))/gis,
@@ -115,7 +115,7 @@ function escapes(text: string): string {
   );
 }
 
-/** Both alphabets, in lines or not. What stands before it, and belongs to it by its letters, may be of any length. */
+/** Decodes both alphabets, with or without line breaks. Base64 letters of any number may stand directly before the secret's. */
 function base64(skipped: number): Decoder {
   return (text, least) =>
     runsOf(text.replace(/\s+/g, ''), /[\w+/-]{2,}/g, (least * 8) / 6, (run) =>

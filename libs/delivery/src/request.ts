@@ -32,9 +32,9 @@ export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
-  /** Not sent. */
+  /** Webhook of the delivery; not sent. */
   readonly webhookId: string;
-  /** Whose connections are used; not sent. */
+  /** Partner whose connections the request uses; not sent. */
   readonly partnerId: string;
 }
 
@@ -85,8 +85,8 @@ const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 
 /**
- * One Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
- * @throws RangeError for an invalid secret, which would sign with a key that no receiver has
+ * Returns one Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
+ * @throws RangeError for an invalid secret; otherwise the key of the signature is one that no receiver has
  */
 export function sign(secret: string, id: string, timestampSeconds: number, body: Buffer): string {
   const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestampSeconds}.`).update(body);

@@ -52,11 +52,10 @@ const DENIED: readonly Cidr[] = [
 const GLOBAL_UNICAST = cidr('2000::/3');
 
 /**
- * Whether the policy permits a connection to this address. Its denied ranges come first, then its opened ranges, then the public
- * addresses. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone.
- *
- * A NAT64 address (RFC 6052) is checked by its embedded IPv4 address, where the packet arrives: in an IPv6-only network DNS64
- * (RFC 6147) answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
+ * Returns whether the policy permits a connection to this address. Its denied ranges come first, then its opened ranges, then
+ * the public addresses. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone. A NAT64
+ * address (RFC 6052) is checked by its embedded IPv4 address, to which the packet goes: in an IPv6-only network DNS64 (RFC 6147)
+ * answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
  */
 export function isPublicAddress(address: string, policy: AddressPolicy): boolean {
   const target = targetOf(address, policy);

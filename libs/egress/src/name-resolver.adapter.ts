@@ -24,10 +24,9 @@ type Family = (typeof FAMILIES)[number];
 type Answer = { readonly addresses: readonly string[] } | { readonly fault: unknown };
 
 /**
- * Resolves names by the system's name servers over c-ares. `dns.lookup` would use libuv's pool, four threads shared by the whole
- * process: four names with silent servers would stop every other look-up. Here a silent server delays its own names only, with
- * at most one look-up of each in flight. Neither the hosts file nor search domains are read, so only the public DNS defines a
- * name.
+ * Resolves names by the system's name servers over c-ares. `dns.lookup` uses libuv's pool, four threads shared by the whole
+ * process: four names with silent servers stop every other look-up. Here a silent server delays its own names only, with at most
+ * one look-up of each in flight. The resolver reads no hosts file and no search domains, so only the public DNS defines a name.
  */
 export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -45,9 +44,9 @@ export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
 }
 
 /**
- * Asks for both families, server after server, and ends by the first of: both answered, one has addresses and the other had its
- * time, the look-up took too long. c-ares itself would give up a query before it asks the next server, and the sooner the quicker
- * a server was before; so each question has a resolver of its own, which asks one server once.
+ * Asks for both families, server after server. The look-up ends when both families answered, when one has addresses and the
+ * other had its time, or when the look-up took too long. c-ares itself gives up a query before it asks the next server, and the
+ * sooner the quicker a server was before. So each question has its own resolver, which asks one server once.
  */
 function lookUp(
   hostname: string,
@@ -80,7 +79,7 @@ function lookUp(
     };
     const failed = (family: Family, fault: unknown): void => {
       open[family] -= 1;
-      // Says something about the name, where any other fault is one of the server.
+      // These codes describe the name; any other fault is one of the server.
       if (['ENOTFOUND', 'ENODATA'].includes(codeOf(fault))) settle(family, { fault });
       else if (asked.length < servers.length) askNext();
       else if (open[family] === 0) settle(family, { fault });

@@ -23,7 +23,7 @@ export const DeliveryJob = z.object({
   hasTurn: z.literal(true).optional(),
   /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
   acceptedAt: z.number(),
-  /** When the relay accepted the envelope, where `acceptedAt` is later: it waited in the log, was replayed or recovered. */
+  /** Time when the relay accepted the envelope, if `acceptedAt` is later: it waited in the log, was replayed or recovered. */
   waitedSince: z.number().optional(),
   traceparent: z.string().optional(),
   /** Outcome of the last attempt, in words. */

@@ -27,7 +27,7 @@ export async function dueTime(shard: Shard, queue: string, id: string): Promise<
 /** The envelope of a job or dead letter, by its id; '' for an id that is none of ours. */
 export const envelopeIdOf = (id: string): string => parseDeliveryId(id)?.envelopeId ?? '';
 
-/** Of one envelope the set of its jobs (`w:<id>`) and dead letters (`d:<id>`). */
+/** Key of one envelope's set of jobs (`w:<id>`) and dead letters (`d:<id>`). */
 export const ofEnvelopeKey = (shard: Shard, ...envelopeId: readonly string[]): string =>
   shard.key('unsettled', ...envelopeId);
 /** A day longer than a dead letter is kept: entries that a crash left behind expire, and readers skip removed dead letters. */

@@ -141,7 +141,7 @@ return { relisted, missing }
 
 type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series' | 'acceptedAt' | 'waitedSince'>;
 
-/** What a recount found that is not as it should be. */
+/** Deviations that a recount found. */
 export interface Recount {
   readonly relisted: number;
   readonly missing: readonly string[];
@@ -206,8 +206,8 @@ export class WaitingJobs {
   }
 
   /**
-   * When the oldest queued delivery of each webhook was accepted, epoch milliseconds, without webhooks that have none. Of a webhook
-   * with more than `most` of them, the oldest of about so many that are picked by chance.
+   * Returns when the oldest queued delivery of each webhook was accepted, epoch milliseconds, without webhooks that have none.
+   * If a webhook has more than `most` deliveries, returns the oldest of a random sample of about `most`.
    */
   async oldest(webhookIds: readonly string[], most: number): Promise<Map<string, number>> {
     const found = new Map<string, number>();

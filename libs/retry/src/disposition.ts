@@ -94,8 +94,8 @@ export function disposition(
 }
 
 /**
- * Whether an attempt at this time is too late. Also checked before an attempt that was due in time but had to wait (for its
- * endpoint, or because no worker ran): past the horizon it is not made and the delivery is a dead letter.
+ * Returns whether an attempt at this time is too late. The caller also checks an attempt that was due in time but had to wait
+ * for its endpoint or for a running worker: past the horizon it is not made and the delivery is a dead letter.
  */
 export function isBeyondHorizon(at: number, acceptedAt: number, policy: Pick<RetryPolicy, 'horizonMs'>): boolean {
   return at > acceptedAt + policy.horizonMs;
