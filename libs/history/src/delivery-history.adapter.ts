@@ -19,7 +19,7 @@ import {
 import { addLines } from './history.script.js';
 import { merged, type SortedList } from './merged.js';
 
-/** Of a packed line, what has a fixed length. */
+/** Bytes of a packed line's fields with a fixed length. */
 const HEAD_BYTES = 13;
 /** Reads of streams in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
@@ -114,8 +114,9 @@ export class ShardHistory {
 }
 
 /**
- * The lines as one argument, since each argument costs ioredis more than its bytes. Of each line: number of its webhook, bucket,
- * rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind four.
+ * Packs the lines into one argument, since each argument costs ioredis more than its bytes. A line has the number of its
+ * webhook, bucket, rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind
+ * four.
  */
 function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[], salt: string): Buffer {
   const numbers = new Map(webhooks.map((id, number) => [id, number]));
@@ -182,7 +183,7 @@ export function placesIn({ all }: Shards, shard: Shard) {
 
 export type Places = ReturnType<typeof placesIn>;
 
-/** What each shard is asked for at once, of its even share of a page: ids are spread by chance, and few shards have more. */
+/** Factor of each shard's first request over its even share of a page: ids are spread by chance, and few shards have more. */
 const OF_SHARE = 2;
 
 /** The history in Redis, over all shards. It does not check whose webhook a caller names: callers must. */

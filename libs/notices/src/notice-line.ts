@@ -8,7 +8,7 @@ export interface NoticeSubject {
   readonly origin: string;
 }
 
-/** What a line says; the script that applies changes of webhooks writes the same. */
+/** Content of a line; the script that applies changes of webhooks writes the same. */
 export interface NoticeLine {
   /** When it happened, in epoch milliseconds. */
   readonly at: number;

@@ -109,7 +109,7 @@ export class Notices {
     }
   }
 
-  /** Of a state the lines themselves know it, for all processes: what is told in an hour is one of them, and the last of them later. */
+  /** Returns whether this process sent the notice before. For a state, the lines themselves record this for all processes. */
   #isTold(type: NoticeType, id: string): boolean {
     return STATE_OF[type] === undefined && this.#told.has(id);
   }

@@ -253,8 +253,8 @@ export class Replays {
   }
 
   /**
-   * The ids of the replays that ended lately, by range key: a shard may go back behind their end. None with one shard, with which
-   * the orders go back as well.
+   * Returns the ids of the replays that ended lately, by range key: a shard may go back behind their end. With one shard it
+   * returns none, because the orders then go back too.
    */
   async ended(): Promise<ReadonlyMap<string, string>> {
     return (await this.#parts?.ended()) ?? new Map();
@@ -271,8 +271,8 @@ export class Replays {
   }
 
   /**
-   * What a partition has to deliver of these replays, by range key. With several shards also what it has not taken up yet, and
-   * without ranges a replay that has ended there or has no records of it.
+   * Returns the ranges that a partition has to deliver of these replays, by range key. With several shards it includes ranges
+   * that the partition has not taken up yet. A replay that has ended there, or has no records of it, has no ranges.
    */
   async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
     if (keys.length === 0) return new Map();

@@ -10,7 +10,10 @@ const WAIT_MS = 500;
 /** A frozen broker answers nothing. */
 const ANSWER_MS = 10_000;
 
-/** Where a partition begins for an index of a time: at `from`, the first offset that is not older; `low` is the first that is kept. */
+/**
+ * Offsets at which an index of a time begins in a partition: `from` is the first that is not older, `low` the first that is
+ * kept.
+ */
 interface LogBounds {
   readonly partition: number;
   readonly low: number;
@@ -30,7 +33,10 @@ export class AttemptLog {
     this.topic = deliveryAttemptsTopic(topicPrefix);
   }
 
-  /** Its cluster and topic, by name and, where the brokers know ids, by its id: a topic that is made anew has another one. */
+  /**
+   * Returns the name of its cluster and topic, with the topic's id if the brokers know ids: a topic that is made again has
+   * another id.
+   */
   async name(): Promise<string> {
     const { clusterId } = await this.admin.ask((admin) => admin.describeCluster());
     const ids = await this.fetcher.topicIds([this.topic]);
@@ -173,7 +179,7 @@ export class AttemptFollower {
   }
 }
 
-/** None where another producer wrote something else. */
+/** Returns no attempts if another producer wrote something else. */
 function attemptsIn(value: Buffer | null): IndexedAttempt[] {
   if (value === null) return [];
   try {

@@ -41,7 +41,7 @@ export class AttemptIndex {
     this.#running ??= this.#run();
   }
 
-  /** What a story misses without it. */
+  /** Part that a story misses without the index. */
   readonly part = 'index';
 
   get state(): IndexState {

@@ -51,7 +51,7 @@ export interface StoryFacts {
 
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 const NO_WEBHOOK = '-';
-/** Of content that nothing tells any more. */
+/** Hash of content that no store keeps any more. */
 const NO_HASH = '0'.repeat(16);
 /** A replay by time has a series that is a multiple of this; the replays of its dead letters count on from it. */
 export const SERIES_OF_REPLAY = 1_000;
@@ -199,7 +199,7 @@ function attemptsOf(
   return [...all.values()].toSorted((a, b) => a.at.localeCompare(b.at) || (a.attempt ?? 0) - (b.attempt ?? 0));
 }
 
-/** What a record of the log and the facts of a job say alike. */
+/** Members that a record of the log and the facts of a job share. */
 const told = (attempt: Omit<AttemptFacts, 'at'> | AttemptRecord) => ({
   durationMs: attempt.durationMs ?? null,
   status: attempt.status ?? null,
