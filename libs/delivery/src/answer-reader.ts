@@ -1,4 +1,4 @@
-/** The endpoint does not speak HTTP/1.1 (RFC 9112), or more of it than is read. */
+/** The endpoint does not speak HTTP/1.1 (RFC 9112), or its answer exceeds a limit of the reader. */
 export class ProtocolFault extends Error {
   override readonly name = 'ProtocolFault';
 }
@@ -14,7 +14,7 @@ export interface AnswerHead {
   readonly text: string;
   /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
   readonly keepAliveMs: number | undefined;
-  /** Whether the connection ends with this answer: the endpoint says so, or may mean another end of it than is read. */
+  /** Whether the connection ends with this answer: the endpoint says so, or may end the answer elsewhere than the reader does. */
   readonly closes: boolean;
   /** Whether the body ends where the connection does. */
   readonly endsAtClose: boolean;
@@ -27,7 +27,7 @@ export interface AnswerLimits {
   readonly bodyBytes: number;
   /** RFC 9110 section 15.2 sets no limit; no honest endpoint sends more than a few. */
   readonly interimAnswers: number;
-  /** How much of the beginning of a body is kept. */
+  /** Bytes kept from the beginning of a body. */
   readonly keptBytes: number;
 }
 
@@ -78,11 +78,11 @@ export class AnswerReader {
     return rest === undefined ? 'more' : this.#readBody(rest);
   }
 
-  /** @returns what follows the head of the final answer; undefined while that is not complete */
+  /** @returns the bytes after the head of the final answer; undefined while the head is incomplete */
   #readHeads(received: Buffer): Buffer | undefined {
     this.#parts.push(received);
     this.#partBytes += received.length;
-    // Only a line feed can end a head: whoever sends a byte at a time does not have all of them looked at each time.
+    // Only a line feed can end a head. So a head that arrives byte by byte is not read again for each byte.
     if (this.#parts.length > 1 && !received.includes('\n')) return this.#await();
     let bytes = this.#parts.length === 1 ? received : Buffer.concat(this.#parts);
     for (;;) {
@@ -168,7 +168,7 @@ class ChunkedBody {
   #left = 0;
   #line = '';
 
-  /** @returns where in these bytes the body ends; undefined while it goes on */
+  /** @returns the index at which the body ends in these bytes; undefined while it goes on */
   read(bytes: Buffer, take: (data: Buffer) => void): number | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#expects === 'data') {
@@ -213,7 +213,7 @@ class ChunkedBody {
   }
 }
 
-/** RFC 9113 section 3.4: the first frame of a server is SETTINGS (4); one that gives up sends GOAWAY (7). Both are of stream 0. */
+/** RFC 9113 section 3.4: the first frame of a server is SETTINGS (4), or GOAWAY (7) if it gives up. Both are on stream 0. */
 const isHttp2 = (bytes: Buffer): boolean =>
   bytes.length >= 9 && bytes[0] === 0 && (bytes[3] === 4 || bytes[3] === 7) && bytes.readUInt32BE(5) === 0;
 
@@ -238,7 +238,7 @@ interface Fields {
   isEncoded: boolean;
 }
 
-/** RFC 9112 section 6.3: no body, whatever the head says. */
+/** RFC 9112 section 6.3: an answer with this status has no body, whatever its head says. */
 const isBodiless = (status: number): boolean => status < 200 || status === 204 || status === 304;
 
 const saysClose = ({ isOld, connection }: Fields): boolean =>
@@ -283,7 +283,10 @@ function readHead(text: string): Fields {
   return fields;
 }
 
-/** The name of a header or trailer field. @throws ProtocolFault */
+/**
+ * Returns the name of a header or trailer field.
+ * @throws ProtocolFault
+ */
 function nameOf(line: string): string {
   const name = line.slice(0, Math.max(line.indexOf(':'), 0));
   if (!NAME.test(name)) throw new ProtocolFault('a line of the head is no header field');

@@ -30,7 +30,7 @@ export interface AttemptTiming {
 }
 
 /**
- * The timing of an attempt.
+ * Returns the timing of an attempt.
  * @param times undefined if it got no connection
  * @param answeredAt when it ended, if it was answered
  */

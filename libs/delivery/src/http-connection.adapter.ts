@@ -12,7 +12,7 @@ export type Connector = (
 
 /** The exchange that waits for the answer on a connection. */
 export interface Asker {
-  /** @param body the beginning of the body, which grows until the answer has ended; undefined where none is kept */
+  /** @param body the beginning of the body, which grows until the answer has ended; undefined if none is kept */
   answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void;
   /** The answer was read to its end, or as much of it as is read. */
   ended(isReusable: boolean): void;

@@ -21,7 +21,7 @@ export type AttemptResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly retryAfter?: string | undefined;
-      /** Undefined where the sender keeps none. */
+      /** Undefined if the sender keeps none. */
       readonly answer?: EndpointAnswer;
       readonly durationMs: number;
       /** Set if the attempt failed or took at least 1 s. */
@@ -31,7 +31,7 @@ export type AttemptResult =
       readonly kind: 'failed';
       readonly error: AttemptError;
       readonly detail: string;
-      /** Whether there was a connection, so that the request was written; undefined where none was to be made. */
+      /** Whether there was a connection, so that the request was written; undefined if none was to be made. */
       readonly isWritten?: boolean;
       readonly durationMs: number;
       readonly timing?: AttemptTiming;
@@ -50,8 +50,8 @@ export type Outcome =
     };
 
 /**
- * How far an attempt came, which tells whether its webhook or the whole origin failed: the origin answered, or began to; it took the
- * request and was silent; there was no connection; or the relay made no request.
+ * How far an attempt came, which shows whether its webhook or the whole origin failed: the origin answered, or began to; it took
+ * the request and was silent; there was no connection; or the relay made no request.
  */
 export type Reach = 'answered' | 'silent' | 'unreached' | 'unmade';
 

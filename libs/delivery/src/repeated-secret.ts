@@ -21,8 +21,8 @@ const DECODERS: readonly Decoder[] = [
 ];
 
 /**
- * Finds secrets in what an endpoint answered. An endpoint may repeat what it was sent in any encoding that its framework has, so the
- * text is compared as it is, decoded, and decoded twice.
+ * Finds secrets in an endpoint's answer. An endpoint may repeat the request in any encoding that its framework has, so the text
+ * is compared as it is, decoded, and decoded twice.
  * @param secrets each as characters, or one byte in a character
  * @returns whether a text, one byte in a character, has a piece of a secret
  */
@@ -58,11 +58,11 @@ export function secretFinder(secrets: readonly string[]): (text: string) => bool
 }
 
 const SIGNS = 1 << 16;
-/** A number of a few characters of a piece. */
+/** Returns a number made of a few characters of a piece. */
 const signAt = (text: string, at: number): number =>
   ((text.charCodeAt(at) * 31 + text.charCodeAt(at + 3)) * 31 + text.charCodeAt(at + 7)) % SIGNS;
 
-/** Case does not count, and a form writes a space as a plus sign. */
+/** Makes texts comparable: case does not count, and a form writes a space as a plus sign. */
 const alike = (text: string): string => text.replaceAll('+', ' ').toLowerCase();
 
 const charOf = (digits: string, radix = 16): string => {
@@ -123,7 +123,7 @@ function base64(skipped: number): Decoder {
     );
 }
 
-/** With separators and prefixes as in `6b 65`, `6b:65`, `0x6b, 0x65` and `\x6b\x65`, or without. */
+/** Decodes hex with separators and prefixes as in `6b 65`, `6b:65`, `0x6b, 0x65` and `\x6b\x65`, or without. */
 function hex(skipped: number): Decoder {
   return (text, least) =>
     runsOf(text, /[0-9a-f](?:[^0-9a-z]{0,8}(?:0?x)?[0-9a-f])+/gi, least * 2, (run) =>
@@ -131,7 +131,10 @@ function hex(skipped: number): Decoder {
     );
 }
 
-/** Bytes as numbers, as JSON makes them of a `Buffer` and, each with its place, of a `Uint8Array`; Java's have a sign. */
+/**
+ * Decodes bytes written as numbers, as JSON makes them of a `Buffer` and, each with its place, of a `Uint8Array`; Java's have a
+ * sign.
+ */
 function decimals(text: string, least: number): string {
   return runsOf(text.replaceAll(/"\d+":/g, ''), /\d{1,3}(?:[\s,;]{1,20}-?\d{1,3})+/g, least * 2 - 1, (run) =>
     String.fromCharCode(...run.split(/[\s,;]+/).map((number) => Number(number) & 0xff)),

@@ -38,14 +38,14 @@ export interface DeliveryRequest {
   readonly partnerId: string;
 }
 
-/** The request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
+/** Returns the request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
   const { url, body, webhookId, partnerId } = attempt;
   const headers = Object.assign(attemptHeaders(attempt), credentialHeader(attempt.credential));
   return { method: 'POST', url, headers, body, webhookId, partnerId };
 }
 
-/** The headers of one attempt but for the credential of a webhook. */
+/** Returns the headers of one attempt without the credential of its webhook. */
 export function attemptHeaders(
   attempt: Omit<Attempt, 'url' | 'webhookId' | 'partnerId' | 'credential'>,
 ): Record<string, string> {
@@ -94,8 +94,8 @@ export function sign(secret: string, id: string, timestampSeconds: number, body:
 }
 
 /**
- * The `webhook-signature` header: a signature for each secret, the newest first, separated by spaces, so that a receiver with
- * the old or the new secret verifies it during a rotation.
+ * Returns the `webhook-signature` header: a signature for each secret, the newest first, separated by spaces, so that a receiver
+ * with the old or the new secret verifies it during a rotation.
  * @throws RangeError without a secret, or for an invalid one
  */
 export function signatureHeader(
@@ -122,7 +122,7 @@ function keyOf(secret: string): KeyObject {
 }
 
 function bytesOf(secret: string): Buffer {
-  // Buffer.from silently skips characters that are not base64, hence the pattern. The message never contains the secret.
+  // Buffer.from silently skips characters that are not base64, so the pattern checks them. The message never contains the secret.
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new RangeError('a signing secret is not of the form whsec_…');
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   if (key.length < MIN_BYTES || key.length > MAX_BYTES) {

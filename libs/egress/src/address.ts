@@ -27,7 +27,7 @@ export interface EgressPolicy {
 /** The rules by which addresses are checked. */
 export type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
 
-/** @throws RangeError naming what cannot be read by its position, never its value */
+/** @throws RangeError that names an unreadable entry by its position, never its value */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     ports: new Set(settings.ports.map(port)),
@@ -65,18 +65,18 @@ export function isPublicAddress(address: string, policy: AddressPolicy): boolean
   return target.kind() === 'ipv4' || isWithin(target, [GLOBAL_UNICAST]);
 }
 
-/** Whether the policy opens this address although it is not public. */
+/** Returns whether the policy opens this address although it is not public. */
 export function isOpened(address: string, policy: AddressPolicy): boolean {
   const target = targetOf(address, policy);
   return target !== undefined && isWithin(target, policy.allow) && isNowhereElse(target, policy);
 }
 
-/** The loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
+/** Returns the loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
 export function openedLoopbacks(policy: AddressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
 }
 
-/** The address where a packet to this one arrives; undefined for an invalid or denied address. */
+/** Returns the address at which a packet to this one arrives; undefined for an invalid or denied address. */
 function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
   const address = ipaddr.parse(text);
@@ -86,7 +86,7 @@ function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undef
   return within === 'malformed' || isWithin(within, deny) ? undefined : within;
 }
 
-/** Whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
+/** Returns whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
 function isNowhereElse(address: Address, policy: AddressPolicy): boolean {
   const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
   return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));

@@ -15,7 +15,9 @@ export const DeliveryJob = z.object({
   eventType: z.string(),
   /** Content hash, 16 hex characters. */
   hash: z.string(),
-  /** 0 before any replay, see `Delivery`. With the time of acceptance part of the job's id, so that no id is ever used twice. */
+  /**
+   * 0 before any replay, see `Delivery`. It is part of the job's id, with the time of acceptance, so that no id is used twice.
+   */
   series: z.number().int().min(0),
   /** Attempts made in this series. */
   attempts: z.number().int().min(0),
@@ -57,7 +59,7 @@ export const newJob = (
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 export const NO_WEBHOOK = '-';
 
-/** A body of up to so many bytes is kept in its job; a larger one is stored once for all jobs of its envelope. */
+/** Largest body in bytes that its job keeps; a larger one is stored once for all jobs of its envelope. */
 export const INLINE_BYTES = 4_096;
 
 /**
