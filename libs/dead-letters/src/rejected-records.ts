@@ -54,8 +54,8 @@ export class RejectedRecords {
   }
 
   /**
-   * An accepted envelope without deliveries becomes one dead letter as a whole: its id was first used with other content,
-   * none of its partners exists, or handling it failed. Resolves with a function that stores the dead letter once more.
+   * Turns an accepted envelope without deliveries into one dead letter as a whole: its id was first used with other content,
+   * none of its partners exists, or handling it failed. Resolves with a function that stores the dead letter a second time.
    */
   async addDeadLetter(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
     const { envelope } = read;
@@ -79,7 +79,7 @@ export class RejectedRecords {
   }
 }
 
-/** Empty for all partners; an audience that names none (`['']`) must not read as all when the dead letter is replayed. */
+/** Returns '' for all partners; an audience that names none (`['']`) must not read as all when the dead letter is replayed. */
 const audienceText = (audience: readonly string[]): string =>
   audience.length === 0 ? '' : audience.map((partner) => partner || NOBODY).join(',');
 

@@ -118,7 +118,7 @@ export class HttpConnections {
     }
   }
 
-  /** On a kept connection, after the event loop has looked at all sockets once more. */
+  /** Starts the taker on a kept connection, after the event loop has polled all sockets again. */
   #startSoon(connection: HttpConnection, taker: Taker): void {
     if (this.#starting.push({ connection, taker }) === 1) setImmediate(() => this.#startAll());
   }

@@ -9,7 +9,7 @@ import { requestBytes } from './request-bytes.js';
 
 const MAX_RETRY_AFTER = 64;
 const MAX_EXPIRED_PER_TURN = 8;
-/** An attempt that lasts as long, or fails, has its timing told. */
+/** Duration in ms from which on a successful attempt reports its timing; a failed attempt always does. */
 const SLOW_MS = 1_000;
 
 /**
