@@ -28,7 +28,7 @@ export function lineOf<T extends NoticeType>(
   return `${at} ${JSON.stringify({ type, webhook: { id, partnerId, eventType, origin }, facts })}`;
 }
 
-/** Undefined for what is no line of ours. */
+/** Returns undefined for a text that is no line of the relay. */
 export function readLine(text: string): NoticeLine | undefined {
   const space = text.indexOf(' ');
   try {

@@ -137,7 +137,7 @@ export class NoticeLines {
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Kafka has these, or never takes them. */
+  /** Removes lines that Kafka has, or never takes. */
   async remove(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;
     await Promise.all(

@@ -85,7 +85,10 @@ export class ReplayParts {
         await runScript(this.redis, endReplay, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
   }
 
-  /** Whether every part was taken up and has ended, or the order has expired. The first shard that shows another one is the last that is asked. */
+  /**
+   * Returns whether every part was taken up and has ended, or the order has expired. Asks no further shard after the first
+   * unfinished part.
+   */
   async #isDone(key: string): Promise<boolean> {
     const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter((name) => name.includes('/'));
     if (names.length === 0) return true;

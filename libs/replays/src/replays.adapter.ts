@@ -32,7 +32,7 @@ const pause = defineScript('replay-pause', pauseReplayLua);
 const KEPT_EMPTY_S = 600;
 /** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
-/** The replays that a partner is shown: those that are kept of 1,000 webhooks. */
+/** Maximum of replays that a partner sees: those kept of 1,000 webhooks. */
 const LISTED_OF_PARTNER = 1_000 * KEPT_OF_WEBHOOK;
 const SERIES = globalKey('replays', 'series');
 /** Sorted set of ids by creation time. */
@@ -71,7 +71,7 @@ interface Dated {
   readonly at: number;
 }
 
-/** A page ends with a replay, and with the time of its order in case that one is kept no longer. */
+/** Returns the cursor after a page: its last replay, and the time of its order in case the replay is no longer kept. */
 export const replayCursor = (id: string, createdAt: number): string => `${createdAt}.${id}`;
 
 function readCursor(cursor = ''): Dated {
@@ -151,7 +151,7 @@ export class Replays {
     return this.#find(id, now, this.#parts);
   }
 
-  /** The status of a replay that was ordered just now: no shard is asked what it has done. */
+  /** Returns the status of a replay that was ordered just now, without asking the shards. */
   ordered(id: string, now: number): Promise<ReplayStatus | undefined> {
     return this.#find(id, now, undefined);
   }

@@ -7,7 +7,7 @@ import type { AttemptStore, Position } from './attempt-store.adapter.js';
 /** Bytes fetched at once: what is unpacked in one turn of the event loop. */
 const FETCH_BYTES = 256 * 1024;
 const WAIT_MS = 500;
-/** A frozen broker answers nothing. */
+/** Longest wait for an answer, in ms: a frozen broker answers nothing. */
 const ANSWER_MS = 10_000;
 
 /**
@@ -71,7 +71,7 @@ export class AttemptLog {
   }
 }
 
-/** How much of the log is indexed. */
+/** Progress of the index in the log. */
 export interface IndexState {
   /** Whether its end was reached within the last seconds. */
   readonly isCurrent: boolean;
@@ -82,10 +82,10 @@ export interface IndexState {
 /** Longest time since the end of the log was reached; news come to it all the time. */
 const CURRENT_MS = 5_000;
 const TRIM_EVERY_MS = 10_000;
-/** New partitions are found, and a log that was made anew. */
+/** Interval in ms at which new partitions, and a log that was made again, are found. */
 const LOOK_EVERY_MS = 30_000;
 
-/** The log is another one than the index has. */
+/** The log is not the log that was indexed. */
 export class AnotherLog extends Error {
   override readonly name = 'AnotherLog';
 }
@@ -147,7 +147,7 @@ export class AttemptFollower {
       this.#lags.set(partition, end - known.next);
       return;
     }
-    // A partition that is new to the index, or one of which Kafka has dropped what was not indexed yet.
+    // The partition is new to the index, or Kafka has dropped records that were not indexed yet.
     if (known === undefined) await this.store.missingBefore(since);
     const isCut = known !== undefined || (from === low && low > 0);
     const first = isCut && from < end ? await this.log.at(partition, from) : undefined;
@@ -204,7 +204,7 @@ export class WebhookPlaces {
 
   constructor(private readonly webhooks: PlacedWebhooks) {}
 
-  /** Without Redis, or of a deleted webhook, attempts stay as they are. */
+  /** Without Redis, and for a deleted webhook, attempts stay as they are. */
   async of(attempts: readonly IndexedAttempt[]): Promise<IndexedAttempt[]> {
     const isStale = attempts.length > 0 && performance.now() - this.#refreshedAt > REFRESH_MS;
     if (isStale) {

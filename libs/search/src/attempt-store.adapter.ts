@@ -98,7 +98,7 @@ export class AttemptStore {
     );
   }
 
-  /** From when on no attempt is missing, epoch milliseconds; undefined when it was never said. */
+  /** Returns the time from which on no attempt is missing, epoch milliseconds; undefined if it was never stored. */
   async since(): Promise<number | undefined> {
     const [row] = await this.file.all("SELECT value FROM facts WHERE name = 'since'");
     return row === undefined ? undefined : Number(row['value']);
@@ -114,7 +114,7 @@ export class AttemptStore {
     ]);
   }
 
-  /** Stores attempts together with how far their partitions are indexed: both, or neither. */
+  /** Stores attempts and the positions of their partitions in one transaction. */
   async add(attempts: readonly IndexedAttempt[], positions: ReadonlyMap<number, Position>): Promise<void> {
     const fresh: [number, string, string][] = [];
     const numberOf = (kind: string, text: string | undefined): number | null => {

@@ -32,7 +32,7 @@ export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'>
 /** An attempt as the log or the index has it. */
 export type LoggedAttempt = AttemptRecord & { readonly host?: string | undefined };
 
-/** All that is known of one envelope. */
+/** The known facts of one envelope. */
 export interface StoryFacts {
   readonly id: string;
   readonly mark: { readonly state: 'published' | 'settled'; readonly hash: string } | undefined;
@@ -142,7 +142,7 @@ export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, ha
 
 type Standing = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
 
-/** A dead letter is stored before its job is removed, so where both were read the dead letter is the job. */
+/** A dead letter is stored before its job is removed, so if both were read the dead letter counts. */
 function standing(
   facts: StoryFacts,
   series: number,
@@ -166,7 +166,7 @@ function standing(
   const { reason } = last;
   if (last.outcome !== 'dead-letter') return { ...nothing, state: last.outcome, reason };
   if (isReplayed) return { ...nothing, state: 'replayed', reason };
-  // Without the queues nobody can tell whether it still is one.
+  // Without the queues it is unknown whether it still is a dead letter.
   return { ...nothing, state: facts.incomplete.includes('redis') ? 'dead-letter' : 'purged', reason };
 }
 

@@ -23,7 +23,7 @@ export interface AttemptsOfEnvelope {
   readonly lacking?: readonly IncompletePart[];
   /** Whether it has come to the end of the log. */
   readonly state: { readonly isCurrent: boolean };
-  /** @param moments around which attempts were told, as far as they are known, epoch milliseconds */
+  /** @param moments around which attempts were logged, if known, epoch milliseconds */
   ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]>;
 }
 
@@ -201,14 +201,14 @@ export class StoryReader {
   }
 }
 
-/** The ids of its deliveries that are known, each perhaps more than once. */
+/** Returns the known ids of its deliveries, each perhaps more than once. */
 const idsOf = ({ attempts, pending, delivered, mark }: Known): string[] => [
   ...attempts.map(({ deliveryId }) => deliveryId),
   ...pending.map(({ id }) => id),
   ...delivered.map((each) => deliveredId(each, mark?.hash)),
 ];
 
-/** When attempts of these deliveries were told. */
+/** Returns when attempts of these deliveries were logged. */
 const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): number[] => [
   ...[...pending.flatMap(({ job }) => job.tries ?? []), ...delivered.flatMap(({ attempts }) => attempts)].map(
     ({ at, durationMs }) => at + durationMs,
