@@ -1,6 +1,8 @@
 import type { Breaker } from './breaker.js';
 
-/** The breakers of webhooks and endpoints that failed recently, by their keys; others have none. */
+/**
+ * The breakers of webhooks and endpoints that failed recently, by their keys; a webhook or endpoint without one has not failed.
+ */
 export abstract class BreakerStore {
   /**
    * Changes one breaker atomically among all workers: `change` may be called several times, each time with the stored breaker.

@@ -1,8 +1,8 @@
 import { defineScript } from '@relay/redis';
 
 /**
- * Compare and set of one breaker. KEYS: hash of all breakers. ARGV: key of the breaker, expected text, new text; '' stands for none.
- * Returns nothing when it was set, else the stored text: another worker was faster, even if it wrote the same text.
+ * Compare and set of one breaker. KEYS: hash of all breakers. ARGV: key of the breaker, expected text, new text; '' for no
+ * breaker. Returns nothing if it was set, else the stored text: another worker was faster, even if it wrote the same text.
  */
 export const swapBreaker = defineScript(
   'swap-breaker',

@@ -2,15 +2,18 @@ import { z } from 'zod';
 
 /** Consecutive failures that open a breaker. */
 export const IN_A_ROW = 10;
-/** A breaker also opens when half of at least so many attempts in a minute failed. */
+/** Attempts in a minute from which on a breaker also opens if half of them failed. */
 const AT_LEAST = 20;
 /** A minute is counted in two halves, the present one and the previous one. */
 const HALF_MS = 30_000;
 const FIRST_OPEN_MS = 30_000;
 const LONGEST_OPEN_MS = 600_000;
-/** The longest that an endpoint can ask for (`MAX_RETRY_AFTER_MS` of `delivery`), and a minute by which clocks may differ. */
+/**
+ * Longest pause that an endpoint can ask for (`MAX_RETRY_AFTER_MS` of `delivery`), in ms, and a minute by which clocks may
+ * differ.
+ */
 const LONGEST_HELD_MS = 86_460_000;
-/** No delivery waits for longer, so none is left to make the probe: the endpoint was removed. */
+/** Longest wait of a delivery, in ms. After it no delivery is left to make the probe, so the endpoint was removed. */
 const ABANDONED_MS = 96 * 3_600_000;
 
 const Count = z.object({ total: z.number(), failed: z.number() });
@@ -94,12 +97,15 @@ export function probed(breaker: Breaker, succeeded: boolean, now: number): Break
   return succeeded ? { ...CLOSED, heldUntil: breaker.heldUntil } : open(breaker, now);
 }
 
-/** Until when no attempt may be made; not after `now` when one may, which is the probe if the breaker is open. */
+/**
+ * Returns until when no attempt may be made. The time is not after `now` if one may be made, which is the probe if the breaker
+ * is open.
+ */
 export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: number): number {
   return Math.max(openUntil === 0 ? now : Math.max(openUntil, probeUntil), heldUntil, now);
 }
 
-/** A stored breaker without the times that a wrong clock wrote: what is further ahead than any can be counts as passed. */
+/** Returns a stored breaker without the times that a wrong clock wrote: a time further ahead than any can be counts as passed. */
 export function sound(breaker: Breaker, now: number): Breaker {
   const within = (at: number, longestMs: number): number => (at > now + longestMs ? now : at);
   return {
@@ -111,7 +117,7 @@ export function sound(breaker: Breaker, now: number): Breaker {
   };
 }
 
-/** Whether the breaker need not be stored. */
+/** Returns whether the breaker need not be stored. */
 export function isForgettable(breaker: Breaker, now: number): boolean {
   const { openUntil, probeUntil, heldUntil } = breaker;
   if (heldUntil > now || (openUntil > 0 && Math.max(openUntil, probeUntil) + ABANDONED_MS > now)) return false;
@@ -119,7 +125,7 @@ export function isForgettable(breaker: Breaker, now: number): boolean {
   return present.failed + past.failed === 0;
 }
 
-/** Milliseconds of the present opening. */
+/** Returns the duration of the present opening, in ms. */
 export function openMs({ opened }: Breaker): number {
   return Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.max(0, opened - 1));
 }

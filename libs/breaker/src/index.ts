@@ -1,8 +1,7 @@
-// Owns the breakers of webhooks and endpoints: when one opens, for how long, its probe, and the pause that a webhook asks for.
-// Owns as well the origins that have answered 2xx, and a process's turns at all others: one a second, partners in turn, and their webhooks.
-// Guarantees that all workers share one state of these but the turns, and that one probe runs at a time, also when a worker dies
-// with it.
-// Leaves waiting deliveries to the worker, and the number of attempts that run at once to `admission`.
+// Owns the breakers of webhooks and endpoints: when one opens, for how long, its probe, and the pause that a webhook asks for. It
+// also owns the origins that have answered 2xx, and a process's turns at all other origins: one a second, partners in turn, and
+// their webhooks. Guarantees that all workers share one state of these but the turns, and that one probe runs at a time, also if
+// a worker dies with it. Leaves waiting deliveries to the worker, and the number of attempts that run at once to `admission`.
 export {
   barredUntil,
   Breaker,

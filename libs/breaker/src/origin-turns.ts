@@ -3,7 +3,7 @@ export const PROOF_MS = 30 * 86_400_000;
 /** Interval between reports of a 2xx of one origin. */
 const RENEWED_EVERY_MS = 3_600_000;
 
-/** The origin of an endpoint's name, `<partner> <origin>`. */
+/** Returns the origin of an endpoint's name, `<partner> <origin>`. */
 export const originOf = (endpoint: string): string => endpoint.slice(endpoint.indexOf(' ') + 1);
 
 /**
@@ -11,7 +11,7 @@ export const originOf = (endpoint: string): string => endpoint.slice(endpoint.in
  * in the store.
  */
 export class KnownOrigins {
-  /** When each last answered 2xx by the last report to the store, which is the order of the entries. */
+  /** Time of each origin's last reported 2xx, which is the order of the entries. */
   readonly #reported = new Map<string, number>();
 
   constructor(private readonly most = 50_000) {}
@@ -29,12 +29,12 @@ export class KnownOrigins {
     if (oldest !== undefined) this.#reported.delete(oldest);
   }
 
-  /** The origin has answered 2xx, but the report failed: the next 2xx is reported. */
+  /** Stores that the origin has answered 2xx although the report failed: the next 2xx is reported. */
   knowUnreported(origin: string, now: number): void {
     this.know(origin, now - RENEWED_EVERY_MS);
   }
 
-  /** Whether a 2xx of the origin is to be reported to the store now. */
+  /** Returns whether a 2xx of the origin is to be reported to the store now. */
   isReportDue(origin: string, now: number): boolean {
     return now - (this.#reported.get(origin) ?? -Infinity) >= RENEWED_EVERY_MS;
   }
@@ -52,7 +52,7 @@ const ASKERS = 30;
 /** An endpoint or webhook that asked for nothing for this long is forgotten. */
 const REMEMBERED_MS = 60_000;
 
-/** Who asks for a turn: a webhook of an endpoint. */
+/** A webhook of an endpoint that asks for a turn. */
 export interface Asker {
   readonly endpoint: string;
   readonly id: string;
@@ -63,9 +63,9 @@ interface Asking {
   turnAt: number;
   /** Interval between its turns: the more endpoints wait at the origin, the longer. */
   everyMs: number;
-  /** By webhook, when the last delivery that was told a time asks again. */
+  /** By webhook, the time when its last waiting delivery asks again. */
   readonly asksUntil: Map<string, number>;
-  /** Webhooks that got no turn, by whose turn comes first, and when each asks again. */
+  /** Webhooks that got no turn, in the order of their turns, with the time when each asks again. */
   readonly refused: Map<string, number>;
 }
 
@@ -94,7 +94,10 @@ export class OriginTurns {
     return asking.turnAt;
   }
 
-  /** When a delivery that got no turn asks again: one delivery of its webhook for each turn of the endpoint. @param chance from 0 to 1 */
+  /**
+   * Returns when a delivery that got no turn asks again: one delivery of its webhook for each turn of the endpoint.
+   * @param chance from 0 to 1
+   */
   askAgainAt({ endpoint, id }: Asker, now: number, chance: number): number {
     const asking = this.#of(endpoint);
     const { turnAt, asksUntil, refused } = asking;
@@ -108,23 +111,23 @@ export class OriginTurns {
     return next;
   }
 
-  /** Whether a delivery of the webhook asks again later than `time`. */
+  /** Returns whether a delivery of the webhook asks again later than `time`. */
   isBehind({ endpoint, id }: Asker, time: number): boolean {
     return (this.#asking.get(endpoint)?.asksUntil.get(id) ?? -Infinity) > time;
   }
 
-  /** Endpoints that asked lately. */
+  /** Returns the endpoints that asked lately. */
   endpoints(): Iterable<string> {
     return this.#asking.keys();
   }
 
-  /** The origin needs no turns any more. */
+  /** Ends the turns of the origin, which needs none any more. */
   prove(origin: string): void {
     this.#freeAt.delete(origin);
     for (const endpoint of this.#asking.keys()) if (originOf(endpoint) === origin) this.#asking.delete(endpoint);
   }
 
-  /** Forgets endpoints and origins that nobody asked for lately. */
+  /** Forgets endpoints and origins without recent requests for a turn. */
   forget(now: number): void {
     for (const [origin, freeAt] of this.#freeAt) if (freeAt < now) this.#freeAt.delete(origin);
     const before = now - REMEMBERED_MS;
@@ -145,7 +148,10 @@ export class OriginTurns {
   }
 }
 
-/** Whether no webhook that was refused before asks again within a turn. One that did not come at its time has lost its place. */
+/**
+ * Returns whether no webhook that was refused before asks again within a turn. A webhook that missed its time has lost its
+ * place.
+ */
 function isFirst(refused: Map<string, number>, id: string, now: number): boolean {
   for (const [each, at] of refused) {
     if (each === id) return true;

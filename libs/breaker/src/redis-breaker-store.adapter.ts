@@ -57,12 +57,18 @@ export class RedisOriginProofs {
     private readonly mostOrigins: number = MOST_ORIGINS,
   ) {}
 
-  /** The origin has answered 2xx. @throws when the store is away */
+  /**
+   * Stores that the origin has answered 2xx.
+   * @throws when the store is away
+   */
   async prove(origin: string): Promise<void> {
     await runScript(this.redis, proveOrigin, [PROVEN], [hashOf(origin), this.mostOrigins]);
   }
 
-  /** When these origins last answered 2xx, without those that have not. @throws when the store is away */
+  /**
+   * Returns when these origins last answered 2xx, without those that have not.
+   * @throws when the store is away
+   */
   async proven(origins: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (origins.length === 0) return new Map();
     const times = await this.redis.zmscore(PROVEN, ...origins.map(hashOf));

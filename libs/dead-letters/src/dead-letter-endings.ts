@@ -11,8 +11,8 @@ export class DeadLetterEndings {
   ) {}
 
   /**
-   * Resolves when Kafka has the records; to be called before the dead letters go. A reported ending that is not carried out
-   * is harmless: the dead letter stays until it is.
+   * Resolves when Kafka has the records; to be called before the dead letters are removed. If a reported ending is not carried
+   * out, the dead letter stays until it is.
    * @param before how many dead letters the same change has ended already
    * @throws ProblemError `unavailable` when Kafka does not take the records: these dead letters stay
    */

@@ -21,7 +21,7 @@ const NAMED_REFUSED = 1_000;
 export interface DeadLetterSelection {
   readonly ids: readonly string[];
   readonly filter: DeadLetterFilter;
-  /** Only dead letters after this one; all of them when it was removed. */
+  /** Only dead letters after this one; all dead letters if it was removed. */
   readonly after?: string;
 }
 
@@ -34,25 +34,25 @@ export interface ReplayReport {
   readonly refusedCount: number;
   /** Ids that name no dead letter. */
   readonly missing: readonly string[];
-  /** False when the time was over before the last one: the same call with `after`, if present, continues. */
+  /** False if the time was over before the last one: the same call with `after`, if present, continues. */
   readonly complete: boolean;
-  /** The last dead letter that was looked at and stays. */
+  /** The last dead letter that was read and stays. */
   readonly after?: string;
 }
 
 export interface DeadLetterList {
   readonly letters: readonly DeadLetterFacts[];
-  /** Dead letters in all, without the filter. */
+  /** Number of all dead letters, without the filter. */
   readonly stored: number;
-  /** False when the time was over before the limit was reached. */
+  /** False if the time was over before the limit was reached. */
   readonly complete: boolean;
-  /** Where the next page begins; undefined when there are no older ones. */
+  /** Cursor of the next page; undefined when there are no older ones. */
   readonly next?: string;
 }
 
 export type PurgeReport = Pick<ReplayReport, 'missing' | 'complete' | 'after'> & { readonly purged: number };
 
-/** Dead letters that were looked at, and the selected ones among them. */
+/** Dead letters that were read, and the selected ones among them. */
 interface Slice {
   readonly slice: readonly FoundDeadLetter[];
   readonly selected: readonly FoundDeadLetter[];
@@ -68,9 +68,9 @@ export class DeadLetterService {
   ) {}
 
   /**
-   * The newest matching dead letters, at most `limit`.
-   * @param until epoch milliseconds after which no further one is looked at
-   * @param cursor `next` of the page before
+   * Returns the newest matching dead letters, at most `limit`.
+   * @param until epoch milliseconds after which no further one is read
+   * @param cursor `next` of the previous page
    */
   async list(filter: DeadLetterFilter, limit: number, until = Infinity, cursor?: string): Promise<DeadLetterList> {
     const [stored, all] = await Promise.all([this.reader.count(), this.#ids(filter)]);
@@ -89,19 +89,19 @@ export class DeadLetterService {
   }
 
   async find(id: string): Promise<FoundDeadLetter | undefined> {
-    // Under the prefix of the job keys BullMQ has keys of its own.
+    // BullMQ has keys of its own under the prefix of the job keys.
     if (parseDeliveryId(id) === undefined) return undefined;
     for await (const [letter] of this.reader.read([id])) return letter;
     return undefined;
   }
 
-  /** The envelope; empty when Redis has lost it. */
+  /** Returns the envelope; empty if Redis has lost it. */
   async bodyOf(letter: FoundDeadLetter): Promise<string> {
     return (await this.reader.withBody(letter)).body;
   }
 
   /**
-   * Counts the selected dead letters; a lower bound when the time was over before the last one.
+   * Counts the selected dead letters; a lower bound if the time was over before the last one.
    * @param until epoch milliseconds after which no further one is counted
    */
   async count(selection: DeadLetterSelection, until = Infinity): Promise<{ matched: number; complete: boolean }> {
@@ -127,7 +127,8 @@ export class DeadLetterService {
   }
 
   /**
-   * Reports each slice, stores its jobs, then removes its dead letters: a crash in between leaves both, never neither.
+   * Reports each slice, stores its jobs, then removes its dead letters: a crash in between leaves jobs and dead letters, and
+   * loses no delivery.
    * @param until epoch milliseconds after which no further slice is begun
    */
   async replay(selection: DeadLetterSelection, until = Infinity): Promise<ReplayReport> {
@@ -187,7 +188,7 @@ export class DeadLetterService {
   }
 
   /**
-   * Takes a step with each slice until the time is over, with one at least, so that repeated calls with `after` end.
+   * Takes a step with each slice until the time is over, but at least one step, so that repeated calls with `after` end.
    * @param step resolves with the dead letters that do not stay
    */
   async #walk(
@@ -205,7 +206,7 @@ export class DeadLetterService {
     return { complete: true };
   }
 
-  /** The selected dead letters in slices, oldest first. Adds ids that name none to `missing`. */
+  /** Yields the selected dead letters in slices, oldest first. Adds ids that name no dead letter to `missing`. */
   async *#selected({ ids, filter, after }: DeadLetterSelection, missing: string[]): AsyncGenerator<Slice> {
     const given = new Set(ids.map((id) => id.toLowerCase()));
     const stored = await this.#ids(filter);
@@ -220,19 +221,22 @@ export class DeadLetterService {
       yield { slice, selected: slice.filter(({ stored }) => matches(stored, filter)) };
   }
 
-  /** Ids of dead letters that may match, oldest first. */
+  /** Returns the ids of dead letters that may match, oldest first. */
   #ids({ webhook }: DeadLetterFilter): Promise<string[]> {
     return webhook === undefined ? this.reader.ids() : this.reader.idsOf(webhook.toLowerCase());
   }
 }
 
-/** A page ends with a dead letter, and with how many are older in case that one is removed: then some may be listed twice. */
+/**
+ * Returns the cursor after a page: its last dead letter, and how many are older in case it is removed. After a removal some may
+ * be listed twice.
+ */
 function nextOf(last: string | undefined, ids: readonly string[]): { readonly next?: string } {
   const older = last === undefined ? ids.length : ids.indexOf(last);
   return older === 0 ? {} : { next: `${older}.${last ?? ''}` };
 }
 
-/** How many of the ids, oldest first, a page has before it. */
+/** Returns how many of the ids, oldest first, come before the page. */
 function placeOf(cursor: string, ids: readonly string[]): number {
   const [older = '', last = ''] = cursor.split('.');
   const at = ids.indexOf(last);
@@ -255,15 +259,15 @@ const endingOf = (
 /** A change of dead letters as `relay.operations` has it. */
 interface DeadLetterChange {
   readonly what: 'replay' | 'purge';
-  /** The selected dead letters as they were asked for: ids, or `all`, or filters. */
+  /** The selection of the request: ids, or `all`, or filters. */
   readonly selection: object;
   readonly by: { readonly operator: string; readonly requestId?: string };
 }
 
 /**
  * Reports a change on `relay.operations`, makes it, and reports its outcome.
- * @param unreported called when Kafka does not take the outcome: the change is made and reported as asked by then
- * @throws ProblemError `unavailable` when Kafka does not take the change: nothing was changed
+ * @param unreported called if Kafka does not take the outcome: the change itself is made and was reported by then
+ * @throws ProblemError `unavailable` if Kafka does not take the change: nothing was changed
  */
 export async function makeReported<Report extends PurgeReport | ReplayReport>(
   audit: Pick<Audit, 'report'>,
@@ -274,7 +278,7 @@ export async function makeReported<Report extends PurgeReport | ReplayReport>(
   await audit.report({ event: `dead-letters.${what}.asked`, ...by, ...selection });
   const report = await make();
   await audit.report({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
-    // The cause, since the error itself says that nothing was changed.
+    // Passes the cause, since the error itself says that nothing was changed.
     unreported(error.cause),
   );
   return report;

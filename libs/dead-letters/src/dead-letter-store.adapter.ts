@@ -3,7 +3,10 @@ import { DEAD_LETTERS_QUEUE, envelopeIdOf, INDEXED_S, JobBodies, ofEnvelopeKey, 
 import type { Shard, Shards } from '@relay/redis';
 import { type DeadLetter, StoredDeadLetter } from './dead-letter.js';
 
-/** A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the page before. */
+/**
+ * A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the previous
+ * page.
+ */
 export interface DeadLetterPeriod {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
@@ -17,7 +20,10 @@ const TIES = 2_000;
 export class DeadLetterIndex {
   constructor(private readonly shards: Shards) {}
 
-  /** To be called before the dead letter is stored. A repeated add leaves its time of death as it is, as the queue does. */
+  /**
+   * Adds a dead letter to the index; to be called before it is stored. A repeated add keeps its time of death, as the queue
+   * does.
+   */
   async add(letter: DeadLetter): Promise<void> {
     const shard = this.shards.of(letter.envelopeId);
     const [id, dead, envelope] = [
@@ -35,13 +41,13 @@ export class DeadLetterIndex {
       .exec();
   }
 
-  /** To be called after the dead letters are removed. */
+  /** Drops dead letters from the index; to be called after they are removed. */
   async ended(ids: readonly string[]): Promise<void> {
     const parts = this.shards.divide(ids, envelopeIdOf);
     await Promise.all(parts.map((part) => endedIn(...part)));
   }
 
-  /** Newest first; within one millisecond by descending id. Some may have been removed. */
+  /** Returns dead letters newest first; within one millisecond by descending id. Some may have been removed. */
   async ofWebhook(
     webhookId: string,
     { since, until, before }: DeadLetterPeriod,
@@ -61,7 +67,10 @@ export class DeadLetterIndex {
       .slice(0, limit);
   }
 
-  /** Dead letters of a webhook, some of which may have been removed. @param since epoch milliseconds */
+  /**
+   * Counts the dead letters of a webhook, some of which may have been removed.
+   * @param since epoch milliseconds
+   */
   async count(webhookId: string, since = 0): Promise<number> {
     const counts = await Promise.all(
       this.shards.all.map((shard) => shard.redis.zcount(deadKey(shard, webhookId), since, '+inf')),
@@ -69,7 +78,7 @@ export class DeadLetterIndex {
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
+  /** Returns the ids of the jobs and dead letters of an envelope, of every webhook; some may have been removed. */
   async ofEnvelope(envelopeId: string): Promise<{ waiting: string[]; dead: string[] }> {
     const shard = this.shards.of(envelopeId);
     const members = await shard.redis.smembers(ofEnvelopeKey(shard, envelopeId));
@@ -78,7 +87,7 @@ export class DeadLetterIndex {
   }
 }
 
-/** Sorted set of the dead letters of a webhook, scored by `diedAt`. */
+/** Key of the sorted set of the dead letters of a webhook, scored by `diedAt`. */
 const deadKey = (shard: Shard, webhookId: string): string => shard.key('dead', webhookId);
 
 async function endedIn(shard: Shard, ids: readonly string[]): Promise<void> {
@@ -103,7 +112,7 @@ const lettersOf = (found: readonly string[]): IndexedLetter[] =>
     at: Number(found[2 * index + 1]),
   }));
 
-/** Merges the lists of several shards, each of which Redis has in this order. */
+/** Merges the lists of several shards, each of which Redis returns in this order. */
 function inOrder([only = [], ...others]: readonly IndexedLetter[][]): IndexedLetter[] {
   if (others.length === 0) return only;
   return [...only, ...others.flat()].toSorted((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1));
@@ -132,13 +141,15 @@ export class DeadLetterReader {
     this.#queues = new ShardQueues(DEAD_LETTERS_QUEUE, shards);
   }
 
-  /** The ids at this moment, oldest first within a shard; later changes of the queue do not move a walk through them. */
+  /**
+   * Returns the ids at this moment, oldest first within a shard; later changes of the queue do not affect a walk through them.
+   */
   async ids(): Promise<string[]> {
     const found = await this.#queues.each(async (queue) => (await queue.open()).getRanges([...STATES], 0, -1, true));
     return found.flat();
   }
 
-  /** The ids of a webhook, oldest first; some may have been removed. */
+  /** Returns the ids of a webhook, oldest first; some may have been removed. */
   async idsOf(webhookId: string): Promise<string[]> {
     const found = await this.#index.ofWebhook(webhookId, {}, Number.MAX_SAFE_INTEGER);
     return found.map(({ id }) => id).toReversed();
@@ -149,7 +160,7 @@ export class DeadLetterReader {
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** The dead letters of these ids in slices, without removed ones. Rejects on a record of a newer relay. */
+  /** Yields the dead letters of these ids in slices, without removed ones. Rejects on a record of a newer relay. */
   async *read(ids: readonly string[]): AsyncGenerator<FoundDeadLetter[]> {
     for (let at = 0; at < ids.length; at += SLICE) {
       const slice = await Promise.all(ids.slice(at, at + SLICE).map((id) => this.#find(id)));
@@ -165,7 +176,7 @@ export class DeadLetterReader {
     return { id, stored: read.data };
   }
 
-  /** The body is empty when Redis has lost it. */
+  /** Adds the body, which is empty if Redis has lost it. */
   async withBody({ stored }: FoundDeadLetter): Promise<DeadLetter> {
     return { ...stored, v: 1, body: (await this.#bodies.of(stored)) ?? '' };
   }

@@ -8,7 +8,10 @@ export interface DeadLetterFilter {
   readonly type?: string;
   readonly reason?: string;
   readonly webhook?: string;
-  /** Only those given up before this time, in epoch milliseconds: what is counted and changed is the same then. */
+  /**
+   * Only deliveries given up before this time, in epoch milliseconds, so that a count and the change after it cover the same
+   * ones.
+   */
   readonly until?: number;
 }
 
@@ -24,7 +27,7 @@ export const matches = (
   (reason === undefined || letter.reason === reason) &&
   (webhook === undefined || letter.webhookId === webhook.toLowerCase());
 
-/** The ids by which an operator can select this dead letter: its own, and that of its envelope. */
+/** Returns the ids by which an operator can select this dead letter: its own, and that of its envelope. */
 export function namesOf(letterId: string): string[] {
   const envelopeId = parseDeliveryId(letterId)?.envelopeId;
   return envelopeId === undefined ? [letterId] : [letterId, envelopeId];
@@ -35,12 +38,12 @@ interface Facet {
   readonly count: number;
 }
 
-/** What dead letters are counted by, and the member that has it. */
+/** Facets by which dead letters are counted, each with its member. */
 const FACETS = { types: 'eventType', reasons: 'reason', webhooks: 'webhookId', partners: 'partnerId' } as const;
 type FacetName = keyof typeof FACETS;
 const NAMES = Object.keys(FACETS) as FacetName[];
 
-/** How many dead letters there are by event type, reason, webhook and partner: the most frequent values of each. */
+/** Number of dead letters by event type, reason, webhook and partner: the most frequent values of each. */
 export type DeadLetterFacets = { readonly matched: number } & Readonly<Record<FacetName, readonly Facet[]>>;
 
 /** Values of a facet that an answer names. */
@@ -72,7 +75,7 @@ const sorted = (counts: ReadonlyMap<string, number>): Facet[] =>
 
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/** A dead letter as lists show it: without its body, the envelope, which its source has. */
+/** Returns a dead letter as lists show it: without its body, the envelope, which its source has. */
 export const deadLetterFacts = ({ id, stored: { tries: [...tries] = [], ...letter } }: FoundDeadLetter) => ({
   id,
   envelopeId: letter.envelopeId,

@@ -64,8 +64,8 @@ type DeadLetterReplay =
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * The jobs that a replay makes of a dead letter: its delivery under the next replay number, with all attempts and the whole
- * horizon. The dead letter of a whole envelope goes to every webhook that matches now.
+ * Returns the jobs that a replay makes of a dead letter: its delivery under the next replay number, with all attempts and the
+ * whole horizon. The dead letter of a whole envelope goes to every webhook that matches now.
  * @param now epoch milliseconds
  */
 export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): DeadLetterReplay {
@@ -103,11 +103,11 @@ function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: nu
     body,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tries === undefined ? {} : { tries: tries.slice(-KEPT_TRIES) }),
-    // A new id: BullMQ ignores an add under an id that it holds, and records of attempts must tell the replays apart.
+    // The series is new: BullMQ ignores an add under an id that it holds, and records of attempts must tell the replays apart.
     series: letter.series + 1,
     attempts: 0,
     acceptedAt: now,
-    // Names the acceptance, so that the replays of two dead letters of one envelope are two deliveries.
+    // Time of the acceptance, so that the replays of two dead letters of one envelope are two deliveries.
     waitedSince: waitedSince ?? acceptedAt,
   };
 }

@@ -1,7 +1,7 @@
 // Owns dead letters: their record, their index by webhook and envelope, how operators list, replay and purge them, and the
-// records of topics that say so. Owns as well the way of records that become no deliveries.
-// Guarantees that a dead letter is removed only after Kafka has the record of its ending and its new jobs are stored.
-// Leaves to `retry` which delivery becomes a dead letter, and to the apps who may see and end it.
+// records of topics about these changes. It also owns the way of records that become no deliveries. Guarantees that a dead letter
+// is removed only after Kafka has the record of its ending and its new jobs are stored. Leaves to `retry` which delivery becomes
+// a dead letter, and to the apps who may see and end it.
 export {
   DeadLetter,
   DeadLetterEnding,

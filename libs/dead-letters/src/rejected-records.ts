@@ -44,7 +44,8 @@ export class RejectedRecords {
     const put = (): Promise<unknown> =>
       this.publisher.publish({ topic, key, value, headers }).catch((error: unknown) => {
         if (!(error instanceof PublishFailed) || error.retryable) throw error;
-        // Too large with these headers, or uncompressed: refused for ever, it would hold the high water where it is.
+        // The record is too large with these headers, or uncompressed. If it were refused for ever, the high water would not
+        // advance.
         const cut = { ...headers, 'relay-truncated': String(value.length) };
         const short = { key: String(record.offset), value: value.subarray(0, TRUNCATED_BYTES), headers: cut };
         return this.publisher.publish({ topic, ...short });
@@ -53,8 +54,8 @@ export class RejectedRecords {
   }
 
   /**
-   * An accepted envelope without deliveries becomes one dead letter as a whole: its id was first used with other content,
-   * none of its partners exists, or handling it failed. Resolves with a function that stores the dead letter once more.
+   * Turns an accepted envelope without deliveries into one dead letter as a whole: its id was first used with other content,
+   * none of its partners exists, or handling it failed. Resolves with a function that stores the dead letter a second time.
    */
   async addDeadLetter(read: EnvelopeRecord, reason: EnvelopeReason, detail: string): Promise<() => Promise<void>> {
     const { envelope } = read;
@@ -78,7 +79,7 @@ export class RejectedRecords {
   }
 }
 
-/** Empty for all partners; an audience that names none (`['']`) must not read as all when the dead letter is replayed. */
+/** Returns '' for all partners; an audience that names none (`['']`) must not read as all when the dead letter is replayed. */
 const audienceText = (audience: readonly string[]): string =>
   audience.length === 0 ? '' : audience.map((partner) => partner || NOBODY).join(',');
 

@@ -1,9 +1,9 @@
-/** The endpoint does not speak HTTP/1.1 (RFC 9112), or more of it than is read. */
+/** The endpoint does not speak HTTP/1.1 (RFC 9112), or its answer exceeds a limit of the reader. */
 export class ProtocolFault extends Error {
   override readonly name = 'ProtocolFault';
 }
 
-/** What the relay needs of the head of a final answer. */
+/** Facts that the relay needs from the head of a final answer. */
 export interface AnswerHead {
   readonly status: number;
   /** As received. */
@@ -14,7 +14,7 @@ export interface AnswerHead {
   readonly text: string;
   /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
   readonly keepAliveMs: number | undefined;
-  /** Whether the connection ends with this answer: the endpoint says so, or may mean another end of it than is read. */
+  /** Whether the connection ends with this answer: the endpoint says so, or may end the answer elsewhere than the reader does. */
   readonly closes: boolean;
   /** Whether the body ends where the connection does. */
   readonly endsAtClose: boolean;
@@ -23,11 +23,11 @@ export interface AnswerHead {
 export interface AnswerLimits {
   /** All heads of an answer, its interim ones included. */
   readonly headBytes: number;
-  /** Of a body, with the framing of its chunks. */
+  /** Length of the body including the framing of its chunks. */
   readonly bodyBytes: number;
   /** RFC 9110 section 15.2 sets no limit; no honest endpoint sends more than a few. */
   readonly interimAnswers: number;
-  /** How much of the beginning of a body is kept. */
+  /** Bytes kept from the beginning of a body. */
   readonly keptBytes: number;
 }
 
@@ -43,11 +43,12 @@ const ENCODED = 'encoded';
 const MAX_LINE = 1_024;
 
 /**
- * Reads the answer to one request. The body is passed over: only its end matters, behind which the connection can be used again.
- * What is not plain HTTP/1.1 is a fault, never repaired: a folded line, a bare line feed, two lengths, a length beside chunks.
+ * Reads the answer to one request. It skips the body and finds only its end, after which the connection can be reused.
+ * Everything that is not plain HTTP/1.1 is a fault and is never repaired: a folded line, a bare line feed, two lengths, a length
+ * beside chunks.
  */
 export class AnswerReader {
-  /** Of a head that is not complete. */
+  /** Pieces of an incomplete head. */
   #parts: Buffer[] = [];
   #partBytes = 0;
   #headBytes = 0;
@@ -58,7 +59,7 @@ export class AnswerReader {
   /** Whether bytes came behind the end of the answer. */
   hasMore = false;
   #bodyBytes = 0;
-  /** Of a body with a length, what is to come. */
+  /** Bytes still to come of a body with a length. */
   #left = 0;
   #chunks: ChunkedBody | undefined;
   readonly #kept: Buffer[] = [];
@@ -77,11 +78,11 @@ export class AnswerReader {
     return rest === undefined ? 'more' : this.#readBody(rest);
   }
 
-  /** @returns what follows the head of the final answer; undefined while that is not complete */
+  /** @returns the bytes after the head of the final answer; undefined while the head is incomplete */
   #readHeads(received: Buffer): Buffer | undefined {
     this.#parts.push(received);
     this.#partBytes += received.length;
-    // Only a line feed can end a head: whoever sends a byte at a time does not have all of them looked at each time.
+    // Only a line feed can end a head. So a head that arrives byte by byte is not read again for each byte.
     if (this.#parts.length > 1 && !received.includes('\n')) return this.#await();
     let bytes = this.#parts.length === 1 ? received : Buffer.concat(this.#parts);
     for (;;) {
@@ -89,7 +90,7 @@ export class AnswerReader {
       if (end === -1) {
         if (!VERSION.startsWith(bytes.toString('latin1', 0, VERSION.length)))
           throw new ProtocolFault(isHttp2(bytes) ? 'the endpoint answered in HTTP/2; HTTP/1.1 is needed' : NO_HTTP);
-        // What is wrong with a head is told before it is complete: with other ends of lines it never is.
+        // A fault in a head is reported before the head is complete: a head with other line ends never completes.
         checkText(bytes.toString('latin1', 0, bytes.lastIndexOf('\n') + 1));
         [this.#parts, this.#partBytes] = [[bytes], bytes.length];
         return this.#await();
@@ -167,7 +168,7 @@ class ChunkedBody {
   #left = 0;
   #line = '';
 
-  /** @returns where in these bytes the body ends; undefined while it goes on */
+  /** @returns the index at which the body ends in these bytes; undefined while it goes on */
   read(bytes: Buffer, take: (data: Buffer) => void): number | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#expects === 'data') {
@@ -212,7 +213,7 @@ class ChunkedBody {
   }
 }
 
-/** RFC 9113 section 3.4: the first frame of a server is SETTINGS (4); one that gives up sends GOAWAY (7). Both are of stream 0. */
+/** RFC 9113 section 3.4: the first frame of a server is SETTINGS (4), or GOAWAY (7) if it gives up. Both are on stream 0. */
 const isHttp2 = (bytes: Buffer): boolean =>
   bytes.length >= 9 && bytes[0] === 0 && (bytes[3] === 4 || bytes[3] === 7) && bytes.readUInt32BE(5) === 0;
 
@@ -224,7 +225,7 @@ const HALF_END = /\r(?!\n)|(?<!\r)\n/;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LENGTH = /^\d{1,15}$/;
 
-/** What is read of a head. */
+/** Fields read from a head. */
 interface Fields {
   readonly status: number;
   readonly isOld: boolean;
@@ -237,15 +238,16 @@ interface Fields {
   isEncoded: boolean;
 }
 
-/** RFC 9112 section 6.3: no body, whatever the head says. */
+/** RFC 9112 section 6.3: an answer with this status has no body, whatever its head says. */
 const isBodiless = (status: number): boolean => status < 200 || status === 204 || status === 304;
 
 const saysClose = ({ isOld, connection }: Fields): boolean =>
   connection.includes('close') || (isOld && !connection.includes('keep-alive'));
 
 /**
- * Whether the endpoint may send more than belongs to the answer, which would be the beginning of the next one: a body where there
- * is none, or one whose encodings are not those that every reader takes alike (RFC 9112 sections 6.1 and 6.3).
+ * Returns whether the endpoint may send more bytes than belong to the answer: a body for an answer without one, or a body with
+ * encodings that not every reader takes alike (RFC 9112 sections 6.1 and 6.3). The relay cannot tell such bytes from the next
+ * answer.
  */
 function isAmbiguous({ status, isOld, length, encodings, isEncoded }: Fields): boolean {
   if (isBodiless(status)) return (length ?? 0) > 0 || encodings !== undefined || isEncoded;
@@ -281,7 +283,10 @@ function readHead(text: string): Fields {
   return fields;
 }
 
-/** The name of a header or trailer field. @throws ProtocolFault */
+/**
+ * Returns the name of a header or trailer field.
+ * @throws ProtocolFault
+ */
 function nameOf(line: string): string {
   const name = line.slice(0, Math.max(line.indexOf(':'), 0));
   if (!NAME.test(name)) throw new ProtocolFault('a line of the head is no header field');
@@ -317,7 +322,10 @@ function readField(fields: Fields, line: string): void {
   }
 }
 
-/** Without white space around it. `trim` alone would also take a no-break space, and read a word that the endpoint did not write. */
+/**
+ * Removes surrounding white space. `trim` alone also removes a no-break space, and so reads a word that the endpoint did not
+ * write.
+ */
 const trimmed = (value: string): string => value.replaceAll('\xa0', '?').trim();
 
 const tokens = (value: string): string[] => value.split(',').map((token) => token.trim().toLowerCase());

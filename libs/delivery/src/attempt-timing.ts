@@ -12,11 +12,11 @@ export interface AskTimes extends ConnectTimes {
   readonly isReused: boolean;
   /** The connection was opened, with TLS. */
   openedAt?: number;
-  /** Of an answer that came in several pieces. */
+  /** Set if the answer came in several pieces. */
   firstByteAt?: number;
 }
 
-/** What the time of an attempt went into, in whole milliseconds. A step without a time was not taken, or did not end. */
+/** Time that each step of an attempt took, in whole milliseconds. A step without a time was not taken, or did not end. */
 export interface AttemptTiming {
   /** Whether the connection had carried an earlier attempt. */
   readonly reused: boolean;
@@ -30,7 +30,7 @@ export interface AttemptTiming {
 }
 
 /**
- * The timing of an attempt.
+ * Returns the timing of an attempt.
  * @param times undefined if it got no connection
  * @param answeredAt when it ended, if it was answered
  */

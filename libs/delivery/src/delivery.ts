@@ -12,25 +12,25 @@ export interface Delivery {
    */
   readonly series: number;
   /**
-   * When the relay accepted the envelope, in epoch milliseconds, as its record says: the same at each reading of the record.
-   * An id that is sent again after `DEDUPE_WINDOW` is accepted again, while the first dead letter is kept for 30 days.
+   * Time when the relay accepted the envelope, in epoch milliseconds, as its record says: the same at each reading of the
+   * record. An id that is sent again after `DEDUPE_WINDOW` is accepted again, while the first dead letter is kept for 30 days.
    */
   readonly acceptedAt: number;
 }
 
-/** A delivery as a job tells it. */
+/** A delivery as a job stores it. */
 interface NamedDelivery extends Delivery {
-  /** When the envelope was accepted, where `acceptedAt` is the later begin of its 96 h. */
+  /** Time when the envelope was accepted, if `acceptedAt` is the later begin of its 96 h. */
   readonly waitedSince?: number | undefined;
 }
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-/** What the id of a delivery looks like. */
+/** Form of a delivery's id. */
 export const DELIVERY_ID = new RegExp(
   `^(${UUID}|-)_(${UUID})_([0-9a-f]{16})_(0|[1-9][0-9]{0,14})_(0|-?[1-9][0-9]{0,18})$`,
 );
 
-/** The delivery's id: `<webhookId>_<envelopeId>_<hash>_<series>_<acceptedAt>` (a BullMQ job id may hold no colon). */
+/** Returns the delivery's id: `<webhookId>_<envelopeId>_<hash>_<series>_<acceptedAt>` (a BullMQ job id may hold no colon). */
 export function deliveryId({
   webhookId,
   envelopeId,
@@ -42,7 +42,7 @@ export function deliveryId({
   return `${webhookId}_${envelopeId}_${hash}_${series}_${waitedSince}`;
 }
 
-/** The delivery that an id names; undefined when the text is no delivery id. */
+/** Returns the delivery that an id names; undefined if the text is no delivery id. */
 export function parseDeliveryId(id: string): Delivery | undefined {
   const [, webhookId, envelopeId, hash, series, acceptedAt] = DELIVERY_ID.exec(id) ?? [];
   if (webhookId === undefined || envelopeId === undefined || hash === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { PIECE, secretFinder } from './repeated-secret.js';
 import type { Credential } from './request.js';
 
-/** What an endpoint answered, as far as it is kept. */
+/** The part of an endpoint's answer that the relay keeps. */
 export interface EndpointAnswer {
   readonly contentType: string | undefined;
   /** Status line and header fields as received, each byte one character. */
@@ -10,29 +10,30 @@ export interface EndpointAnswer {
   readonly bytes: () => Buffer;
 }
 
-/** What may be shown of an answer. */
+/** The part of an answer that may be shown. */
 export interface ShownAnswer {
-  /** The beginning of the body; undefined when it is empty or no text. */
+  /** The beginning of the body; undefined if it is empty or no text. */
   readonly text: string | undefined;
-  /** Chosen header fields by their names in lower case; undefined when it has none of them. */
+  /** Chosen header fields by their names in lower case; undefined if it has none of them. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
-/** The longest text that is shown, and what all header fields have together. */
+/** Maximum of characters of the shown text, and of all header fields together. */
 const MAX_CHARACTERS = 1_024;
-/** The longest value of a header field. */
+/** Maximum of characters of a header field's value. */
 const MAX_VALUE = 256;
-/** Behind what is shown: bytes in which a secret that begins there is recognised, in whatever encoding. */
+/** Bytes read beyond the shown text, so that a secret that begins in it is recognised in any encoding. */
 const BEHIND = 1_024;
-/** Of a body, what its text is made from: a character takes at most three bytes of UTF-8. */
+/** Bytes of a body from which its text is made: a character takes at most three bytes of UTF-8. */
 export const KEPT_BYTES = 3 * MAX_CHARACTERS + BEHIND;
 const LEFT_OUT = 'left out: it repeats a credential';
 const IS_TEXT = /^\s*(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml)\b|application\/x-www-form-urlencoded\b)/i;
 const CONTROL = /[^\P{Cc}\t\r\n]/u;
 
 /**
- * An answer as it may be shown: a text of at most 1,024 characters, and header fields of 256 each and 1,024 together. An endpoint may
- * answer with what it was sent: a text or a field that repeats a piece of a secret of its webhook is left out, and says so.
+ * Returns an answer as it may be shown: a text of at most 1,024 characters, and header fields of 256 each and 1,024 together. An
+ * endpoint may repeat the request in its answer. A text or field that has a piece of a secret of its webhook is replaced by a
+ * remark.
  */
 export function shownAnswer(
   { contentType, head, bytes }: EndpointAnswer,
@@ -45,7 +46,7 @@ export function shownAnswer(
   const fields = chosenFields(head).map(([name, value]) => [name, value.slice(0, MAX_VALUE + BEHIND)] as const);
   const isText = contentType === undefined || IS_TEXT.test(contentType);
   const { text, checked } = isText ? textOf(bytes()) : NO_TEXT;
-  // Nearly every answer repeats nothing, which is found out at once.
+  // Nearly every answer repeats nothing, which this one check shows.
   const isSuspect = repeats([...fields.map(([, value]) => value), checked].join('\n'));
   return {
     text: text !== undefined && isSuspect && repeats(checked) ? LEFT_OUT : text,
@@ -53,7 +54,7 @@ export function shownAnswer(
   };
 }
 
-/** What is shown of a body, and its bytes as far as a secret that begins there may go. */
+/** Returns the text shown of a body, and its bytes up to the end of a secret that begins in the text. */
 function textOf(bytes: Buffer): { text: string | undefined; checked: string } {
   const all = bytes.toString('utf8');
   if (all === '' || CONTROL.test(all)) return NO_TEXT;
@@ -94,13 +95,13 @@ function secretOf(credential: Credential): string {
 /** Its characters, which below U+0100 are also its bytes in Latin-1, and its bytes in UTF-8. */
 const formsOf = (secret: string): string[] => [secret, Buffer.from(secret).toString('latin1')];
 
-/** The bytes that a secret may stand for in base64 or hex, also behind a prefix such as `whsec_`. */
+/** Returns the bytes that a secret may encode in base64 or hex, also behind a prefix such as `whsec_`. */
 const keysOf = (secret: string): string[] =>
   [secret, secret.slice(secret.lastIndexOf('_') + 1)]
     .flatMap((text) => (['base64', 'hex'] as const).map((encoding) => Buffer.from(text, encoding).toString('latin1')))
     .filter(({ length }) => length >= PIECE);
 
-/** The header fields that tell a developer which server answered, why it refused, and where its own log has the request. */
+/** Header fields that tell a developer which server answered, why it refused, and how to find the request in its own log. */
 const CHOSEN: ReadonlySet<string> = new Set([
   'allow',
   'cf-ray',
@@ -118,10 +119,16 @@ const CHOSEN: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-/** RFC 9110 section 5.5: what a value should be limited to. The encoding of other bytes is not known, so no secret is found in them. */
+/**
+ * RFC 9110 section 5.5: the characters to which a value should be limited. The encoding of other bytes is unknown, so no secret
+ * is found in them.
+ */
 const PRINTABLE = /^[\t\x20-\x7e]+$/;
 
-/** The chosen fields of a head, by their names in lower case, in its order; of a repeated one the first. */
+/**
+ * Returns the chosen fields of a head, by their names in lower case, in its order. A repeated field counts once, by its first
+ * value.
+ */
 function chosenFields(head: string): [name: string, value: string][] {
   const fields = new Map<string, string>();
   for (const line of head.split('\r\n').slice(1)) {

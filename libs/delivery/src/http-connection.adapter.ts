@@ -10,11 +10,11 @@ export type Connector = (
   times: ConnectTimes,
 ) => void;
 
-/** Who waits for the answer on a connection. */
+/** The exchange that waits for the answer on a connection. */
 export interface Asker {
-  /** @param body the beginning of the body, which grows until the answer has ended; undefined where none is kept */
+  /** @param body the beginning of the body, which grows until the answer has ended; undefined if none is kept */
   answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void;
-  /** The answer was read to its end, or as much of it as is read. */
+  /** The answer was read to its end, or to the limit of what is read. */
   ended(isReusable: boolean): void;
   /** @param isAnswered whether a byte of an answer came before */
   broke(fault: unknown, isAnswered: boolean): void;
@@ -25,7 +25,7 @@ export interface ConnectionLimits extends AnswerLimits {
   readonly keepAliveMs: number;
 }
 
-/** Subtracted from the time of a `Keep-Alive`: the endpoint counts from the moment it sent its answer. */
+/** Subtracted from the time of a `Keep-Alive`, in ms: the endpoint counts from the moment it sent its answer. */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 
@@ -43,7 +43,7 @@ export class HttpConnection {
   #reader: AnswerReader | undefined;
   #isAnswered = false;
 
-  /** @param lost called when the connection ends while nobody waits for an answer */
+  /** @param lost called when the connection ends while no exchange waits for an answer */
   constructor(
     private readonly connect: Connector,
     private readonly target: buildConnector.Options,
@@ -53,7 +53,7 @@ export class HttpConnection {
     this.keepAliveMs = limits.keepAliveMs;
   }
 
-  /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. Its steps are noted in `times`. */
+  /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. Notes the steps in `times`. */
   ask(request: Buffer, asker: Asker, times: AskTimes): void {
     this.#asker = asker;
     this.#times = times;
@@ -91,7 +91,7 @@ export class HttpConnection {
 
   #read(bytes: Buffer): void {
     const [asker, reader] = [this.#asker, this.#reader];
-    // Nobody asked for it: what follows would be taken for the answer to the next request.
+    // No request asked for these bytes. If the connection stayed open, they would be taken for the answer to the next request.
     if (asker === undefined || reader === undefined) return this.#end(undefined);
     this.#isAnswered = true;
     const isNew = reader.head === undefined;
@@ -103,9 +103,9 @@ export class HttpConnection {
       fault = thrown;
     }
     const { head } = reader;
-    // The time of an answer that comes in one piece is that of its end.
+    // An answer in one piece has no time of its first byte, which is that of its end.
     if (progress === 'more' && this.#times !== undefined) this.#times.firstByteAt ??= performance.now();
-    // The status counts whatever follows it, also in the same piece.
+    // The status counts whatever follows it, even in the same piece.
     if (isNew && head !== undefined) asker.answered(head, this.limits.keptBytes === 0 ? undefined : reader);
     if (fault !== undefined) this.#end(fault);
     else if (head !== undefined && progress !== 'more') this.#ended(asker, head, progress === 'end' && !reader.hasMore);

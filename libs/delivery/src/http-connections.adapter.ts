@@ -61,9 +61,9 @@ export class HttpConnections {
   }
 
   /**
-   * Takes back a connection whose response was read completely. An endpoint may close right after its answer. A request that is
-   * written before the close is seen is often received but never answered, and would be delivered twice. So the connection
-   * rests until the event loop's check phase, and each kept one waits for another before it is written to.
+   * Takes back a connection whose response was read completely. An endpoint may close right after its answer. If a request is
+   * written before the close is seen, the endpoint often receives it without answering, and the relay would deliver it twice. So
+   * the connection rests until the event loop's check phase, and each kept one waits for another before it is written to.
    */
   giveBack(connection: HttpConnection): void {
     this.#at(connection).resting += 1;
@@ -118,7 +118,7 @@ export class HttpConnections {
     }
   }
 
-  /** On a kept connection, after the event loop has looked at all sockets once more. */
+  /** Starts the taker on a kept connection, after the event loop has polled all sockets again. */
   #startSoon(connection: HttpConnection, taker: Taker): void {
     if (this.#starting.push({ connection, taker }) === 1) setImmediate(() => this.#startAll());
   }

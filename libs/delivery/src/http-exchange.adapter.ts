@@ -9,7 +9,7 @@ import { requestBytes } from './request-bytes.js';
 
 const MAX_RETRY_AFTER = 64;
 const MAX_EXPIRED_PER_TURN = 8;
-/** An attempt that lasts as long, or fails, has its timing told. */
+/** Duration in ms from which on a successful attempt reports its timing; a failed attempt always does. */
 const SLOW_MS = 1_000;
 
 /**
@@ -149,8 +149,8 @@ const NO_STATUS: Failure = { error: 'protocol', detail: 'answer without a status
 const overdue: [exchange: HttpExchange, timeoutMs: number][] = [];
 
 /**
- * Attempts that began together end together: the ends of attempts to many silent endpoints would delay all others for a tenth
- * of a second. So only a few end in one turn of the event loop, and other work runs in between.
+ * Attempts that began together expire together. If all ended in one turn of the event loop, those to many silent endpoints would
+ * delay all others by 0.1 s. So only a few end in one turn, and other work runs in between.
  */
 function expire(exchange: HttpExchange, timeoutMs: number): void {
   if (overdue.push([exchange, timeoutMs]) === 1) setImmediate(endSome);

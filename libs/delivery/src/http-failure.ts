@@ -23,14 +23,16 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
 };
 
 const NO_CHAIN = 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted';
-/** What a partner can act upon, where the text of Node, OpenSSL or c-ares does not say it, or advises the relay's operator. */
+/**
+ * Words that a partner can act on, for codes whose text from Node, OpenSSL or c-ares is unclear or advises the relay's operator.
+ */
 const WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   SELF_SIGNED_CERT_IN_CHAIN: 'the certificates lead to an authority that is not publicly trusted',
   UNABLE_TO_GET_ISSUER_CERT: NO_CHAIN,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NO_CHAIN,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: NO_CHAIN,
-  // Node's own text quotes the certificate, in which an endpoint may repeat what it was sent.
+  // Node's own text quotes the certificate, in which an endpoint may repeat parts of a request.
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for other names',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the endpoint does not speak TLS on this port',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'the endpoint takes neither TLS 1.2 nor 1.3',
@@ -58,7 +60,7 @@ export function httpFailure(fault: unknown): Failure {
   const key = [code, name].find(isText) ?? '';
   // ECONNREFUSED of a look-up means the name server; c-ares names its calls queryA and queryAaaa.
   const isDns = isText(syscall) && syscall.startsWith('query');
-  // A connection that was open, and not the attempt to open one.
+  // An open connection was lost; otherwise the connection was never opened.
   const isLost = key === 'ETIMEDOUT' && isText(syscall) && syscall !== 'connect';
   const error = isDns ? 'dns' : isLost ? 'reset' : (BY_CODE[key] ?? (TLS.test(key) ? 'tls' : 'unknown'));
   const words = isDns ? withCode(DNS_WORDS[key], key) : (WORDS[key] ?? everyAddress(errors));

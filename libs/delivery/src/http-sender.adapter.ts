@@ -7,13 +7,13 @@ import type { DeliveryRequest } from './request.js';
 import { Sender } from './sender.port.js';
 
 export interface HttpSenderSettings {
-  /** Milliseconds that an attempt may take, waiting for a connection included; default 15,000. */
+  /** Milliseconds that an attempt may take, including the wait for a connection; default 15,000. */
   readonly timeoutMs?: number;
   /** Maximum of connections of one partner to one origin; default 64. */
   readonly connectionsPerOrigin?: number;
   /** Milliseconds that an unused connection is kept; default 10,000. */
   readonly keepAliveMs?: number;
-  /** Whether results have the head of an answer and the beginning of its body; by default they have not. */
+  /** Whether results have the head of an answer and the beginning of its body; default false. */
   readonly keepsAnswers?: boolean;
 }
 

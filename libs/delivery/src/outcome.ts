@@ -21,17 +21,17 @@ export type AttemptResult =
       readonly kind: 'answered';
       readonly status: number;
       readonly retryAfter?: string | undefined;
-      /** Undefined where the sender keeps none. */
+      /** Undefined if the sender keeps none. */
       readonly answer?: EndpointAnswer;
       readonly durationMs: number;
-      /** Of an attempt that failed, or lasted a second. */
+      /** Set if the attempt failed or took at least 1 s. */
       readonly timing?: AttemptTiming;
     }
   | {
       readonly kind: 'failed';
       readonly error: AttemptError;
       readonly detail: string;
-      /** Whether there was a connection, so that the request was written; undefined where none was to be made. */
+      /** Whether there was a connection, so that the request was written; undefined if none was to be made. */
       readonly isWritten?: boolean;
       readonly durationMs: number;
       readonly timing?: AttemptTiming;
@@ -50,8 +50,8 @@ export type Outcome =
     };
 
 /**
- * How far an attempt came, which tells whether its webhook or the whole origin failed: the origin answered, or began to; it took the
- * request and was silent; there was no connection; or the relay made no request.
+ * How far an attempt came, which shows whether its webhook or the whole origin failed: the origin answered, or began to; it took
+ * the request and was silent; there was no connection; or the relay made no request.
  */
 export type Reach = 'answered' | 'silent' | 'unreached' | 'unmade';
 
@@ -77,8 +77,8 @@ export function classify(result: AttemptResult, now: number): Outcome {
   return { kind: 'failed', status, detail, ...(notBefore === undefined ? {} : { notBefore }) };
 }
 
-// RFC 9110 section 5.6.7: the form to send, and the two obsolete ones that a recipient must accept. Date.parse alone
-// would take `-1` for a year and read the asctime form as local time.
+// RFC 9110 section 5.6.7: the form to send, and the two obsolete ones that a recipient must accept. Date.parse alone takes `-1`
+// for a year and reads the asctime form as local time.
 const HTTP_DATE = [
   /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
   /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,

@@ -1,11 +1,11 @@
-/** So many bytes of a secret show that it stands there; a shorter one is compared whole. */
+/** Bytes of a secret that show its presence in a text; a shorter secret is compared whole. */
 export const PIECE = 8;
 /** An encoding within an encoding is undone; a third one is not. */
 const ROUNDS = 2;
 
 /**
- * What an encoding was made from. A character of a text is a byte, or a UTF-16 unit where the encoding names one.
- * @param least characters of the shortest piece: what cannot hold as many may be passed over
+ * Returns the text from which an encoding was made. A character of a text is a byte, or a UTF-16 unit if the encoding names one.
+ * @param least characters of the shortest piece: a text that cannot hold that many may be skipped
  */
 type Decoder = (text: string, least: number) => string;
 
@@ -21,8 +21,8 @@ const DECODERS: readonly Decoder[] = [
 ];
 
 /**
- * Finds secrets in what an endpoint answered. An endpoint may repeat what it was sent in any encoding that its framework has, so the
- * text is compared as it is, decoded, and decoded twice.
+ * Finds secrets in an endpoint's answer. An endpoint may repeat the request in any encoding that its framework has, so the text
+ * is compared as it is, decoded, and decoded twice.
  * @param secrets each as characters, or one byte in a character
  * @returns whether a text, one byte in a character, has a piece of a secret
  */
@@ -58,11 +58,11 @@ export function secretFinder(secrets: readonly string[]): (text: string) => bool
 }
 
 const SIGNS = 1 << 16;
-/** A number of a few characters of a piece. */
+/** Returns a number made of a few characters of a piece. */
 const signAt = (text: string, at: number): number =>
   ((text.charCodeAt(at) * 31 + text.charCodeAt(at + 3)) * 31 + text.charCodeAt(at + 7)) % SIGNS;
 
-/** Case does not count, and a form writes a space as a plus sign. */
+/** Makes texts comparable: case does not count, and a form writes a space as a plus sign. */
 const alike = (text: string): string => text.replaceAll('+', ' ').toLowerCase();
 
 const charOf = (digits: string, radix = 16): string => {
@@ -70,7 +70,7 @@ const charOf = (digits: string, radix = 16): string => {
   return code > 0x10ffff ? '' : String.fromCodePoint(code);
 };
 
-/** Of a text in UTF-8 that was taken for Latin-1, and written in UTF-8 again. */
+/** Decodes UTF-8 text that was taken for Latin-1 and written in UTF-8 a second time. */
 function utf8(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
 }
@@ -99,10 +99,10 @@ function entities(text: string): string {
   });
 }
 
-/** What a letter behind a backslash means; any other character means itself. */
+/** Meaning of a letter behind a backslash; any other character means itself. */
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
-/** Of JSON, of JavaScript and of C. */
+/** Decodes the escapes of JSON, JavaScript and C. */
 function escapes(text: string): string {
   return text.replace(
     /\\(?:[ux]\{([0-9a-f]{1,6})\}|u([0-9a-f]{4})|x([0-9a-f]{2})|([0-3][0-7]{2})|(.))/gis,
@@ -115,7 +115,7 @@ function escapes(text: string): string {
   );
 }
 
-/** Both alphabets, in lines or not. What stands before it, and belongs to it by its letters, may be of any length. */
+/** Decodes both alphabets, with or without line breaks. Base64 letters of any number may stand directly before the secret's. */
 function base64(skipped: number): Decoder {
   return (text, least) =>
     runsOf(text.replace(/\s+/g, ''), /[\w+/-]{2,}/g, (least * 8) / 6, (run) =>
@@ -123,7 +123,7 @@ function base64(skipped: number): Decoder {
     );
 }
 
-/** With separators and prefixes as in `6b 65`, `6b:65`, `0x6b, 0x65` and `\x6b\x65`, or without. */
+/** Decodes hex with separators and prefixes as in `6b 65`, `6b:65`, `0x6b, 0x65` and `\x6b\x65`, or without. */
 function hex(skipped: number): Decoder {
   return (text, least) =>
     runsOf(text, /[0-9a-f](?:[^0-9a-z]{0,8}(?:0?x)?[0-9a-f])+/gi, least * 2, (run) =>
@@ -131,7 +131,10 @@ function hex(skipped: number): Decoder {
     );
 }
 
-/** Bytes as numbers, as JSON makes them of a `Buffer` and, each with its place, of a `Uint8Array`; Java's have a sign. */
+/**
+ * Decodes bytes written as numbers, as JSON makes them of a `Buffer` and, each with its place, of a `Uint8Array`; Java's have a
+ * sign.
+ */
 function decimals(text: string, least: number): string {
   return runsOf(text.replaceAll(/"\d+":/g, ''), /\d{1,3}(?:[\s,;]{1,20}-?\d{1,3})+/g, least * 2 - 1, (run) =>
     String.fromCharCode(...run.split(/[\s,;]+/).map((number) => Number(number) & 0xff)),

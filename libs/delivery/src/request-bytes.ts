@@ -10,9 +10,9 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**
- * The bytes of a request as they are sent (RFC 9112).
+ * Returns the bytes of a request as they are sent (RFC 9112).
  * @param target path and query
- * @throws UnwritableRequest when a part could be read as the end of its line
+ * @throws UnwritableRequest if a part could be read as the end of its line
  */
 export function requestBytes(host: string, target: string, { method, headers, body }: DeliveryRequest): Buffer {
   if (!TARGET.test(target)) throw new UnwritableRequest('the path has a character that no request may have');

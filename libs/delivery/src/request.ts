@@ -32,20 +32,20 @@ export interface DeliveryRequest {
   readonly url: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer;
-  /** Not sent. */
+  /** Webhook of the delivery; not sent. */
   readonly webhookId: string;
-  /** Whose connections are used; not sent. */
+  /** Partner whose connections the request uses; not sent. */
   readonly partnerId: string;
 }
 
-/** The request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
+/** Returns the request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
   const { url, body, webhookId, partnerId } = attempt;
   const headers = Object.assign(attemptHeaders(attempt), credentialHeader(attempt.credential));
   return { method: 'POST', url, headers, body, webhookId, partnerId };
 }
 
-/** The headers of one attempt but for the credential of a webhook. */
+/** Returns the headers of one attempt without the credential of its webhook. */
 export function attemptHeaders(
   attempt: Omit<Attempt, 'url' | 'webhookId' | 'partnerId' | 'credential'>,
 ): Record<string, string> {
@@ -85,8 +85,8 @@ const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 
 /**
- * One Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
- * @throws RangeError for an invalid secret, which would sign with a key that no receiver has
+ * Returns one Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
+ * @throws RangeError for an invalid secret; otherwise the key of the signature is one that no receiver has
  */
 export function sign(secret: string, id: string, timestampSeconds: number, body: Buffer): string {
   const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestampSeconds}.`).update(body);
@@ -94,8 +94,8 @@ export function sign(secret: string, id: string, timestampSeconds: number, body:
 }
 
 /**
- * The `webhook-signature` header: a signature for each secret, the newest first, separated by spaces, so that a receiver with
- * the old or the new secret verifies it during a rotation.
+ * Returns the `webhook-signature` header: a signature for each secret, the newest first, separated by spaces, so that a receiver
+ * with the old or the new secret verifies it during a rotation.
  * @throws RangeError without a secret, or for an invalid one
  */
 export function signatureHeader(
@@ -122,7 +122,7 @@ function keyOf(secret: string): KeyObject {
 }
 
 function bytesOf(secret: string): Buffer {
-  // Buffer.from silently skips characters that are not base64, hence the pattern. The message never contains the secret.
+  // Buffer.from silently skips characters that are not base64, so the pattern checks them. The message never contains the secret.
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new RangeError('a signing secret is not of the form whsec_…');
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   if (key.length < MIN_BYTES || key.length > MAX_BYTES) {

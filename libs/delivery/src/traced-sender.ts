@@ -39,7 +39,7 @@ export class TracedSender extends Sender {
   }
 }
 
-/** Never more of the URL: path and query may hold a secret between the partner and its endpoint. */
+/** Returns no more of the URL than its server: path and query may hold a secret between the partner and its endpoint. */
 function serverOf(url: string): Record<string, string | number> {
   const parsed = URL.parse(url);
   if (parsed === null) return {};

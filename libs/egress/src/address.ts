@@ -27,7 +27,7 @@ export interface EgressPolicy {
 /** The rules by which addresses are checked. */
 export type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
 
-/** @throws RangeError naming what cannot be read by its position, never its value */
+/** @throws RangeError that names an unreadable entry by its position, never its value */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     ports: new Set(settings.ports.map(port)),
@@ -52,11 +52,10 @@ const DENIED: readonly Cidr[] = [
 const GLOBAL_UNICAST = cidr('2000::/3');
 
 /**
- * Whether the policy permits a connection to this address. Its denied ranges come first, then its opened ranges, then the public
- * addresses. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone.
- *
- * A NAT64 address (RFC 6052) is checked by its embedded IPv4 address, where the packet arrives: in an IPv6-only network DNS64
- * (RFC 6147) answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
+ * Returns whether the policy permits a connection to this address. Its denied ranges come first, then its opened ranges, then
+ * the public addresses. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone. A NAT64
+ * address (RFC 6052) is checked by its embedded IPv4 address, to which the packet goes: in an IPv6-only network DNS64 (RFC 6147)
+ * answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
  */
 export function isPublicAddress(address: string, policy: AddressPolicy): boolean {
   const target = targetOf(address, policy);
@@ -66,18 +65,18 @@ export function isPublicAddress(address: string, policy: AddressPolicy): boolean
   return target.kind() === 'ipv4' || isWithin(target, [GLOBAL_UNICAST]);
 }
 
-/** Whether the policy opens this address although it is not public. */
+/** Returns whether the policy opens this address although it is not public. */
 export function isOpened(address: string, policy: AddressPolicy): boolean {
   const target = targetOf(address, policy);
   return target !== undefined && isWithin(target, policy.allow) && isNowhereElse(target, policy);
 }
 
-/** The loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
+/** Returns the loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
 export function openedLoopbacks(policy: AddressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
 }
 
-/** The address where a packet to this one arrives; undefined for an invalid or denied address. */
+/** Returns the address at which a packet to this one arrives; undefined for an invalid or denied address. */
 function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
   const address = ipaddr.parse(text);
@@ -87,7 +86,7 @@ function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undef
   return within === 'malformed' || isWithin(within, deny) ? undefined : within;
 }
 
-/** Whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
+/** Returns whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
 function isNowhereElse(address: Address, policy: AddressPolicy): boolean {
   const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
   return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));

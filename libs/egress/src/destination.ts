@@ -18,13 +18,13 @@ const LOCAL_NAME =
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 /**
- * Whether an endpoint may have this URL by its text alone; names are resolved and checked at every connect. Checks the output of
- * the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one number, full-width digits) into the
- * dotted one.
+ * Checks by its text alone whether an endpoint may have this URL; names are resolved and checked at every connect. Checks the
+ * output of the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one number, full-width digits)
+ * into the dotted one.
  */
 export function checkDestination(text: string, policy: EgressPolicy): DestinationCheck {
   if (text.length > MAX_LENGTH) return tooLong;
-  // The parser drops or encodes them: the endpoint would be called otherwise than it is shown.
+  // The parser drops or encodes control characters, so the called URL would differ from the shown one if they were allowed.
   if (/\p{Cc}/u.test(text)) return refused('The URL must not contain control characters.');
   const url = URL.parse(text);
   if (url === null) return refused('The URL must be absolute and valid, such as https://example.com/webhooks.');

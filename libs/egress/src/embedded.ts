@@ -25,7 +25,7 @@ export function nat64Prefix(text: string): Embedding {
   return { network, bits: Number(bits) };
 }
 
-/** The IPv4 address to which a translator sends for this one; undefined outside the networks. */
+/** Returns the IPv4 address to which a translator sends for this one; undefined outside the networks. */
 export function translated(
   address: ipaddr.IPv6,
   embeddings: readonly Embedding[],
@@ -50,7 +50,7 @@ const OTHERS: readonly (readonly [network: ipaddr.IPv6, bits: number, at: number
   ];
 const COMPATIBLE = ipaddr.IPv6.parse('::');
 
-/** The IPv4 address in one of these embeddings; 'unknown' when its position is unknown. */
+/** Returns the IPv4 address in one of these embeddings; 'unknown' if its position is unknown. */
 export function embedded(address: ipaddr.IPv6): ipaddr.IPv4 | 'unknown' | undefined {
   const bytes = address.toByteArray();
   const found = OTHERS.find(([network, bits]) => address.match(network, bits));

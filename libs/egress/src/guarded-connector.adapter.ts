@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, isIPv6, Socket, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
-// Not undici's index: that has a whole client, of which nothing is used, 16 MiB and 100 ms of a start.
+// Undici's index loads a whole client that the relay does not use: 16 MiB, and 100 ms of each start.
 import openConnector from 'undici/lib/core/connect.js';
 import { isPublicAddress, openedLoopbacks, type EgressPolicy } from './address.js';
 import { checkDestination } from './destination.js';
@@ -24,7 +24,7 @@ export interface ConnectorOptions {
   readonly proxyUrl?: string | undefined;
 }
 
-/** When the steps to a connection were done, by `performance.now()`. A step that was not taken, or not done, has none. */
+/** When the steps to a connection were done, by `performance.now()`. A step that was not taken, or not done, has no time. */
 export interface ConnectTimes {
   /** The name was resolved. */
   resolvedAt?: number;
@@ -39,10 +39,10 @@ export type TimedConnector = (
   times?: ConnectTimes,
 ) => void;
 
-/** For each address of a name: low enough that one silent address does not make an endpoint a slow one. */
+/** Milliseconds for each address of a name: few enough that one silent address does not make an endpoint slow. */
 const ATTEMPT_MS = 800;
 
-/** What a machine says of an address to which it has no way. */
+/** Error codes of a machine without a route to an address. */
 const NO_WAY: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
 /** Bytes that an endpoint can send before any is read. A socket option that undici's types lack. */
@@ -86,8 +86,8 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
 }
 
 /**
- * Connects by the family whose addresses came first. A machine without a way to it says so at once; only then is the other one
- * waited for.
+ * Connects by the family whose addresses came first. A machine without a route to it reports this at once; only then does the
+ * connector wait for the second family.
  */
 function timed(quick: buildConnector.connector, patient: buildConnector.connector): TimedConnector {
   return (target, callback, times = {}) => {
@@ -119,7 +119,7 @@ function vettedLookup(policy: EgressPolicy, resolve: ResolveAll): LookupFunction
         ? openedLoopbacks(policy).map((address) => ({ address, family: isIP(address) }))
         : [...(await resolve(hostname))];
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
-    // Without the address, which would reveal the data of a private name server to a stranger.
+    // The message omits the address, which could reveal the data of a private name server to a stranger.
     if (!addresses.every(({ address }) => isPublicAddress(address, policy)))
       throw new EgressDenied('The host name resolves to an address that is not public.');
     return addresses;

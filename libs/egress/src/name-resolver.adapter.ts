@@ -2,8 +2,8 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 
 /**
- * Resolves a name. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) when there is no address.
- * @param isPatient whether to wait for both families, when the addresses of one are of no use
+ * Resolves a name. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) if there is no address.
+ * @param isPatient whether to wait for both families, because the addresses of the first are of no use
  */
 export type ResolveAll = (hostname: string, isPatient?: boolean) => Promise<readonly LookupAddress[]>;
 
@@ -12,11 +12,11 @@ export interface ResolverSettings {
   readonly servers?: readonly string[];
 }
 
-/** How long a look-up takes at most, whatever its servers do: less than a connect may, so that it fails as DNS. */
+/** Longest time of a look-up, in ms, whatever its servers do: shorter than a connect's timeout, so that it fails as DNS. */
 const LOOK_UP_MS = 4_500;
-/** How long the addresses of one family wait for those of the other (RFC 8305 section 3). */
+/** Milliseconds that the addresses of one family wait for those of the second (RFC 8305 section 3). */
 const GRACE_MS = 50;
-/** After so long without an answer the next server is asked too; what the others say still counts. */
+/** Milliseconds without an answer after which the next server is asked too; late answers of earlier servers still count. */
 const TURN_MS = 1_500;
 
 const FAMILIES = [4, 6] as const;
@@ -24,10 +24,9 @@ type Family = (typeof FAMILIES)[number];
 type Answer = { readonly addresses: readonly string[] } | { readonly fault: unknown };
 
 /**
- * Resolves names by the system's name servers over c-ares. `dns.lookup` would use libuv's pool, four threads shared by the whole
- * process: four names with silent servers would stop every other look-up. Here a silent server delays its own names only, with
- * at most one look-up of each in flight. Neither the hosts file nor search domains are read, so only the public DNS defines a
- * name.
+ * Resolves names by the system's name servers over c-ares. `dns.lookup` uses libuv's pool, four threads shared by the whole
+ * process: four names with silent servers stop every other look-up. Here a silent server delays its own names only, with at most
+ * one look-up of each in flight. The resolver reads no hosts file and no search domains, so only the public DNS defines a name.
  */
 export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -45,9 +44,9 @@ export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
 }
 
 /**
- * Asks for both families, server after server, and ends by the first of: both answered, one has addresses and the other had its
- * time, the look-up took too long. c-ares itself would give up a query before it asks the next server, and the sooner the quicker
- * a server was before; so each question has a resolver of its own, which asks one server once.
+ * Asks for both families, server after server. The look-up ends when both families answered, when one has addresses and the
+ * other had its time, or when the look-up took too long. c-ares itself gives up a query before it asks the next server, and the
+ * sooner the quicker a server was before. So each question has its own resolver, which asks one server once.
  */
 function lookUp(
   hostname: string,
@@ -80,7 +79,7 @@ function lookUp(
     };
     const failed = (family: Family, fault: unknown): void => {
       open[family] -= 1;
-      // Says something about the name, where any other fault is one of the server.
+      // These codes describe the name; any other fault is one of the server.
       if (['ENOTFOUND', 'ENODATA'].includes(codeOf(fault))) settle(family, { fault });
       else if (asked.length < servers.length) askNext();
       else if (open[family] === 0) settle(family, { fault });
@@ -120,12 +119,15 @@ async function answerOf(resolver: Resolver, family: Family, hostname: string): P
   }
 }
 
-/** IPv4 first, which every network has; Node then alternates between the families (RFC 8305). */
+/** Returns IPv4 addresses first, which every network has; Node then alternates between the families (RFC 8305). */
 function addressesOf(answer: Answer | undefined, family: Family): LookupAddress[] {
   return answer !== undefined && 'addresses' in answer ? answer.addresses.map((address) => ({ address, family })) : [];
 }
 
-/** That a name has no address of one family says nothing where the other could not be asked. */
+/**
+ * Returns the fault of the look-up. A name without addresses of one family may have some of the second if that could not be
+ * asked.
+ */
 function faultOf(answers: ReadonlyMap<Family, Answer>): unknown {
   const faults = FAMILIES.map((family) => Object(answers.get(family)).fault as unknown);
   return faults.find((fault) => codeOf(fault) !== 'ENODATA') ?? faults[0];

@@ -45,7 +45,8 @@ export function tunnelThrough(proxy: URL, secure: buildConnector.connector, time
         request.destroy();
       })
       .on('connect', (response: IncomingMessage, socket: Socket, head: Buffer) => {
-        // What stands behind the head, or is to come, would be read as the endpoint's: a page of the proxy is no tunnel.
+        // An answer with a body is a page of the proxy and no tunnel. If it were accepted, its body would be read as the
+        // endpoint's bytes.
         const { 'content-length': length = '0', 'transfer-encoding': encoding } = response.headers;
         if (response.statusCode !== 200 || head.length > 0 || Number(length) !== 0 || encoding !== undefined) {
           socket.destroy();

@@ -29,13 +29,13 @@ export const AttemptFacts = z.object({
   status: z.number().optional(),
   error: z.string().optional(),
   detail: z.string().optional(),
-  /** What the endpoint answered, if it failed with a text, without secrets; of the last attempt more than of earlier ones. */
+  /** The endpoint's answer, if it failed with a text, without secrets; the last attempt keeps more than earlier ones. */
   answer: z.string().optional(),
-  /** Of the last attempt only. */
+  /** Kept for the last attempt only. */
   answerHeaders: AnswerHeaders.optional(),
-  /** Of the last attempt only. */
+  /** Kept for the last attempt only. */
   timing: AttemptTiming.optional(),
-  /** Of the last attempt only: the endpoint asked for no attempt before this time, epoch milliseconds. */
+  /** Time before which the endpoint asked for no attempt, epoch milliseconds; kept for the last attempt only. */
   notBefore: z.number().optional(),
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;
@@ -109,7 +109,7 @@ export const AttemptRecord = z
   .meta({ id: 'AttemptRecord', description: 'An attempt at an endpoint, or the end of a delivery without one.' });
 export type AttemptRecord = z.infer<typeof AttemptRecord>;
 
-/** What the HTTP status of an attempt must be: one, or a class of a hundred. */
+/** Filter of an attempt's HTTP status: one status, or a class of a hundred. */
 export const StatusFilter = z
   .string()
   .regex(/^[1-5](?:xx|\d\d)$/, 'a status such as 503, or a class such as 5xx, is expected');

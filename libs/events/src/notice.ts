@@ -14,7 +14,7 @@ const count = (meaning: string): z.ZodInt => z.int().min(0).describe(meaning);
 const time = (meaning: string): z.ZodISODateTime => z.iso.datetime().describe(meaning);
 const reasonOf = (meaning: string): z.ZodString => z.string().describe(`${meaning}, as in \`disabledReason\`.`);
 
-/** What a notice says besides its webhook, the time and the words. */
+/** Facts of a notice besides its webhook, the time and the words. */
 const FACTS = {
   'webhook.failing': {
     failingSince: time('Since when every attempt fails.'),

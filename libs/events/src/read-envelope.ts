@@ -20,7 +20,7 @@ export interface AcceptedEnvelope<T extends EnvelopeType = EventType> {
   key: string;
   /** The partners it is limited to, sorted, without repetition; empty: every partner with a matching webhook. */
   audience: string[];
-  /** Of a CloudEvent: where it is from, and when it happened by its producer's clock. */
+  /** Origin of a CloudEvent, and when it happened by its producer's clock. */
   event?: { readonly source: string; readonly time?: string };
 }
 
@@ -40,8 +40,9 @@ export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): En
   readAs(Envelope, bytes, audience, OtherEnvelope);
 
 /**
- * Reads a notice, which no source can send. The relay tells a kind of notice once a webhook and hour, under one id: what has this
- * id is that notice, whatever it says, and the first one counts. It is addressed, or it would reach every partner.
+ * Reads a notice, which no source can send. The relay sends a kind of notice once a webhook and hour, under one id. A record
+ * with this id is that notice, whatever its content, and the first one counts. A notice has an audience; otherwise it would
+ * reach every partner.
  */
 export function readNotice(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult<NoticeType> {
   if (audience.length === 0) return invalid([{ pointer: '', detail: 'A notice names the partners that it is for.' }]);
@@ -82,8 +83,8 @@ function readAs<T extends EnvelopeType>(
 }
 
 /**
- * UUIDs compare in lower case, so two bodies that differ only in the letter case of `id` are the same content. Of the
- * three members an envelope has, `id` sorts first: its canonical text always starts with `{"id":"<id>"`.
+ * UUIDs compare in lower case, so two bodies that differ only in the letter case of `id` are the same content. `id` sorts first
+ * among an envelope's three members, so its canonical text always starts with `{"id":"<id>"`.
  */
 function contentHash(canonical: string, id: string, audience: readonly string[]): string {
   const start = '{"id":"'.length;

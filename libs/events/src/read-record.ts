@@ -77,7 +77,7 @@ export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefin
 interface RecordFacts {
   /** As in AcceptedEnvelope. A `relay-partner` header without a name gives one empty name, which is no partner's. */
   audience: string[];
-  /** Epoch milliseconds of `ce_time`. Of a foreign producer it is the time of the event, perhaps long before the record. */
+  /** Epoch milliseconds of `ce_time`. A foreign producer sets it to the time of the event, perhaps long before the record. */
   acceptedAt?: number;
   traceparent?: string;
   source?: string;
@@ -122,7 +122,7 @@ function audienceOf(value: HeaderValue): string[] {
   if (value === undefined) return [];
   const names = texts(value).flatMap((text) => text.split(',').map((name) => name.trim()));
   const partners = new Set(names.filter((name) => name !== ''));
-  // Fail closed: the header was meant to limit the record, and an empty audience would mean all partners.
+  // Fail closed: the header was meant to limit the record, but an empty audience means all partners.
   return partners.size === 0 ? [''] : [...partners].toSorted();
 }
 
@@ -146,7 +146,7 @@ export interface EnvelopeRecord {
   envelope: AcceptedEnvelope<EnvelopeType>;
   /** Epoch milliseconds. */
   acceptedAt: number;
-  /** When it was accepted, where `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
+  /** Time when it was accepted, if `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
   waitedSince?: number;
   traceparent: string | undefined;
   /** Client id of the source that sent it; undefined for a foreign producer. */

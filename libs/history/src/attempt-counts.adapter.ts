@@ -13,7 +13,7 @@ export interface Failures {
   readonly good?: AttemptFacts | undefined;
 }
 
-/** How many attempts of a webhook there were in the window of the history. */
+/** Number of attempts of a webhook in the window of the history. */
 export interface AttemptTotals {
   readonly delivered: number;
   /** Failed ones, by whole hours. */
@@ -32,10 +32,10 @@ export interface AttemptCounts extends AttemptTotals {
   readonly lastGood?: AttemptFacts | undefined;
 }
 
-/** Webhooks looked at in one pipeline, which bounds the wait of other commands. */
+/** Webhooks read in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
 
-/** The attempts at envelopes of one shard: the successful ones are known from its history, the failed ones counted here. */
+/** The attempts at envelopes of one shard: successful attempts are known from its history, failed ones are counted here. */
 export class ShardAttemptCounts {
   constructor(
     private readonly shard: Shard,
@@ -72,7 +72,7 @@ export class ShardAttemptCounts {
       const slice = webhookIds.slice(from, from + SLICE);
       const pipeline = this.shard.redis.pipeline();
       for (const id of slice) {
-        // The writers drop whole nodes, and none while there is nothing to write.
+        // The writers drop whole nodes, and only when they write.
         pipeline.xtrim(this.shard.key('history', id), 'MINID', oldest);
         pipeline.xlen(this.shard.key('history', id));
         pipeline.xrevrange(this.shard.key('history', id), '+', '-', 'COUNT', 1);
@@ -101,7 +101,7 @@ function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[
   };
 }
 
-/** How often the attempts of webhooks succeeded and failed, over all shards. */
+/** Counts of successful and failed attempts of webhooks, over all shards. */
 export class RedisAttemptCounts {
   readonly #parts: readonly { readonly counts: ShardAttemptCounts; readonly places: Places }[];
 
@@ -113,15 +113,15 @@ export class RedisAttemptCounts {
   }
 
   /**
-   * The totals alone, in the order of the ids, for long lists: 10,000 webhooks are 100 scripts of each shard one after another, each of
-   * which lets other commands of Redis wait for a millisecond or two.
+   * Returns the totals alone, in the order of the ids, for long lists: 10,000 webhooks take 100 scripts of each shard one after
+   * another, each of which blocks other commands of Redis for a millisecond or two.
    */
   async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
     const all = await Promise.all(this.#parts.map(({ counts }) => counts.totalsOf(webhookIds)));
     return webhookIds.map((_, index) => totalsOver(all.flatMap((totals) => totals[index] ?? [])));
   }
 
-  /** In the order of the ids. It does not check whose webhooks a caller names: callers must. */
+  /** Returns the counts in the order of the ids. It does not check whose webhooks a caller names: callers must. */
   async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
     const all = await Promise.all(
       this.#parts.map(async ({ counts, places }) => (await counts.of(webhookIds)).map((each) => placed(each, places))),
@@ -135,7 +135,7 @@ const placed = ({ lastDelivered, ...counts }: AttemptCounts, places: Places): At
   lastDelivered: lastDelivered && places.amongAll(lastDelivered),
 });
 
-/** The counts of one webhook over several shards: sums, and the last of each kind. */
+/** Returns the counts of one webhook over several shards: sums, and the last of each kind. */
 function countsOver(parts: readonly AttemptCounts[]): AttemptCounts {
   const [lastDelivered] = parts.flatMap((each) => each.lastDelivered ?? []).toSorted(newestFirst);
   const [lastFailure] = parts.flatMap((each) => each.lastFailure ?? []).toSorted(lastFirst);

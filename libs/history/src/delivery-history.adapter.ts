@@ -19,11 +19,14 @@ import {
 import { addLines } from './history.script.js';
 import { merged, type SortedList } from './merged.js';
 
-/** Of a packed line, what has a fixed length. */
+/** Bytes of a packed line's fields with a fixed length. */
 const HEAD_BYTES = 13;
 /** Reads of streams in one pipeline, which bounds the wait of other commands. */
 const SLICE = 100;
-/** Deliveries of one envelope that one answer has: a partner with many webhooks may replay an envelope to all of them, again and again. */
+/**
+ * Maximum of deliveries of one envelope in one answer: a partner with many webhooks may replay an envelope to all of them, again
+ * and again.
+ */
 const DELIVERIES_OF_ENVELOPE = 1_000;
 
 /** The history of the envelopes of one shard. The place of a line is that in its shard. */
@@ -52,7 +55,7 @@ export class ShardHistory {
     }
   }
 
-  /** Newest first. */
+  /** Returns lines newest first. */
   async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
     const oldest = Math.max(period.since ?? 0, (await this.#now()) - this.windowMs);
     const end = endOf(period);
@@ -61,7 +64,7 @@ export class ShardHistory {
     return entries.map((entry) => lineOf(webhookId, entry));
   }
 
-  /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  /** Returns the newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const moments = await this.#momentsOf(envelopeId);
     if (moments.length === 0) return [];
@@ -85,7 +88,7 @@ export class ShardHistory {
       .slice(0, DELIVERIES_OF_ENVELOPE);
   }
 
-  /** When deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
+  /** Returns when deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
     const [now, salt] = await Promise.all([this.#now(), this.shard.redis.get(this.#key('salt'))]);
     if (salt === null) return [];
@@ -114,8 +117,9 @@ export class ShardHistory {
 }
 
 /**
- * The lines as one argument, since each argument costs ioredis more than its bytes. Of each line: number of its webhook, bucket,
- * rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind four.
+ * Packs the lines into one argument, since each argument costs ioredis more than its bytes. A line has the number of its
+ * webhook, bucket, rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind
+ * four.
  */
 function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[], salt: string): Buffer {
   const numbers = new Map(webhooks.map((id, number) => [id, number]));
@@ -138,7 +142,7 @@ function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[
   return Buffer.concat(parts);
 }
 
-/** The end of the range of stream ids; undefined for an empty range. */
+/** Returns the end of the range of stream ids; undefined for an empty range. */
 function endOf({ until, before }: HistoryPeriod): string | undefined {
   // Redis rejects an exclusive end at its first id.
   if (before?.endedAt === 0 && before.place === 0) return undefined;
@@ -158,7 +162,7 @@ function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
   });
 }
 
-/** The replies to a pipeline. Rejects with the first error among them. */
+/** Returns the replies to a pipeline. Rejects with the first error among them. */
 export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
   return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
     if (error !== null) throw error;
@@ -167,22 +171,23 @@ export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]
 }
 
 /**
- * Places of the lines of a shard among the lines of all shards that ended in the same millisecond: each shard numbers its lines from 0 on,
- * so line p of shard k is `p · n + k` of n shards. No two lines of a webhook have the same place, and with one shard it is that of Redis.
+ * Maps places of the lines of a shard to places among the lines of all shards that ended in the same millisecond: each shard
+ * numbers its lines from 0 on, so line p of shard k is `p · n + k` of n shards. No two lines of a webhook have the same place,
+ * and with one shard it is that of Redis.
  */
 export function placesIn({ all }: Shards, shard: Shard) {
   const [number, count] = [all.indexOf(shard), all.length];
   return {
     /** A line of the shard with its place among all. */
     amongAll: (line: HistoryLine): HistoryLine => ({ ...line, place: line.place * count + number }),
-    /** The first place in the shard that is not before a place among all. */
+    /** Returns the first place in the shard that is not before a place among all. */
     inShard: (place: number): number => Math.max(0, Math.ceil((place - number) / count)),
   };
 }
 
 export type Places = ReturnType<typeof placesIn>;
 
-/** What each shard is asked for at once, of its even share of a page: ids are spread by chance, and few shards have more. */
+/** Factor of each shard's first request over its even share of a page: ids are spread by chance, and few shards have more. */
 const OF_SHARE = 2;
 
 /** The history in Redis, over all shards. It does not check whose webhook a caller names: callers must. */
@@ -196,7 +201,7 @@ export class RedisDeliveryHistory {
     }));
   }
 
-  /** Newest first. */
+  /** Returns lines newest first. */
   async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
     const { all } = this.#parts;
     const lists = all.map(({ history, places }): SortedList<HistoryLine> => async (last, count) => {
@@ -211,7 +216,7 @@ export class RedisDeliveryHistory {
     return lines;
   }
 
-  /** The newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  /** Returns the newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const { history, places } = this.#parts.of(envelopeId);
     return (await history.ofEnvelope(envelopeId, webhookIds)).map((line) => places.amongAll(line));

@@ -15,7 +15,9 @@ export const DeliveryJob = z.object({
   eventType: z.string(),
   /** Content hash, 16 hex characters. */
   hash: z.string(),
-  /** 0 before any replay, see `Delivery`. With the time of acceptance part of the job's id, so that no id is ever used twice. */
+  /**
+   * 0 before any replay, see `Delivery`. It is part of the job's id, with the time of acceptance, so that no id is used twice.
+   */
   series: z.number().int().min(0),
   /** Attempts made in this series. */
   attempts: z.number().int().min(0),
@@ -23,7 +25,7 @@ export const DeliveryJob = z.object({
   hasTurn: z.literal(true).optional(),
   /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
   acceptedAt: z.number(),
-  /** When the relay accepted the envelope, where `acceptedAt` is later: it waited in the log, was replayed or recovered. */
+  /** Time when the relay accepted the envelope, if `acceptedAt` is later: it waited in the log, was replayed or recovered. */
   waitedSince: z.number().optional(),
   traceparent: z.string().optional(),
   /** Outcome of the last attempt, in words. */
@@ -57,7 +59,7 @@ export const newJob = (
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 export const NO_WEBHOOK = '-';
 
-/** A body of up to so many bytes is kept in its job; a larger one is stored once for all jobs of its envelope. */
+/** Largest body in bytes that its job keeps; a larger one is stored once for all jobs of its envelope. */
 export const INLINE_BYTES = 4_096;
 
 /**

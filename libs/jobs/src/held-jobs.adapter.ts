@@ -36,7 +36,7 @@ return 1
  * by itself: an entry that a crash loses costs a minute or two.
  */
 export class DisabledWebhookJobs extends DelayedJobs {
-  /** To be called before the job is put back. */
+  /** Stores that the job is held; to be called before the job is put back. */
   async hold(webhookId: string, jobId: string): Promise<void> {
     const { shard } = this.queues.of(jobId);
     await shard.redis.multi().sadd(heldKey(shard, webhookId), jobId).sadd(heldKey(shard), webhookId).exec();
@@ -62,7 +62,7 @@ export class DisabledWebhookJobs extends DelayedJobs {
   }
 }
 
-/** Set of the webhooks for which jobs are held; of one webhook the set of these jobs. */
+/** Key of the set of the webhooks with held jobs, or of one webhook's set of these jobs. */
 const heldKey = (shard: Shard, ...webhookId: readonly string[]): string => shard.key('held', ...webhookId);
 
 /** Released jobs of an origin are due at random times within this span. */
@@ -89,7 +89,10 @@ return 1
  * entry that a crash loses costs ten minutes at most.
  */
 export class UnprovenJobs extends DelayedJobs {
-  /** To be called when the job is stored. @param at when it is due, epoch milliseconds */
+  /**
+   * Stores that the job is held; to be called when the job is stored.
+   * @param at when it is due, epoch milliseconds
+   */
   async hold(origin: string, jobId: string, at: number): Promise<void> {
     const { shard } = this.queues.of(jobId);
     const key = unprovenKey(shard, origin);
@@ -102,13 +105,13 @@ export class UnprovenJobs extends DelayedJobs {
       .exec();
   }
 
-  /** The job got its turn: it no longer waits for the origin's first 2xx. */
+  /** Drops a job that got its turn: it no longer waits for the origin's first 2xx. */
   async drop(origin: string, jobId: string): Promise<void> {
     const { shard } = this.queues.of(jobId);
     await shard.redis.zrem(unprovenKey(shard, origin), jobId);
   }
 
-  /** Origins with held jobs, at most a thousand of each shard, chosen at random. */
+  /** Returns the origins with held jobs, at most a thousand of each shard, chosen at random. */
   async origins(): Promise<string[]> {
     const found = await this.queues.each(({ shard }) =>
       shard.redis.srandmember(unprovenKey(shard), String(MOST_ORIGINS)),
@@ -141,17 +144,20 @@ export class UnprovenJobs extends DelayedJobs {
 const forgetIn = (shard: Shard, origins: readonly string[]): Promise<unknown> =>
   runScript(shard.redis, forgetEmpty, [unprovenKey(shard)], origins);
 
-/** Set of the origins with held jobs; of one origin a sorted set of these jobs by due time. */
+/** Key of the set of the origins with held jobs, or of one origin's sorted set of these jobs by due time. */
 const unprovenKey = (shard: Shard, ...origin: readonly string[]): string => shard.key('unproven', 'jobs', ...origin);
 
-/** Misdated jobs of one shard, at each look. */
+/** Maximum of misdated jobs of one shard that one look mends. */
 const MOST_MISDATED = 1_000;
-/** They are due at random times within this span. */
+/** Mended jobs are due at random times within this span. */
 const MENDED_SPREAD_MS = 10_000;
 
 /** Jobs that are due later than any delivery may wait: the clock by which they were put off was wrong. */
 export class MisdatedJobs extends DelayedJobs {
-  /** Makes those due that are due after this time, epoch milliseconds. @returns how many, at most a thousand of each shard */
+  /**
+   * Makes jobs due that are due after this time, epoch milliseconds.
+   * @returns how many, at most a thousand of each shard
+   */
   async mend(latest: number): Promise<number> {
     const mended = await this.queues.each(async (queue) => {
       const key = queue.shard.key(DELIVERIES_QUEUE, 'delayed');

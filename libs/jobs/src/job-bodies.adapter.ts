@@ -17,8 +17,8 @@ end
 const release = defineScript('body-release', `${dropLua}drop(KEYS[1], ARGV[1])\nreturn 1\n`);
 
 /**
- * KEYS: job and body of each. ARGV: the reference that was written for it. Drops it where the stored job names another one or
- * is gone: BullMQ ignored the add. Returns index, from 1, and reference of each waiting job whose body is lost.
+ * KEYS: job and body of each. ARGV: the reference that was written for it. Drops the reference if the stored job names another
+ * one or is gone: BullMQ ignored the add. Returns index, from 1, and reference of each waiting job whose body is lost.
  */
 const settle = defineScript(
   'body-settle',
@@ -61,8 +61,8 @@ export class JobBodies {
   }
 
   /**
-   * To be called when the jobs are in their queue: drops the references of those that were there before, and writes the
-   * bodies again that Redis has lost since.
+   * Drops the references of jobs that were there before, and writes the bodies again that Redis has lost since. To be called
+   * when the jobs are in their queue.
    */
   async keep<T extends DeliveryJob>(
     jobs: readonly T[],
@@ -88,7 +88,7 @@ export class JobBodies {
     );
   }
 
-  // In transactions: a release in between could drop the text under a new reference.
+  // Written in transactions; otherwise a release in between could drop the text under a new reference.
   async #write(jobs: readonly { job: BodyName & { bodyRef: string }; text: string }[]): Promise<void> {
     const bodies = new Map<string, { shard: Shard; text: string; refs: string[] }>();
     for (const { job, text } of jobs) {
@@ -111,7 +111,7 @@ export class JobBodies {
     );
   }
 
-  /** The body of a stored job; undefined when Redis has lost it. */
+  /** Returns the body of a stored job; undefined if Redis has lost it. */
   async of(stored: StoredBody): Promise<string | undefined> {
     if (stored.v === 1) return stored.body;
     const shard = this.shards.of(stored.envelopeId);

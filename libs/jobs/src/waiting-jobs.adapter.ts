@@ -3,7 +3,7 @@ import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
 import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.js';
 
-/** Queued deliveries that one script looks at, which takes Redis some 10 ms. */
+/** Queued deliveries that one script reads, which takes Redis some 10 ms. */
 const LOOKED_AT_ONCE = 4_000;
 /** Missing jobs of one shard that a recount returns. */
 const MOST_MISSING = 100;
@@ -141,7 +141,7 @@ return { relisted, missing }
 
 type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series' | 'acceptedAt' | 'waitedSince'>;
 
-/** What a recount found that is not as it should be. */
+/** Deviations that a recount found. */
 export interface Recount {
   readonly relisted: number;
   readonly missing: readonly string[];
@@ -164,7 +164,7 @@ export class WaitingJobs {
     private readonly addedWithinS = 60,
   ) {}
 
-  /** To be called before the jobs are added. */
+  /** Counts the jobs; to be called before they are added. */
   async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
     const parts = this.shards.divide(jobs, ({ envelopeId }) => envelopeId);
     await Promise.all(
@@ -175,13 +175,13 @@ export class WaitingJobs {
     );
   }
 
-  /** To be called after the job has ended. */
+  /** Ends the count of a job; to be called after it has ended. */
   async ended(job: JobName): Promise<void> {
     const shard = this.shards.of(job.envelopeId);
     await runScript(shard.redis, ended, indexesOf(shard), [job.webhookId, deliveryId(job)]);
   }
 
-  /** By webhook id, without webhooks that have no queued deliveries. */
+  /** Returns the counts by webhook id, without webhooks that have no queued deliveries. */
   async counts(): Promise<Map<string, WaitingCount>> {
     const replies = await this.#each((shard) => runScript(shard.redis, count, [waitingKey(shard)], []));
     const counts = new Map<string, WaitingCount>();
@@ -194,20 +194,20 @@ export class WaitingJobs {
     return counts;
   }
 
-  /** How many deliveries one webhook has queued. */
+  /** Returns how many deliveries one webhook has queued. */
   async of(webhookId: string): Promise<number> {
     const counts = await this.#each((shard) => shard.redis.hlen(waitingKey(shard, webhookId)));
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Ids of the queued deliveries of a webhook; some may just have ended. */
+  /** Returns the ids of the queued deliveries of a webhook; some may just have ended. */
   async ids(webhookId: string): Promise<string[]> {
     return (await this.#each((shard) => shard.redis.hkeys(waitingKey(shard, webhookId)))).flat();
   }
 
   /**
-   * When the oldest queued delivery of each webhook was accepted, epoch milliseconds, without webhooks that have none. Of a webhook
-   * with more than `most` of them, the oldest of about so many that are picked by chance.
+   * Returns when the oldest queued delivery of each webhook was accepted, epoch milliseconds, without webhooks that have none.
+   * If a webhook has more than `most` deliveries, returns the oldest of a random sample of about `most`.
    */
   async oldest(webhookIds: readonly string[], most: number): Promise<Map<string, number>> {
     const found = new Map<string, number>();
@@ -244,7 +244,10 @@ export class WaitingJobs {
   }
 }
 
-/** Hash of the webhooks with queued deliveries, id → bytes of their bodies; of one webhook a hash, job id → bytes of its body. */
+/**
+ * Key of the hash of the webhooks with queued deliveries, id → bytes of their bodies, or of one webhook's hash, job id → bytes
+ * of its body.
+ */
 const waitingKey = (shard: Shard, ...webhookId: readonly string[]): string => shard.key('waiting', ...webhookId);
 
 const indexesOf = (shard: Shard): [string, string] => [waitingKey(shard), ofEnvelopeKey(shard)];

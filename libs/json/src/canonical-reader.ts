@@ -12,7 +12,7 @@ const LITERALS = [
   ['null', null],
 ] as const;
 
-// Not those of json-bytes.ts: read through an import they cost 0.4 µs of the 5.7 µs that an envelope of 330 bytes takes.
+// Copies of the constants in json-bytes.ts: an import costs 0.4 µs of the 5.7 µs that an envelope of 330 bytes takes.
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -210,7 +210,7 @@ export class CanonicalReader {
 }
 
 function define(target: Record<string, unknown>, key: string, value: unknown): void {
-  // Assigning to `__proto__` would call the setter of Object.prototype.
+  // Assigning to `__proto__` calls the setter of Object.prototype.
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   else target[key] = value;

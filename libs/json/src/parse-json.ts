@@ -15,9 +15,9 @@ export interface JsonLimits {
 export type JsonResult = { ok: true; value: unknown; canonical: string } | { ok: false; fault: JsonFault };
 
 /**
- * Reads one JSON text strictly. `value` is for validation: its numbers are doubles, those beyond the range of a double are
- * the largest finite one (RFC 8259 section 6 lets a reader limit range; Infinity is no JSON value). What must survive
- * exactly, numbers above all, is in the bytes and in `canonical`. Never throws.
+ * Reads one JSON text strictly. `value` is for validation: its numbers are doubles, those beyond the range of a double are the
+ * largest finite one (RFC 8259 section 6 lets a reader limit range; Infinity is no JSON value). The bytes and `canonical` keep
+ * everything exactly, above all numbers. Never throws.
  */
 export function parseJson(bytes: Uint8Array, limits: JsonLimits = {}): JsonResult {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -30,7 +30,7 @@ const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / 
 export interface RedisDisks {
   /** Whether each of them writes to its own without a fault. */
   readonly isWell: boolean;
-  /** Of the one that was started last. */
+  /** Uptime of the server that was started last. */
   readonly uptimeS: number;
 }
 
@@ -50,7 +50,7 @@ export interface ShardState {
   readonly server: string;
   readonly memory: RedisMemory;
   readonly jobs: Readonly<Record<string, number>>;
-  /** What that server says of its cluster; undefined without one, and where it refuses to. */
+  /** The server's view of its cluster; undefined without a cluster, or if the server refuses to show it. */
   readonly cluster?: { readonly isOk: boolean; readonly primaries: number };
 }
 

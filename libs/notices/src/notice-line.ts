@@ -8,7 +8,7 @@ export interface NoticeSubject {
   readonly origin: string;
 }
 
-/** What a line says; the script that applies changes of webhooks writes the same. */
+/** Content of a line; the script that applies changes of webhooks writes the same. */
 export interface NoticeLine {
   /** When it happened, in epoch milliseconds. */
   readonly at: number;
@@ -28,7 +28,7 @@ export function lineOf<T extends NoticeType>(
   return `${at} ${JSON.stringify({ type, webhook: { id, partnerId, eventType, origin }, facts })}`;
 }
 
-/** Undefined for what is no line of ours. */
+/** Returns undefined for a text that is no line of the relay. */
 export function readLine(text: string): NoticeLine | undefined {
   const space = text.indexOf(' ');
   try {

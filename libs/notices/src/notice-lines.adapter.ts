@@ -13,7 +13,7 @@ import { HOUR_MS, STATE_OF } from './notice-line.js';
 
 /** Lines of one claim. */
 const CLAIMED = 100;
-/** Longer than Kafka may take for an answer. Whoever claimed a line and was killed is waited for as long. */
+/** Longer than Kafka may take for an answer, in ms. A line whose claimer was killed waits as long for its next one. */
 const CLAIM_MS = 15_000;
 
 const keep = defineScript(
@@ -137,7 +137,7 @@ export class NoticeLines {
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Kafka has these, or never takes them. */
+  /** Removes lines that Kafka has, or never takes. */
   async remove(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;
     await Promise.all(

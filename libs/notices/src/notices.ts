@@ -23,7 +23,7 @@ import type { NoticeLines } from './notice-lines.adapter.js';
 /** Owns the webhooks of notices that operators add; no client has this id. They get the notices about every webhook. */
 export const OPERATORS = 'operators';
 
-/** Ids that are remembered. A notice beyond them may be told again, and is then dropped by its seen mark. */
+/** Maximum of remembered ids. A notice beyond them may be sent again, and is then dropped by its seen mark. */
 const MAX_TOLD = 10_000;
 
 /**
@@ -91,7 +91,7 @@ export class Notices {
     }
   }
 
-  /** Whether Kafka has the notice of the line now, or never gets it. */
+  /** Returns whether Kafka has the notice of the line now, or never gets it. */
   async #isDone(text: string): Promise<boolean> {
     const line = readLine(text);
     if (line === undefined) return this.#lost({ reason: 'its line in Redis cannot be read' });
@@ -109,7 +109,7 @@ export class Notices {
     }
   }
 
-  /** Of a state the lines themselves know it, for all processes: what is told in an hour is one of them, and the last of them later. */
+  /** Returns whether this process sent the notice before. For a state, the lines themselves record this for all processes. */
   #isTold(type: NoticeType, id: string): boolean {
     return STATE_OF[type] === undefined && this.#told.has(id);
   }

@@ -33,7 +33,7 @@ const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
 const ENDED_MS = 86_400_000;
 const MOST_ENDED = 200;
 
-/** What one partition, or one shard of it, has left of a replay, and how its deliveries ended. */
+/** Rest of a replay in one partition, or in one shard of it, and how its deliveries ended. */
 export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
@@ -47,7 +47,7 @@ export class ReplayParts {
     private readonly shards: Shards,
   ) {}
 
-  /** What each shard shows of a replay, as `<topic>/<partition>` → range text. */
+  /** Returns each shard's view of a replay, as `<topic>/<partition>` → range text. */
   of(key: string): Promise<Record<string, string>[]> {
     return Promise.all(this.shards.all.map((shard) => indexOf(shard, key)));
   }
@@ -85,7 +85,10 @@ export class ReplayParts {
         await runScript(this.redis, endReplay, [orderKeyOf(key), REPLAYS, PAUSED, ENDED], [key, ENDED_MS, MOST_ENDED]);
   }
 
-  /** Whether every part was taken up and has ended, or the order has expired. The first shard that shows another one is the last that is asked. */
+  /**
+   * Returns whether every part was taken up and has ended, or the order has expired. Asks no further shard after the first
+   * unfinished part.
+   */
   async #isDone(key: string): Promise<boolean> {
     const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter((name) => name.includes('/'));
     if (names.length === 0) return true;
@@ -114,8 +117,9 @@ const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
   shard.redis.hgetall(parkedKey(shard, key));
 
 /**
- * The ranges without what waits in the log for the webhook, which it gets anyway. Of several shards, without what waits in all:
- * what one of them has caught up can be replayed. A replay of dead letters needs none of this.
+ * Returns the ranges without the records that wait in the log for the webhook, which it gets anyway. With several shards, only
+ * records that wait in all of them are left out: a record that one shard has caught up can be replayed. A replay of dead letters
+ * needs none of this.
  */
 export async function unwaitedRanges(
   shards: Shards,
@@ -126,7 +130,7 @@ export async function unwaitedRanges(
   const left = await Promise.all(
     ranges.map(async ({ topic, partition, from, end }) => {
       const at = { topic, partition };
-      // Of a shard that is away nothing is left out.
+      // If a shard is away, no record is left out.
       const texts = await Promise.all(
         shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
       );

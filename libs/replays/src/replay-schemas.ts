@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const moment = z.iso.datetime({ offset: true });
 
-/** Strict: an order that is written wrong would be another one. */
+/** Strict: if an unknown member were ignored, a misspelt order would become a different order. */
 export const ReplayRequest = z
   .strictObject({
     since: moment

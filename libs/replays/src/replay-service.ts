@@ -35,15 +35,15 @@ interface ReplayServiceParts {
 export class ReplayService {
   constructor(private readonly parts: ReplayServiceParts) {}
 
-  /** Upper bound of the deliveries that an order would make. */
+  /** Returns an upper bound of the deliveries that an order makes. */
   async count(target: ReplayTarget, window: TimeWindow, ranges = this.parts.ranges): Promise<number> {
     const { replays, letters } = this.parts;
     const records = recordsIn(await replays.unwaited(target, await ranges(target.eventType, window)));
-    // Of dead letters, some envelopes may be newer than the window, or no longer in the log.
+    // Some envelopes of dead letters may be newer than the window, or no longer in the log.
     return target.status === 'all' ? records : Math.min(records, await letters(target.webhookId, window.since));
   }
 
-  /** The same for several webhooks, in their order. Kafka is asked once for each event type. */
+  /** Counts for several webhooks, in their order. Kafka is asked once for each event type. */
   async countEach(targets: readonly ReplayTarget[], window: TimeWindow): Promise<Counted[]> {
     const ranges = this.#rangesOnce();
     const count = async (target: ReplayTarget): Promise<Counted> => {
@@ -60,7 +60,10 @@ export class ReplayService {
     return store();
   }
 
-  /** The same for several webhooks, in their order. Kafka is asked once for each event type, and has all reports before the first order. */
+  /**
+   * Orders for several webhooks, in their order. Kafka is asked once for each event type, and has all reports before the first
+   * order.
+   */
   async orderEach(targets: readonly ReplayTarget[], window: TimeWindow, actor: AskedBy): Promise<Ordered[]> {
     const ranges = this.#rangesOnce();
     const stores = await Promise.all(targets.map((target) => this.#report(target, window, actor, ranges)));

@@ -29,7 +29,7 @@ export interface ReplayStatus {
 type StoredReplay = Readonly<Record<string, string>>;
 /** How far a replay came. */
 interface Progress {
-  /** Of each partition and shard. */
+  /** Parts of the replay, by partition and shard. */
   readonly parts: readonly ReplayPart[];
   /** How many share the records of a partition. */
   readonly shards: number;

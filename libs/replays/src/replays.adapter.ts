@@ -32,7 +32,7 @@ const pause = defineScript('replay-pause', pauseReplayLua);
 const KEPT_EMPTY_S = 600;
 /** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
-/** The replays that a partner is shown: those that are kept of 1,000 webhooks. */
+/** Maximum of replays that a partner sees: those kept of 1,000 webhooks. */
 const LISTED_OF_PARTNER = 1_000 * KEPT_OF_WEBHOOK;
 const SERIES = globalKey('replays', 'series');
 /** Sorted set of ids by creation time. */
@@ -71,7 +71,7 @@ interface Dated {
   readonly at: number;
 }
 
-/** A page ends with a replay, and with the time of its order in case that one is kept no longer. */
+/** Returns the cursor after a page: its last replay, and the time of its order in case the replay is no longer kept. */
 export const replayCursor = (id: string, createdAt: number): string => `${createdAt}.${id}`;
 
 function readCursor(cursor = ''): Dated {
@@ -151,7 +151,7 @@ export class Replays {
     return this.#find(id, now, this.#parts);
   }
 
-  /** The status of a replay that was ordered just now: no shard is asked what it has done. */
+  /** Returns the status of a replay that was ordered just now, without asking the shards. */
   ordered(id: string, now: number): Promise<ReplayStatus | undefined> {
     return this.#find(id, now, undefined);
   }
@@ -253,8 +253,8 @@ export class Replays {
   }
 
   /**
-   * The ids of the replays that ended lately, by range key: a shard may go back behind their end. None with one shard, with which
-   * the orders go back as well.
+   * Returns the ids of the replays that ended lately, by range key: a shard may go back behind their end. With one shard it
+   * returns none, because the orders then go back too.
    */
   async ended(): Promise<ReadonlyMap<string, string>> {
     return (await this.#parts?.ended()) ?? new Map();
@@ -271,8 +271,8 @@ export class Replays {
   }
 
   /**
-   * What a partition has to deliver of these replays, by range key. With several shards also what it has not taken up yet, and
-   * without ranges a replay that has ended there or has no records of it.
+   * Returns the ranges that a partition has to deliver of these replays, by range key. With several shards it includes ranges
+   * that the partition has not taken up yet. A replay that has ended there, or has no records of it, has no ranges.
    */
   async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
     if (keys.length === 0) return new Map();

@@ -26,7 +26,7 @@ const JOB_OPTIONS = {
   attempts: 1_000_000,
   backoff: { type: 'fixed', delay: 5_000 },
   removeOnComplete: { age: 120, count: 2_000 },
-  // A step fails again and again while Redis is away, and BullMQ would keep every stack trace.
+  // A step fails again and again while Redis is away; without this limit BullMQ would keep every stack trace.
   stackTraceLimit: 1,
 } as const;
 
@@ -55,7 +55,8 @@ export class BullmqRetryQueue extends RetryQueue {
   async add({ job, at }: QueuedDelivery): Promise<void> {
     const timestamp = Date.now();
     const delay = Math.max(0, at - timestamp);
-    // With the delay: BullMQ would read the clock again when it sends the bulk, and the clock may have been set since.
+    // The timestamp is set with the delay: BullMQ otherwise reads the clock again when it sends the bulk, and the clock may have
+    // been set since.
     const options = { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay };
     await this.#deliveries.of(job.envelopeId).add(job.eventType, job, options);
   }

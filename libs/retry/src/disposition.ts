@@ -8,7 +8,7 @@ type Schedule = readonly number[];
 /** Standard Webhooks' recommendation: ten attempts over 75.6 hours (90.7 when every delay is stretched to the most). */
 export const DEFAULT_SCHEDULE: Schedule = parseSchedule('5s,5m,30m,2h,5h,10h,14h,20h,24h');
 
-/** The share of a delay that chance may add, so that deliveries that failed together are not repeated together. */
+/** The share of a delay that chance may add, so that deliveries that failed together do not retry together. */
 const MAX_STRETCH = 0.2;
 
 /** Reads a schedule such as `5s,5m,2h`. @throws RangeError naming the entry that is no duration or lasts no time */
@@ -20,13 +20,13 @@ export function parseSchedule(text: string): number[] {
   });
 }
 
-/** The longest time in milliseconds until a next attempt, by the schedule or because the endpoint asked for it. */
+/** Returns the longest time in milliseconds until a next attempt, by the schedule or because the endpoint asked for it. */
 export const longestWait = (schedule: Schedule): number =>
   Math.max(MAX_RETRY_AFTER_MS, Math.max(...schedule) * (1 + MAX_STRETCH));
 
 /**
- * Milliseconds to wait after so many attempts: the scheduled delay stretched by 0 to 20 %; undefined when the schedule is
- * exhausted. Chance only adds: the published delay is a minimum.
+ * Returns the milliseconds to wait after this number of attempts: the scheduled delay stretched by 0 to 20 %; undefined if the
+ * schedule is exhausted. Chance only adds: the published delay is a minimum.
  * @param attemptsMade 1 or more
  * @param random from 0 to 1
  */
@@ -94,8 +94,8 @@ export function disposition(
 }
 
 /**
- * Whether an attempt at this time is too late. Also checked before an attempt that was due in time but had to wait (for its
- * endpoint, or because no worker ran): past the horizon it is not made and the delivery is a dead letter.
+ * Returns whether an attempt at this time is too late. The caller also checks an attempt that was due in time but had to wait
+ * for its endpoint or for a running worker: past the horizon it is not made and the delivery is a dead letter.
  */
 export function isBeyondHorizon(at: number, acceptedAt: number, policy: Pick<RetryPolicy, 'horizonMs'>): boolean {
   return at > acceptedAt + policy.horizonMs;

@@ -23,7 +23,7 @@ export interface PendingDelivery {
   readonly dueAt?: number;
 }
 
-/** Maximum of queued deliveries read for a webhook; an operator may allow more, which are left out. */
+/** Maximum of queued deliveries read for a webhook; if an operator allows more, the rest is left out. */
 const MOST_WAITING = 5_000;
 /** A dead letter is in the index before it is in its queue; an entry that is older than this has none. */
 const STORED_WITHIN_MS = 600_000;
@@ -55,12 +55,12 @@ export class PendingDeliveries {
     this.#queues = new ShardQueues(DELIVERIES_QUEUE, queueShards);
   }
 
-  /** The queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
+  /** Returns the queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
   async waiting(webhookId: string): Promise<PendingDelivery[]> {
     return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
   }
 
-  /** The newest dead letters of a webhook; removes index entries that a crash left behind. */
+  /** Returns the newest dead letters of a webhook; removes index entries that a crash left behind. */
   async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
     const found: PendingDelivery[] = [];
     for (let before = died.before; ;) {
@@ -82,7 +82,10 @@ export class PendingDeliveries {
     }
   }
 
-  /** The pending deliveries of an envelope to these webhooks; without them to all, and those of the envelope as a whole. */
+  /**
+   * Returns the pending deliveries of an envelope to these webhooks; by default those to all webhooks and of the envelope as a
+   * whole.
+   */
   async ofEnvelope(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingDelivery[]> {
     const { waiting, dead } = await this.#letters.ofEnvelope(envelopeId);
     const isSelected = (id: string): boolean =>
@@ -109,8 +112,8 @@ export class PendingDeliveries {
   }
 
   /**
-   * The stored jobs of these ids, without ended ones, which BullMQ keeps for a while. If there are several shards, they are not in
-   * the order of the ids: in each slice those of one shard come after another.
+   * Returns the stored jobs of these ids, without ended ones, which BullMQ keeps for a while. With several shards they are not
+   * in the order of the ids: each slice lists them shard by shard.
    */
   async #read(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
     const found: FoundJob[] = [];
@@ -142,7 +145,7 @@ async function readIn(shard: Shard, queue: string, ids: readonly string[]): Prom
   });
 }
 
-/** The dead letters of a known format. */
+/** Returns the dead letters of a known format. */
 const lettersIn = (stored: readonly FoundJob[]): PendingDelivery[] =>
   stored.flatMap(({ id, data }) => {
     const letter = StoredDeadLetter.safeParse(data).data;

@@ -11,7 +11,7 @@ export interface Standing {
   readonly lastFailure?: string;
 }
 
-/** @param before what the records before this one told */
+/** @param before the standing after the records before this one */
 export const standingAfter = (record: AttemptRecord, before?: Standing): Standing => ({
   attempts: Math.max(record.attempt ?? 0, before?.attempts ?? 0),
   begunAt: Math.min(timeOf(record.at), before?.begunAt ?? Infinity),
@@ -20,8 +20,9 @@ export const standingAfter = (record: AttemptRecord, before?: Standing): Standin
 });
 
 /**
- * A job built from the log: it has the logged attempts and is due when the next attempt was. Its 96 h begin with the first
- * attempt if that came after the 202, and now if there was none. Otherwise a delivery that was parked for days would die at once.
+ * Returns a job built from the log: it has the logged attempts and is due when the next attempt was. Its 96 h begin with the
+ * first attempt if that came after the 202, and now if there was none. Otherwise a delivery that was parked for days would die
+ * at once.
  */
 export function standing(job: DeliveryJob, stood: Standing | undefined, now: number): QueuedDelivery {
   const waitedSince = job.waitedSince ?? job.acceptedAt;
@@ -39,5 +40,5 @@ export function standing(job: DeliveryJob, stood: Standing | undefined, now: num
   };
 }
 
-/** 0 for a missing or invalid time. */
+/** Returns 0 for a missing or invalid time. */
 const timeOf = (text = ''): number => Date.parse(text) || 0;

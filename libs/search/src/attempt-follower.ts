@@ -7,10 +7,13 @@ import type { AttemptStore, Position } from './attempt-store.adapter.js';
 /** Bytes fetched at once: what is unpacked in one turn of the event loop. */
 const FETCH_BYTES = 256 * 1024;
 const WAIT_MS = 500;
-/** A frozen broker answers nothing. */
+/** Longest wait for an answer, in ms: a frozen broker answers nothing. */
 const ANSWER_MS = 10_000;
 
-/** Where a partition begins for an index of a time: at `from`, the first offset that is not older; `low` is the first that is kept. */
+/**
+ * Offsets at which an index of a time begins in a partition: `from` is the first that is not older, `low` the first that is
+ * kept.
+ */
 interface LogBounds {
   readonly partition: number;
   readonly low: number;
@@ -30,7 +33,10 @@ export class AttemptLog {
     this.topic = deliveryAttemptsTopic(topicPrefix);
   }
 
-  /** Its cluster and topic, by name and, where the brokers know ids, by its id: a topic that is made anew has another one. */
+  /**
+   * Returns the name of its cluster and topic, with the topic's id if the brokers know ids: a topic that is made again has
+   * another id.
+   */
   async name(): Promise<string> {
     const { clusterId } = await this.admin.ask((admin) => admin.describeCluster());
     const ids = await this.fetcher.topicIds([this.topic]);
@@ -65,7 +71,7 @@ export class AttemptLog {
   }
 }
 
-/** How much of the log is indexed. */
+/** Progress of the index in the log. */
 export interface IndexState {
   /** Whether its end was reached within the last seconds. */
   readonly isCurrent: boolean;
@@ -76,10 +82,10 @@ export interface IndexState {
 /** Longest time since the end of the log was reached; news come to it all the time. */
 const CURRENT_MS = 5_000;
 const TRIM_EVERY_MS = 10_000;
-/** New partitions are found, and a log that was made anew. */
+/** Interval in ms at which new partitions, and a log that was made again, are found. */
 const LOOK_EVERY_MS = 30_000;
 
-/** The log is another one than the index has. */
+/** The log is not the log that was indexed. */
 export class AnotherLog extends Error {
   override readonly name = 'AnotherLog';
 }
@@ -141,7 +147,7 @@ export class AttemptFollower {
       this.#lags.set(partition, end - known.next);
       return;
     }
-    // A partition that is new to the index, or one of which Kafka has dropped what was not indexed yet.
+    // The partition is new to the index, or Kafka has dropped records that were not indexed yet.
     if (known === undefined) await this.store.missingBefore(since);
     const isCut = known !== undefined || (from === low && low > 0);
     const first = isCut && from < end ? await this.log.at(partition, from) : undefined;
@@ -173,7 +179,7 @@ export class AttemptFollower {
   }
 }
 
-/** None where another producer wrote something else. */
+/** Returns no attempts if another producer wrote something else. */
 function attemptsIn(value: Buffer | null): IndexedAttempt[] {
   if (value === null) return [];
   try {
@@ -198,7 +204,7 @@ export class WebhookPlaces {
 
   constructor(private readonly webhooks: PlacedWebhooks) {}
 
-  /** Without Redis, or of a deleted webhook, attempts stay as they are. */
+  /** Without Redis, and for a deleted webhook, attempts stay as they are. */
   async of(attempts: readonly IndexedAttempt[]): Promise<IndexedAttempt[]> {
     const isStale = attempts.length > 0 && performance.now() - this.#refreshedAt > REFRESH_MS;
     if (isStale) {

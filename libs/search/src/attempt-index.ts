@@ -41,14 +41,16 @@ export class AttemptIndex {
     this.#running ??= this.#run();
   }
 
-  /** What a story misses without it. */
+  /** Part that a story misses without the index. */
   readonly part = 'index';
 
   get state(): IndexState {
     return this.#follower?.state ?? { isCurrent: false, lag: 0 };
   }
 
-  /** From when on no attempt is missing, but for those that `state` tells; undefined while the index is away. */
+  /**
+   * Returns the time from which on no attempt is missing, but for those that `state` reports; undefined while the index is away.
+   */
   async since(): Promise<number | undefined> {
     const stored = await this.#asked((store) => store.since(), undefined);
     return stored === undefined ? undefined : Math.max(stored, Date.now() - this.settings.windowMs);
@@ -115,7 +117,7 @@ export class AttemptIndex {
     await this.#follower.follow(name, () => this.#isEnding);
   }
 
-  /** The next round makes a new one. */
+  /** Discards the file; the next round makes a new one. */
   async #discard(store: AttemptStore, reason: string): Promise<void> {
     if (this.#store !== store) return;
     this.#store = undefined;

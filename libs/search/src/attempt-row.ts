@@ -2,10 +2,13 @@ import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import { type AttemptRecord, uuidBytes, uuidOf } from '@relay/events';
 import type { SQLInputValue } from 'node:sqlite';
 
-/** An attempt as the index has it. @property host of the endpoint, where it was known when the attempt was indexed */
+/**
+ * An attempt as the index has it.
+ * @property host of the endpoint, if it was known when the attempt was indexed
+ */
 export type IndexedAttempt = AttemptRecord & { readonly host?: string | undefined };
 
-/** What is stored once and numbered: its kind, and the column with its number. */
+/** Kinds of names that are stored once and numbered; each is the column of its number. */
 export const NAMED = ['webhook', 'partner', 'type', 'host', 'error', 'reason'] as const;
 export type Named = (typeof NAMED)[number];
 

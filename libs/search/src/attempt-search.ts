@@ -13,7 +13,7 @@ export const LOOKED_AT = 100_000;
 const moment = z.iso.datetime({ offset: true });
 const name = z.string().min(1).max(255);
 
-/** What attempts are searched by. */
+/** Filters of a search for attempts. */
 export const AttemptSearch = z.strictObject({
   envelope: z.guid().toLowerCase().optional().describe('Id of the envelope.'),
   delivery: z
@@ -46,7 +46,7 @@ export interface SearchStatement {
   /** Finds the last row that was looked at, if there may be more. */
   readonly lastSql: string;
   readonly parameters: readonly SQLInputValue[];
-  /** Of `parameters`, those of `lastSql`. */
+  /** The subset of `parameters` that `lastSql` takes. */
   readonly lastParameters: readonly SQLInputValue[];
 }
 

@@ -48,7 +48,7 @@ export class AttemptStore {
   ) {}
 
   /**
-   * Opens the file. One that is damaged, or of another version or log, is made anew.
+   * Opens the file. A file that is damaged, or of another version or log, is replaced by an empty one.
    * @param logName of the log whose attempts it has
    * @param told called with the reason when a file is thrown away
    */
@@ -98,7 +98,7 @@ export class AttemptStore {
     );
   }
 
-  /** From when on no attempt is missing, epoch milliseconds; undefined when it was never said. */
+  /** Returns the time from which on no attempt is missing, epoch milliseconds; undefined if it was never stored. */
   async since(): Promise<number | undefined> {
     const [row] = await this.file.all("SELECT value FROM facts WHERE name = 'since'");
     return row === undefined ? undefined : Number(row['value']);
@@ -114,7 +114,7 @@ export class AttemptStore {
     ]);
   }
 
-  /** Stores attempts together with how far their partitions are indexed: both, or neither. */
+  /** Stores attempts and the positions of their partitions in one transaction. */
   async add(attempts: readonly IndexedAttempt[], positions: ReadonlyMap<number, Position>): Promise<void> {
     const fresh: [number, string, string][] = [];
     const numberOf = (kind: string, text: string | undefined): number | null => {
@@ -169,7 +169,7 @@ export class AttemptStore {
     while ((await this.bytes()) > this.maxBytes) if (!(await this.#deletedOldest(''))) return;
   }
 
-  /** What the file takes, without what is free in it. */
+  /** Returns the size of the file without its free pages, in bytes. */
   async bytes(): Promise<number> {
     const [row] = await this.file.all(
       'SELECT (page_count - freelist_count) * page_size AS bytes FROM pragma_page_count, pragma_freelist_count, pragma_page_size',

@@ -1,7 +1,7 @@
 // Owns the index of attempts: a SQLite file of the operations app, fed from `relay.delivery-attempts`, with the search over it.
 // Guarantees that a record makes one row however often it is read, that no query or write runs on the event loop, and that the
-// file stays below its bound: the oldest rows go first. The file can be thrown away at any time; the index then builds itself anew.
-// Leaves to `kafka` the fetching, to `story` what became of one envelope, to the app who may ask.
+// file stays below its bound: the oldest rows go first. The file can be thrown away at any time; the index then builds itself
+// again. Leaves to `kafka` the fetching, to `story` what became of one envelope, to the app who may ask.
 export { AttemptIndex } from './attempt-index.js';
 export { AttemptLog } from './attempt-follower.js';
 export { AttemptSearch } from './attempt-search.js';

@@ -6,11 +6,11 @@ import { Worker } from 'node:worker_threads';
 /** Codes of SQLite for a file that is damaged, or is no database. */
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
-/** What SQLite refused. */
+/** Refusal of SQLite. */
 export class SqliteFault extends Error {
   constructor(
     message: string,
-    /** Of SQLite, extended; 0 for another fault. */
+    /** SQLite's extended code; 0 for another fault. */
     private readonly code: number,
   ) {
     super(message);

@@ -7,10 +7,10 @@ import type { SqliteQuestion } from './sqlite-file.adapter.js';
 // of ours, so that Node can run it as TypeScript too, in specs.
 
 const path = workerData as string;
-// Nobody else may read it, or lead it elsewhere by a link in a folder for everybody.
+// No other user may read the file, or redirect it by a link in a shared folder.
 closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600));
 const file = new DatabaseSync(path, { timeout: 1_000 });
-// What a crash of the machine takes is read from Kafka again, so nothing waits for the disk.
+// Attempts lost in a crash of the machine are read from Kafka again, so no write waits for the disk.
 file.exec(
   'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -32768',
 );

@@ -109,10 +109,10 @@ export const withoutAnswers = (story: EnvelopeStory): EnvelopeStory => ({
   })),
 });
 
-/** Where the caller thinks that an envelope is: its type, and about when it was accepted, to within a minute. */
+/** The caller's clue to an envelope: its type, and about when it was accepted, to within a minute. */
 export type EnvelopeClue = Omit<SoughtEnvelope, 'envelopeId'>;
 
-/** Where to look for an envelope that was never attempted: neither the index nor a queue knows when it was accepted. */
+/** Clue to an envelope that was never attempted: neither the index nor a queue knows when it was accepted. */
 export const ClueQuery = z
   .strictObject({
     type: z.enum(ENVELOPE_TYPES).optional().describe('Its event type.'),

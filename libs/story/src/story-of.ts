@@ -32,7 +32,7 @@ export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'>
 /** An attempt as the log or the index has it. */
 export type LoggedAttempt = AttemptRecord & { readonly host?: string | undefined };
 
-/** All that is known of one envelope. */
+/** The known facts of one envelope. */
 export interface StoryFacts {
   readonly id: string;
   readonly mark: { readonly state: 'published' | 'settled'; readonly hash: string } | undefined;
@@ -51,7 +51,7 @@ export interface StoryFacts {
 
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 const NO_WEBHOOK = '-';
-/** Of content that nothing tells any more. */
+/** Hash of content that no store keeps any more. */
 const NO_HASH = '0'.repeat(16);
 /** A replay by time has a series that is a multiple of this; the replays of its dead letters count on from it. */
 export const SERIES_OF_REPLAY = 1_000;
@@ -142,7 +142,7 @@ export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, ha
 
 type Standing = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
 
-/** A dead letter is stored before its job is removed, so where both were read the dead letter is the job. */
+/** A dead letter is stored before its job is removed, so if both were read the dead letter counts. */
 function standing(
   facts: StoryFacts,
   series: number,
@@ -166,7 +166,7 @@ function standing(
   const { reason } = last;
   if (last.outcome !== 'dead-letter') return { ...nothing, state: last.outcome, reason };
   if (isReplayed) return { ...nothing, state: 'replayed', reason };
-  // Without the queues nobody can tell whether it still is one.
+  // Without the queues it is unknown whether it still is a dead letter.
   return { ...nothing, state: facts.incomplete.includes('redis') ? 'dead-letter' : 'purged', reason };
 }
 
@@ -199,7 +199,7 @@ function attemptsOf(
   return [...all.values()].toSorted((a, b) => a.at.localeCompare(b.at) || (a.attempt ?? 0) - (b.attempt ?? 0));
 }
 
-/** What a record of the log and the facts of a job say alike. */
+/** Members that a record of the log and the facts of a job share. */
 const told = (attempt: Omit<AttemptFacts, 'at'> | AttemptRecord) => ({
   durationMs: attempt.durationMs ?? null,
   status: attempt.status ?? null,

@@ -15,7 +15,7 @@ import {
 } from './story-of.js';
 import type { StoryState } from './story-state.adapter.js';
 
-/** Where the attempts of an envelope are found. */
+/** Index of the attempts of an envelope. */
 export interface AttemptsOfEnvelope {
   /** The part that is missing when it is away. */
   readonly part: IncompletePart;
@@ -23,7 +23,7 @@ export interface AttemptsOfEnvelope {
   readonly lacking?: readonly IncompletePart[];
   /** Whether it has come to the end of the log. */
   readonly state: { readonly isCurrent: boolean };
-  /** @param moments around which attempts were told, as far as they are known, epoch milliseconds */
+  /** @param moments around which attempts were logged, if known, epoch milliseconds */
   ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]>;
 }
 
@@ -43,7 +43,7 @@ export class LoggedAttempts implements AttemptsOfEnvelope {
   }
 }
 
-/** What a story needs of webhooks. */
+/** Reads of webhooks that a story needs. */
 export interface StoryWebhooks {
   /** Brings a view of them up to date, for which it may need Kafka. */
   refresh(): Promise<void>;
@@ -53,9 +53,9 @@ export interface StoryWebhooks {
 }
 
 /**
- * What is asked.
+ * Question for a story.
  * @property clue where the envelope may be, if it was never attempted
- * @property webhookIds the only ones that are told of, without which an envelope is unknown; by default all
+ * @property webhookIds the only webhooks that the story shows, and without which an envelope is unknown; by default all
  */
 interface StoryQuestion {
   readonly clue?: EnvelopeClue | undefined;
@@ -68,10 +68,10 @@ const REFRESH_MS = 2_000;
 /** An id is accepted again after `DEDUPE_WINDOW` only, and the log keeps 7 days. */
 const MOST_ACCEPTANCES = 3;
 
-/** What the stores say of an envelope before the log is asked. */
+/** Facts of the stores about an envelope, before the log is read. */
 type Known = Pick<StoryFacts, 'attempts' | 'pending' | 'delivered' | 'mark' | 'repeats'>;
 
-/** Reads the story of an envelope from the stores. One that is away is named in it. */
+/** Reads the story of an envelope from the stores. The story names each store that is away. */
 export class StoryReader {
   /** @param told called with the fault of a part that is away */
   constructor(
@@ -92,7 +92,7 @@ export class StoryReader {
     const isKnown = idsOf(known).length > 0 || (known.mark !== undefined && webhookIds === undefined);
     if (!isKnown && clue === undefined) return { story: undefined, away: [...away] };
     const [found] = await Promise.all([
-      // Whoever did not answer a moment ago is not waited for again.
+      // A store that did not answer a moment ago is not asked again.
       away.has('kafka') ? undefined : this.#orAway(away, 'kafka', this.#recordOf(id, known, clue), undefined),
       this.#orAway(
         away,
@@ -173,7 +173,7 @@ export class StoryReader {
     return undefined;
   }
 
-  /** What a store answers, or `otherwise` where it is away. */
+  /** Returns a store's answer, or `otherwise` if the store is away. */
   async #orAway<T>(away: Set<IncompletePart>, part: IncompletePart, answer: Promise<T>, otherwise: T): Promise<T> {
     try {
       return await answer;
@@ -201,14 +201,14 @@ export class StoryReader {
   }
 }
 
-/** The ids of its deliveries that are known, each perhaps more than once. */
+/** Returns the known ids of its deliveries, each perhaps more than once. */
 const idsOf = ({ attempts, pending, delivered, mark }: Known): string[] => [
   ...attempts.map(({ deliveryId }) => deliveryId),
   ...pending.map(({ id }) => id),
   ...delivered.map((each) => deliveredId(each, mark?.hash)),
 ];
 
-/** When attempts of these deliveries were told. */
+/** Returns when attempts of these deliveries were logged. */
 const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): number[] => [
   ...[...pending.flatMap(({ job }) => job.tries ?? []), ...delivered.flatMap(({ attempts }) => attempts)].map(
     ({ at, durationMs }) => at + durationMs,

@@ -11,7 +11,7 @@ import type { Bar, RangeFacts } from './story-of.js';
 /** The window of the marks counts where they are written. */
 const NOTHING_WRITTEN = 0;
 
-/** What Redis knows of one envelope: a few commands, none of which grows with other envelopes. */
+/** Reads the state of one envelope from Redis by a few commands, whose cost does not grow with other envelopes. */
 export class StoryState {
   readonly #marks: RedisSeenStore;
   readonly #repeats: RedisRepeatCounts;
@@ -39,7 +39,7 @@ export class StoryState {
     return this.#repeats.of(envelopeId);
   }
 
-  /** Those to given webhooks that the history has. */
+  /** Returns the deliveries to the given webhooks that the history has. */
   async delivered(envelopeId: string, webhookIds: ReadonlySet<string> | undefined): Promise<readonly HistoryLine[]> {
     return webhookIds === undefined ? [] : ((await this.history?.ofEnvelope(envelopeId, [...webhookIds])) ?? []);
   }
@@ -79,7 +79,7 @@ export class StoryState {
     return new Map(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])));
   }
 
-  /** What bars attempts now, by the given keys of webhooks and endpoints. */
+  /** Returns the bars to attempts now, by the given keys of webhooks and endpoints. */
   async barsOf(keys: ReadonlySet<string>, now: number): Promise<Map<string, Bar>> {
     if (keys.size === 0) return new Map();
     const all = await this.#breakers.all();

@@ -7,7 +7,7 @@ import { Gauge, type Registry } from 'prom-client';
 type HealthCheck = () => string | undefined;
 
 /**
- * Health of a process. Liveness fails only when a restart would help; readiness fails while the process cannot do its work, and
+ * Health of a process. Liveness fails only if a restart helps; readiness fails while the process cannot do its work, and
  * recovers by itself. Both derive from the state of producer, consumer and Redis, never from a new probe, which could succeed
  * beside a dead consumer.
  */
@@ -67,12 +67,16 @@ export function registerProcessMetrics(registry: Registry, role: string, health:
 const MAX_CONNECTIONS = 200;
 /** A probe asks as soon as it is connected. */
 const HEADERS_TIMEOUT_MS = 5_000;
-/** A connection on which nothing moves for so long is ended: a scraper that reads no answer would keep the answer in memory. */
+/**
+ * Longest silence of a connection before it is ended, in ms: a scraper that reads no answer otherwise keeps the answer in
+ * memory.
+ */
 const SILENCE_MS = 60_000;
 
 /**
- * Serves `/health/live`, `/health/ready` and `/metrics` on the operators' own port. Resolves when it listens. A connection beyond
- * the limit ends the oldest one: refused connections would let anybody who holds many fail the probes, which restarts the process.
+ * Serves `/health/live`, `/health/ready` and `/metrics` on the operators' own port. Resolves when it listens. A connection
+ * beyond the limit ends the oldest one. If connections were refused, a client with many of them could fail the probes, which
+ * restarts the process.
  */
 export async function serveHealth(port: number, health: Health, metrics: Registry): Promise<Server> {
   let scrape: Promise<string> | undefined;
@@ -107,7 +111,7 @@ export async function serveHealth(port: number, health: Health, metrics: Registr
   const answering = new WeakSet<Socket>();
   const server = createServer(settings, (request, response) => {
     const { socket } = request;
-    // No probe and no scraper pipelines; Node would keep an answer for each request that it finds in one read.
+    // No probe and no scraper pipelines; otherwise Node keeps an answer for each request that it finds in one read.
     if (answering.has(socket)) socket.destroy();
     if (socket.destroyed) return;
     answering.add(socket);

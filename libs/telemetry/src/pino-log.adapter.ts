@@ -31,8 +31,8 @@ export class PinoLog extends Log {
 
   constructor(service: string, level: string, to?: DestinationStream) {
     super();
-    // Synchronous: pino flushes buffered lines at exit, where sonic-boom 4.2.1 repeats a write to a closed pipe forever, so that a
-    // process without a reader of its log would never end.
+    // Synchronous: pino flushes buffered lines at exit. There sonic-boom 4.2.1 repeats a write to a closed pipe forever, so a
+    // process without a reader of its log never ends.
     this.#pino = pino({ level, base: { service }, redact: REDACT }, to ?? pino.destination({ sync: true }));
   }
 
@@ -59,7 +59,7 @@ export class PinoLog extends Log {
   #willTellLeftOut(): void {
     if (this.#report !== undefined) return;
     this.#report = setTimeout(this.#tellLeftOut, 1_000);
-    // Also when the process ends before the report: the reason may be among these lines.
+    // The report is also due when the process ends before it: the reason may be among these lines.
     process.once('exit', this.#tellLeftOut);
   }
 
