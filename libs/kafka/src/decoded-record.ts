@@ -6,7 +6,7 @@ export interface Cursor {
   readVarLong(): { readonly value: bigint };
 }
 
-/** What kafkajs tells of the batch of a record; numbers of 64 bits are texts. */
+/** The batch of a record, as kafkajs describes it; numbers of 64 bits are texts. */
 export interface BatchContext {
   readonly firstOffset: string;
   readonly firstTimestamp: string;

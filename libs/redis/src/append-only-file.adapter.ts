@@ -35,7 +35,7 @@ const isRewriting = (info: string): boolean =>
 /** Writes have gone well for so long before the disk is asked for more than they need. */
 const WELL_MS = 120_000;
 
-/** What is stored of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
+/** Record of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
 const markKey = (shard: Shard): string => shard.key('rewritten');
 
 export interface DiskState {

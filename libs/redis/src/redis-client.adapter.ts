@@ -3,7 +3,7 @@ import { clusterConnector, ClusterLook, addressOf, type NodeLogin } from './clus
 import { AddressConnector, NotPrimaryError, primaryOnly, watchRole, wrongServer } from './primary-connector.adapter.js';
 import { GLOBAL_TAG, Shard, Shards, shardsOn, shardTags } from './shards.js';
 
-/** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
+/** Location of Redis: by URL, by sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {
   REDIS_URL?: string | undefined;
   REDIS_SENTINELS: readonly string[];
@@ -16,7 +16,7 @@ export interface RedisSettings {
   REDIS_TLS?: boolean | undefined;
   /** Default 1. */
   REDIS_SHARDS?: number | undefined;
-  /** Not a setting: by which Redis shows the connection (`clientNameOf`). */
+  /** Name of the connection in CLIENT LIST (`clientNameOf`); it is no setting. */
   clientName?: string;
 }
 
@@ -54,7 +54,7 @@ export function connectRedis(
         }
       : {
           maxRetriesPerRequest: null,
-          // As above, for one whose machine is gone: TCP would repeat what was written for a quarter of an hour. Longer than
+          // As above; if the machine is gone, TCP would otherwise retransmit for a quarter of an hour. Longer than
           // the 10 s that BullMQ waits for a job at most: ioredis counts while any answer is outstanding.
           socketTimeout: 15_000,
         }),

@@ -8,8 +8,8 @@ export const GLOBAL_TAG = '{relay:0}';
 export const globalKey = (...parts: readonly (string | number)[]): string => [GLOBAL_TAG, ...parts].join(':');
 
 /**
- * One hash slot of Redis Cluster, and a connection to the server that has it. What belongs to an envelope is in one shard (its marks, jobs,
- * bodies and dead letters, and the progress that counts it), so one script can write it together, and it goes back in time together.
+ * One hash slot of Redis Cluster, and a connection to the server that has it. The state of an envelope (its marks, jobs,
+ * bodies and dead letters, and the progress that counts it) is in one shard, so one script writes it and it goes back in time together.
  */
 export class Shard {
   /** @param tag the hash tag with which all keys of the shard begin, such as `{relay:0}` */
@@ -28,7 +28,7 @@ export class Shard {
   }
 }
 
-/** The one shard that a deployment has, in the slot of what is global (docs/adr/0028). */
+/** Returns the only shard of a deployment, in the slot of the global keys (docs/adr/0028). */
 export const onlyShard = (redis: Redis): Shard => new Shard(redis, GLOBAL_TAG);
 
 export interface PerShard<T> {
@@ -101,12 +101,12 @@ export function shardNumber(envelopeId: string, count: number): number {
   return Math.floor((crc32(Buffer.from(envelopeId.replaceAll('-', ''), 'hex')) * count) / 2 ** 32);
 }
 
-/** Hash tags of so many shards. Those of several name their number: another number has no key in common with it. */
+/** Returns the hash tags of `count` shards. Several shards carry their count, so different counts share no key. */
 export const shardTags = (count: number): readonly string[] =>
   count === 1 ? [GLOBAL_TAG] : Array.from({ length: count }, (_, number) => `{relay:${number}/${count}}`);
 
 export const shardsOn = (redis: Redis, count: number): Shards =>
   new Shards(shardTags(count).map((tag) => new Shard(redis, tag)));
 
-/** What every deployment has: one shard, in the slot of what is global. */
+/** Returns one shard, in the slot of the global keys. */
 export const oneShard = (redis: Redis): Shards => shardsOn(redis, 1);
