@@ -5,8 +5,8 @@ import { decodedRecord } from './decoded-record.js';
 import { FetchSession, type FetchedTopic, type SessionAnswer } from './fetch-session.js';
 import { isPlain, produceBytes, type UnencodedProduce } from './produce-bytes.js';
 
-// Replaces faulty parts of kafkajs 2.2.4 in Node's module cache, from which kafkajs loads them with its first request. Loading this
-// file with `connectKafka` is early enough; loading it later has no effect. Specs compare the results.
+// Replaces faulty parts of kafkajs 2.2.4 in Node's module cache, from which kafkajs loads them at its first request. Loading
+// this file with `connectKafka` is early enough; loading it later has no effect. Specs compare the results.
 
 const require = createRequire(import.meta.url);
 

@@ -179,7 +179,7 @@ export class WebhookStore {
     return this.#change(partnerId, id, enabling, ifVersions);
   }
 
-  /** The new signing secret, or the present one if it was rotated within the last 60 s. The former one signs for another 24 h. */
+  /** The new signing secret, or the present one if it was rotated within the last 60 s. The former secret signs for another 24 h. */
   async rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult> {
     for (;;) {
       const stored = await this.#whole(partnerId, id);
@@ -256,7 +256,7 @@ export class WebhookStore {
     return others.length === 0 ? partner : undefined;
   }
 
-  /** Makes the changes at the version for which they were made, anew where another change came first; `stale` without any. */
+  /** Makes the changes at the version for which they were made, again if another change came first; `stale` without any. */
   async #change(
     partnerId: string,
     id: string,

@@ -23,7 +23,7 @@ const bounded = (name: string, characters: number, bytes: number, schema = z.str
     .max(characters)
     .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
 
-/** White space around it is a slip of who pasted it: the parser of URLs drops it, so that it would be shown and not called. */
+/** Trims white space, which the URL parser drops; otherwise the shown URL differs from the called one. */
 export const endPointUrl = bounded('endPointUrl', 2_048, 4_096, z.string().trim())
   .min(1)
   .describe('https address that receives the deliveries; at most 2048 characters, also percent-encoded.');
@@ -169,7 +169,7 @@ const FIXED = {
 type Fixed = keyof typeof FIXED;
 const FIXED_NAMES = Object.keys(FIXED) as Fixed[];
 
-/** Another credential replaces the present one, of any kind. Strict: a member that is written wrong would change nothing. */
+/** Another credential replaces the present one, of any kind. Strict: otherwise a misspelt member changes nothing. */
 export const WebhookPatch = z
   .strictObject(
     {
