@@ -14,7 +14,7 @@ const LOOK_MS = 5_000;
 /**
  * Compares the keys of this process with those that a stored value may be sealed with. The registry holds a check value of each key
  * that ever wrote, until an operator removes it. A process that lacks some goes on: values that it cannot open wait. A process
- * without any of them, or with another key under a registered name, does nothing.
+ * without any of them, or whose writing key has a registered name and another value, does nothing.
  */
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';

@@ -43,7 +43,7 @@ export class SmallDisk {
     rmSync(join(this.folder, FILLER), { force: true });
   }
 
-  /** Also while files of it are open. */
+  /** Works while its files are open. */
   unmount(): void {
     execFileSync('umount', ['--lazy', this.folder], { stdio: 'pipe' });
   }

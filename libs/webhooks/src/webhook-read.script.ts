@@ -68,7 +68,8 @@ return refusal and cjson.encode(refusal) or ''
  * each -1 for one that holds nothing. Answers \`{version, state, changes until, records, deletions until, ids deleted}\`;
  * the state is \`none\`, \`more\` when another slice is to be read from where this one ends, \`last\`, or \`lost\` when the reader
  * must begin again: Redis shows no registry, or the reader is behind the start of the deletions, or it is ahead of Redis (which
- * then went back in time, by a failover or a lost tail of its log), or \`broken\` when Redis holds a part of the webhooks only. The deletions lost nothing above their lowest version.
+ * then went back in time, by a failover or a lost tail of its log), or \`broken\` when Redis holds a part of the webhooks only. The
+ * deletions are complete above their lowest version; if none was ever dropped, they are complete.
  *
  * A webhook that changes while a reader is under way has a higher version then, so it comes again in a later slice.
  */

@@ -197,7 +197,7 @@ export const WebhookPatch = z
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
 /**
- * The members of a patch that would change what no patch changes. A webhook that was read a moment ago passes as a whole,
+ * Returns the members of a patch that differ from attributes no patch changes. A webhook that was read a moment ago passes as a whole,
  * although deliveries have come and gone: its `updatedAt` says that it is the present one.
  */
 export function patchFaults(patch: WebhookPatch, present: WebhookDetails): { pointer: string; detail: string }[] {
