@@ -32,7 +32,7 @@ const hasRewritten = (info: string): boolean =>
 const isRewriting = (info: string): boolean =>
   ['aof_rewrite_in_progress', 'aof_rewrite_scheduled'].some((name) => fieldIn(info, name) === '1');
 
-/** Writes have gone well for so long before the disk is asked for more than they need. */
+/** Time without a failed write, in ms, before a rewrite takes more space on the disk. */
 const WELL_MS = 120_000;
 
 /** Record of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */

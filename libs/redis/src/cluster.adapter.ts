@@ -77,7 +77,7 @@ const ANSWER_MS = 1_000;
 
 /**
  * Asks one node of Redis Cluster on a connection of its own, which ends with the answer.
- * @param node as host:port @param work gets its host as well
+ * @param node as host:port @param work gets its host too
  * @throws Error when it does not answer within a second
  */
 export async function askNode<T>(

@@ -23,7 +23,7 @@ export interface RedisSettings {
 /**
  * - `command`: fails at once while Redis is away, so that the caller decides (the ingress accepts anyway, the worker
  *   repeats its own step). The driver resends nothing: a flush itself says what it last sent.
- * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection where one
+ * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection if one
  *   does not answer.
  */
 export type RedisUse = 'command' | 'queue';

@@ -51,12 +51,12 @@ export class Shards {
     this.#global = global;
   }
 
-  /** The connection to what belongs to none; that of a shard where one server has all. */
+  /** Connection to the keys of no shard; the connection of a shard if one server has all. */
   get global(): Redis {
     return this.#global ?? (this.all[0] as Shard).redis;
   }
 
-  /** Each connection once, that to what is global among them. */
+  /** Each connection once, including the connection to the global keys. */
   get connections(): readonly Redis[] {
     const global = this.#global === undefined ? [] : [this.#global];
     return [...new Set([...global, ...this.all.map(({ redis }) => redis)])];

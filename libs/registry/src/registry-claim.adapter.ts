@@ -102,7 +102,7 @@ export class RegistryClaim {
     this.#comparedAt = connections;
   }
 
-  /** Why brokers of this cluster are not those of the claim; undefined where they are, or one of both has no id. */
+  /** Why brokers of this cluster are not those of the claim; undefined if they are, or if one of the two has no id. */
   faultOf(cluster: string | null): string | undefined {
     if (this.#text === '' || cluster === null) return undefined;
     const held = Deployment.parse(JSON.parse(this.#text));

@@ -311,7 +311,7 @@ const DELETE_ENDS = ['deleted', 'not-found', 'stale'] as const;
 
 /** No webhook has this version. */
 const NONE = -1;
-/** The version at which a change is to be made; `NONE` where the webhook has none of those that its caller named. */
+/** The version at which a change is to be made; `NONE` if the webhook has none of the versions that its caller named. */
 const versionOf = ({ version }: Pick<StoredRecord, 'version'>, named: Versions | undefined): number =>
   named === undefined || named.includes(version) ? version : NONE;
 const ifAt = (ifVersion: number | undefined) => (ifVersion === undefined ? {} : { ifVersion });

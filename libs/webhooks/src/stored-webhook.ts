@@ -41,7 +41,7 @@ const SealedParts = z.object({
   credential: SealedCredential,
   /** Signing secrets, sealed; the first is the one in force. */
   secrets: z.array(z.string()).min(1),
-  /** Epoch milliseconds until which the second secret signs as well; set by a rotation. */
+  /** Epoch milliseconds until which the second secret also signs; set by a rotation. */
   oldSecretUntil: z.number().optional(),
   /** End of the third secret, which signs if the secret was rotated twice within its time. */
   olderSecretUntil: z.number().optional(),
