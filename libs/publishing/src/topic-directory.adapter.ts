@@ -24,7 +24,7 @@ export class TopicDirectory {
   #timer: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> | undefined;
   #fault: string | undefined = CONNECTING;
-  /** Brokers of another cluster at the same address count as away; null where the id is not known. */
+  /** Brokers of another cluster at the same address count as away; null if the id is not known. */
   cluster: string | null = null;
   #isClosed = false;
 

@@ -76,8 +76,8 @@ async function read(shard: Shard): Promise<{ info: string; mark: string }> {
  * the next start it is taken together with whatever was written behind it, so jobs would stand in two lists or in none.
  * A rewritten file is free of it.
  *
- * A rewrite needs the data once more. On a disk without that space it would end a Redis that has just come back, so it waits until
- * writes have gone well, and is not asked for again when Redis ended meanwhile.
+ * A rewrite needs space for a second copy of the data. Without that space it ends a Redis that has just come back, so it waits
+ * until writes have gone well, and is not asked for again when Redis ended meanwhile.
  */
 export class AppendOnlyFile {
   #run: string | undefined;

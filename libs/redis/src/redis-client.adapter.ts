@@ -157,9 +157,9 @@ export async function redisReady(redis: Redis, onWait: () => void, signal?: Abor
 }
 
 /**
- * The shards of a deployment. They share a connection where one server has them all. In a cluster each has its own, which leads to the
+ * The shards of a deployment. They share a connection if one server has them all. In a cluster each has its own, which leads to the
  * primary of its slot.
- * @param redis the connection to what is global, which they share where they can
+ * @param redis the connection to the global keys, which they share if they can
  */
 export function connectShards(
   settings: RedisSettings,
@@ -181,7 +181,7 @@ const PREFIX = 'relay-';
 /** The name that the connections of a role have in CLIENT LIST. */
 export const clientNameOf = (role: 'ingress' | 'worker' | 'operations'): string => `${PREFIX}${role}`;
 
-/** The roles that are connected to a Redis, or to its database where it has several, each as `<role> <address>`. */
+/** The roles that are connected to a Redis, or to its database if it has several, each as `<role> <address>`. */
 export async function connectedRoles(redis: Redis): Promise<string[]> {
   const clients = String(await redis.client('LIST', 'TYPE', 'NORMAL')).split('\n');
   const found = clients.flatMap((line) => {

@@ -9,7 +9,8 @@ export const globalKey = (...parts: readonly (string | number)[]): string => [GL
 
 /**
  * One hash slot of Redis Cluster, and a connection to the server that has it. The state of an envelope (its marks, jobs,
- * bodies and dead letters, and the progress that counts it) is in one shard: one script writes it, and it goes back in time as a whole.
+ * bodies and dead letters, and the progress that counts it) is in one shard: one script writes it, and it goes back
+ * in time as a whole.
  */
 export class Shard {
   /** @param tag the hash tag with which all keys of the shard begin, such as `{relay:0}` */

@@ -148,7 +148,7 @@ export class RegistryClaim {
     }
   }
 
-  /** A mistyped prefix must not keep an empty Redis from its owner. @throws Error where the topic of the registry does not exist */
+  /** A mistyped prefix must not keep an empty Redis from its owner. @throws Error if the registry topic does not exist */
   async #claim(text: string): Promise<void> {
     await this.registryLog.bounds();
     await this.redis.setnx(CLAIM, text);
@@ -163,7 +163,7 @@ export class RegistryClaim {
     if (!isSame || !(await this.#isInLog())) throw new ForeignRedis(former, own);
   }
 
-  /** Whether the last command that Redis remembers stands in the log where Redis has it from. */
+  /** Whether the last command that Redis applied is in the log at the offset that Redis stored. */
   async #isInLog(): Promise<boolean> {
     const [applied, [id, at]] = await Promise.all([
       this.redis.get(REGISTRY_APPLIED),

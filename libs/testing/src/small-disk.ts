@@ -9,7 +9,7 @@ const FILLER = 'filler';
 export class SmallDisk {
   private constructor(readonly folder: string) {}
 
-  /** Why there can be none here; undefined where there can. */
+  /** Why this machine can mount none; undefined if it can. */
   static impossible(): string | undefined {
     const folder = mkdtempSync(join(tmpdir(), 'relay-disk-'));
     try {

@@ -115,7 +115,7 @@ export type WebhookCommand =
       readonly kind: 'delete';
       readonly partnerId: string;
       readonly eventType: string;
-      /** Commands of earlier releases name none where the webhook was the partner's only one of its event type. */
+      /** Commands of earlier releases name none if the webhook was the partner's only one of its event type. */
       readonly id?: string;
       readonly only?: boolean;
       readonly ifVersion?: number;

@@ -6,7 +6,7 @@ type Named = { readonly id: string; readonly partnerId: string };
 /** `unchanged`: it was in that state already. */
 export type ToldChange = 'changed' | 'unchanged' | 'missing';
 
-/** Disables a webhook after it is told, for an operator, also one that is disabled for another reason: only operators enable it then. */
+/** Disables a webhook for an operator after `tell`, whatever disabled it before; from then on only operators enable it. */
 export const disableTold = (store: Store, webhook: Named, tell: () => Promise<void>): Promise<ToldChange> =>
   change(
     store,
@@ -17,7 +17,7 @@ export const disableTold = (store: Store, webhook: Named, tell: () => Promise<vo
   );
 
 /**
- * Enables a disabled webhook after it is told why it was disabled. `unverified`: only a test of its endpoint enables it; `partner`:
+ * Enables a disabled webhook after `tell` got the reason of its stop. `unverified`: only a test of its endpoint enables it; `partner`:
  * only its partner, who disabled it.
  */
 export async function enableTold(

@@ -50,7 +50,7 @@ local ids, scores = scored(webhooks .. ARGV[1], ARGV[2], ${SLICE.ids})
 return { ids, scores[#scores] or '' }
 `;
 
-/** Record and sealed values, in turns, of the webhooks whose ids are ARGV, as many as fit; false where there is none. Answers how many ids that were. */
+/** Record and sealed values, in turns, of the webhooks whose ids are ARGV, as many as fit; false if a webhook is missing. Answers the number of ids. */
 export const wholeLua = `${webhookLua}${slicesLua}
 local found, count = taken(ARGV, { webhooks, sealed })
 return { found, count }

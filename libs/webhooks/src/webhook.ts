@@ -66,7 +66,7 @@ export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
     [Name in keyof Optional]: Optional[Name][Form];
   };
 
-/** Every optional attribute; null where the webhook has none. */
+/** Every optional attribute; null if the webhook has none. */
 export const shownAttributes = (given: Partial<Values<'stored'>>): Values<'shown'> =>
   Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
@@ -197,8 +197,8 @@ export const WebhookPatch = z
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
 /**
- * Returns the members of a patch that differ from attributes no patch changes. A webhook that was read a moment ago passes as a whole,
- * although deliveries have come and gone: its `updatedAt` says that it is the present one.
+ * Returns the members of a patch that differ from attributes no patch changes. A webhook that was read a moment ago passes
+ * as a whole, although deliveries have come and gone: its `updatedAt` says that it is the present one.
  */
 export function patchFaults(patch: WebhookPatch, present: WebhookDetails): { pointer: string; detail: string }[] {
   const moves = (name: Fixed): boolean =>
