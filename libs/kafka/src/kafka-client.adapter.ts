@@ -138,8 +138,8 @@ export interface Pass {
 }
 
 /**
- * Requests a pass from a source and returns it to every caller in the first half of its life; a later caller gets a new pass. Each
- * caller so has at least half of the life left. Callers share a running request, and only they get its error.
+ * Requests a pass from a source and returns it to every caller in the first half of its life; a later caller gets a new
+ * pass. So each caller has at least half of the life left. Callers share a running request, and only they get its error.
  * @param now milliseconds of a clock
  */
 export function halfLived(source: () => Promise<Pass>, now: () => number): () => Promise<string> {

@@ -17,7 +17,7 @@ export interface UnencodedProduce {
 }
 
 const BATCH_BYTES = 61;
-/** Positions in a batch, in bytes: its length counts the bytes from the first on, its checksum covers those from the second on. */
+/** Positions in a batch, in bytes: its length counts from the first on, its checksum covers from the second on. */
 const [COUNTED, COVERED] = [12, 21];
 const MAGIC = 2;
 const TRANSACTIONAL = 16;

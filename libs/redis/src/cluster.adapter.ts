@@ -127,8 +127,8 @@ interface Said {
 }
 
 /**
- * Looks which node of a Redis Cluster is the primary of a slot. It asks several nodes, and the claim of the latest epoch counts: a
- * primary that was cut off still takes itself for one. Connections that look in the same moment share a look: otherwise a process
+ * Looks which node of a Redis Cluster is the primary of a slot. It asks several nodes, and the claim of the latest epoch
+ * counts: a primary that was cut off still takes itself for one. Connections that look in the same moment share a look: otherwise a process
  * with 16 shards asks every node some fifty times at its start.
  */
 export class ClusterLook {

@@ -11,7 +11,7 @@ type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
 /** A connection that is not known to lead to a primary by then is given up: a replica that loads its data says nothing for minutes. */
 const KNOWN_WITHIN_MS = 10_000;
 
-/** The connection leads to a server that takes no writes. The relay ends it and asks for the way again. */
+/** The connection leads to a server that takes no writes. The relay ends it and looks for the primary again. */
 export class NotPrimaryError extends Error {
   override readonly name = 'NotPrimaryError';
 }

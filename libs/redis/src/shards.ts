@@ -42,8 +42,8 @@ export class Shards {
   readonly #global: Redis | undefined;
 
   /**
-   * @param all at least one, in their order, which decides what belongs to which
-   * @param global the connection to what belongs to none
+   * @param all at least one; their order decides which envelope belongs to which
+   * @param global the connection to the keys of no shard
    */
   constructor(
     readonly all: readonly Shard[],

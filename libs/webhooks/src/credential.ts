@@ -40,7 +40,7 @@ type CredentialName = keyof typeof credentialMembers;
 const MEMBERS = Object.keys(credentialMembers) as CredentialName[];
 type Given = { readonly [Name in CredentialName]?: unknown };
 
-/** Also the limit of an apiKey or a jwt. */
+/** Limits an apiKey or a jwt too. */
 const BASIC_BYTES = 4_096;
 const TOO_LONG = `userName and password must have at most ${BASIC_BYTES} bytes of UTF-8 together`;
 const basicBytes = ({ userName, password }: Given): number =>

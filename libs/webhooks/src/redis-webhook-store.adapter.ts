@@ -179,7 +179,7 @@ export class WebhookStore {
     return this.#change(partnerId, id, enabling, ifVersions);
   }
 
-  /** The new signing secret, or the present one if it was rotated within the last 60 s. A former secret signs for another 24 h. */
+  /** Returns the new signing secret, or the present one within 60 s of a rotation. A former secret signs for another 24 h. */
   async rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult> {
     for (;;) {
       const stored = await this.#whole(partnerId, id);

@@ -17,8 +17,8 @@ export const disableTold = (store: Store, webhook: Named, tell: () => Promise<vo
   );
 
 /**
- * Enables a disabled webhook after `tell` got the reason of its stop. `unverified`: only a test of its endpoint enables it; `partner`:
- * only its partner, who disabled it.
+ * Enables a disabled webhook after `tell` got the reason of its stop. `unverified`: only a test of its endpoint enables it;
+ * `partner`: only its partner, who disabled it.
  */
 export async function enableTold(
   store: Store,
@@ -37,7 +37,7 @@ export async function enableTold(
   );
 }
 
-/** Changes the version that was read, so that another change meanwhile is looked at first. */
+/** Changes the version that was read, so that a concurrent change is read first. */
 async function change(
   store: Store,
   { id, partnerId }: Named,
