@@ -6,7 +6,7 @@ export interface Cursor {
   readVarLong(): { readonly value: bigint };
 }
 
-/** What kafkajs tells of the batch of a record; numbers of 64 bits are texts. */
+/** The batch of a record, as kafkajs describes it; numbers of 64 bits are texts. */
 export interface BatchContext {
   readonly firstOffset: string;
   readonly firstTimestamp: string;
@@ -51,7 +51,7 @@ function readHeaders(cursor: Cursor): Headers {
     const value = readBytes(cursor);
     const before = headers[name];
     const all = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
-    // An assignment to this name would set the prototype.
+    // An assignment to this name sets the prototype.
     if (name === '__proto__') Object.defineProperty(headers, name, { value: all, ...PLAIN });
     else headers[name] = all;
   }

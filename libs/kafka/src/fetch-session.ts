@@ -34,7 +34,7 @@ const MAX_EPOCH = 2 ** 31 - 1;
 export class FetchSession {
   #id = NO_SESSION;
   #epoch = INITIAL_EPOCH;
-  /** What the broker knows: by topic, then by partition, the offset. */
+  /** Offsets that the broker knows, by topic and partition. */
   #known = new Map<string, Map<number, string>>();
   #isAsking = false;
 

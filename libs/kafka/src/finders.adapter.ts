@@ -4,7 +4,7 @@ import { answeredWithin, type KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
 import { rangesWithin, type LogRange, type TimeWindow } from './topic-reader.adapter.js';
 
-/** When attempts of an envelope were told, in epoch milliseconds. */
+/** Times at which attempts of an envelope were reported, in epoch milliseconds. */
 export interface SoughtAttempts {
   readonly envelopeId: string;
   /** The ends of attempts and of deliveries. */
@@ -13,14 +13,14 @@ export interface SoughtAttempts {
   readonly since?: number | undefined;
 }
 
-/** A worker tells an attempt within a second of its end; clocks differ, and a broker that was away stores a record late. */
+/** A worker reports an attempt within a second of its end; clocks differ, and a broker that was away stores a record late. */
 const WINDOWS = [
   { beforeMs: 2_000, afterMs: 5_000 },
   { beforeMs: 60_000, afterMs: 120_000 },
 ];
 /** Without waiting: every wanted record is there, unless its transaction is still open. */
 const FETCH = { maxBytes: 256 * 1024, waitMs: 0 };
-/** Read for one question: a busy partition has so much in some minutes. */
+/** Limits of one search. A busy partition writes 64 MiB in some minutes. */
 const BOUNDS = { maxBytes: 64 * 1024 * 1024, answerMs: 5_000 };
 /** Attempts of one delivery, each of which says when the next one was to be made. */
 const MOST_FOLLOWED = 10;
@@ -40,8 +40,8 @@ export class AttemptFinder {
   }
 
   /**
-   * What was told around these moments, and around those at which a found attempt says that the next one was due, oldest first. The
-   * log may have a record twice.
+   * Returns the attempts reported around these moments, and around the times that found attempts give for the next one, oldest
+   * first. The log may have a record twice.
    * @throws Error when the brokers do not answer in time
    */
   find(sought: SoughtAttempts): Promise<AttemptRecord[]> {
@@ -69,7 +69,7 @@ export class AttemptFinder {
     return search.found.toSorted((a, b) => a.at.localeCompare(b.at));
   }
 
-  /** Reads the partition of the envelope; that of a smaller topic too, where the first attempt is not there. */
+  /** Reads the envelope's partition, and its partition in a smaller topic if the first attempt is not there. */
   async #read(search: Search, windows: readonly TimeWindow[]): Promise<void> {
     const count = (await this.fetcher.partitions([this.#topic])).get(this.#topic) ?? 0;
     const own = partitionOf(search.envelopeId, count);
@@ -100,7 +100,7 @@ export class AttemptFinder {
 class Search {
   readonly found: AttemptRecord[] = [];
   bytes = 0;
-  /** Those that had a record of it. */
+  /** Partitions that had a record of the envelope. */
   readonly partitions = new Set<number>();
   readonly #places = new Set<string>();
 
@@ -141,7 +141,7 @@ export function readAttempt(value: Buffer): AttemptRecord | undefined {
   }
 }
 
-/** Windows around moments, those that overlap as one. */
+/** Returns windows around moments; windows that overlap are merged. */
 function windowsOf(
   moments: readonly number[],
   { beforeMs, afterMs }: { readonly beforeMs: number; readonly afterMs: number },
@@ -162,7 +162,7 @@ export interface SoughtEnvelope {
   readonly acceptedAt: number;
 }
 
-/** Where an envelope stands in Kafka, and what stands there. */
+/** Record of an envelope with its topic and partition. */
 export interface FoundEnvelope extends EnvelopeRecord {
   readonly topic: string;
   readonly partition: number;

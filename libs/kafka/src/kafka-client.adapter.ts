@@ -51,7 +51,7 @@ function fieldsOf(entry: LogEntry): Record<string, unknown> {
 function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   const security: Partial<KafkaConfig> = {};
   const { KAFKA_SSL_CA: ca, KAFKA_SSL_CERT: cert, KAFKA_SSL_KEY: key } = settings;
-  // Any of them asks for TLS: a password must not go in clear because the authority is a public one.
+  // Each of these settings turns TLS on: a password must not go in clear text because the authority is public.
   if (settings.KAFKA_SSL === true || ca !== undefined || cert !== undefined || key !== undefined)
     security.ssl = {
       ...(ca === undefined ? {} : { ca: [ca] }),
@@ -67,7 +67,7 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   return { ...security, sasl: { mechanism, username, password } as SASLOptions };
 }
 
-/** Where tokens for SASL OAUTHBEARER (RFC 7628) come from, by the names of docs/configuration.md: a server, or a region of AWS. */
+/** Source of the tokens for SASL OAUTHBEARER (RFC 7628): a server or an AWS region. Names are those of docs/configuration.md. */
 interface TokenSettings {
   KAFKA_SASL_USERNAME?: string | undefined;
   KAFKA_SASL_PASSWORD?: string | undefined;
@@ -81,7 +81,7 @@ const ANSWER_MS = 4_000;
 /** RFC 6749 section 5.1 lets a server leave the life of a token out. */
 const LIFE_S = 300;
 
-/** Gives kafkajs a token for each login; packages that get one are loaded at the first. The error says what gave none, and why. */
+/** Gives kafkajs a token for each login; the first login loads the packages. The error names the source that failed, and why. */
 export function bearerTokens(settings: TokenSettings): () => Promise<{ value: string }> {
   const region = settings.KAFKA_SASL_AWS_REGION;
   const [name, source] =
@@ -124,22 +124,22 @@ async function fromAws(region: string): Promise<Pass> {
   return { value: token, livesMs: expiryTime - Date.now() };
 }
 
-/** What OAuth's server said (RFC 6749 section 5.2), which never repeats a secret; else the cause of the fault. */
+/** Returns the OAuth server's error (RFC 6749 section 5.2), which never repeats a secret, or the cause of the fault. */
 function reasonOf(error: unknown): string {
   const { message, cause, error: code, error_description: said } = error as Error & Record<string, unknown>;
   if (typeof code === 'string') return [code, said].filter(Boolean).join(': ');
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
-/** What opens a door for a time. */
+/** Token with a limited life. */
 export interface Pass {
   readonly value: string;
   readonly livesMs: number;
 }
 
 /**
- * Asks a source for a pass and gives it to all who ask in the first half of its life; the next one is for the others. Half of it
- * is left to whoever has it last. Who asks while the source answers waits for the same answer; a fault is told to these alone.
+ * Requests a pass from a source and returns it to every caller in the first half of its life; a later caller gets a new
+ * pass. So each caller has at least half of the life left. Callers share a running request, and only they get its error.
  * @param now milliseconds of a clock
  */
 export function halfLived(source: () => Promise<Pass>, now: () => number): () => Promise<string> {

@@ -22,7 +22,7 @@ export interface Cluster {
   findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
   findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
   findBroker(of: { nodeId: string }): Promise<Broker>;
-  /** For a question that any broker can answer. */
+  /** For requests that any broker can answer. */
   readonly brokerPool: { withBroker<T>(question: (any: { broker: AskedBroker }) => Promise<T>): Promise<T | null> };
   fetchTopicsOffset(
     topics: readonly object[],
@@ -37,7 +37,7 @@ interface Batch<Message> {
 }
 type BatchOf = new <Message>(topic: string, fetchedOffset: string, part: object) => Batch<Message>;
 
-/** What a consumer of kafkajs makes of a partition of an answer: no aborted records, and none of Kafka's own. */
+/** Decodes one partition of an answer as a kafkajs consumer does: without aborted records and control records. */
 export function batchOf<Message>(topic: string, offset: number, part: PartitionAnswer): Batch<Message> {
   const BatchClass = kafkajsModule('consumer/batch')?.exports as BatchOf;
   return new BatchClass<Message>(topic, String(offset), part);
@@ -68,9 +68,9 @@ interface Decoder {
   readUVarIntArray<T>(read: (decoder: Decoder) => T): T[] | null;
   readTaggedFields(): unknown;
 }
-/** The id of each topic that exists, by name; undefined where the brokers know no ids. */
+/** The id of each topic that exists, by name; undefined if the brokers know no ids. */
 export type TopicIds = ReadonlyMap<string, string | undefined>;
-/** What one broker tells: the ids of the topics, and that of its cluster, null where it tells none. */
+/** Topic ids and cluster id as one broker reports them; the cluster id is null if the broker reports none. */
 export interface TopicsOfCluster {
   readonly cluster: string | null;
   readonly ids: TopicIds;
@@ -89,7 +89,7 @@ interface AskedBroker {
   readonly connectionPool: { send(request: Request): Promise<TopicsOfCluster> };
 }
 
-/** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 asks version 6. */
+/** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 requests version 6. */
 const [METADATA, VERSION] = [3, 10];
 const NO_ID = '0'.repeat(32);
 /** A topic without leaders exists too. */

@@ -5,8 +5,8 @@ import { decodedRecord } from './decoded-record.js';
 import { FetchSession, type FetchedTopic, type SessionAnswer } from './fetch-session.js';
 import { isPlain, produceBytes, type UnencodedProduce } from './produce-bytes.js';
 
-// What kafkajs 2.2.4 does wrong is replaced in Node's module cache, from which kafkajs takes it with its first request. Loading this
-// with `connectKafka` is early enough; loaded later, it would have no effect. Specs compare.
+// Replaces faulty parts of kafkajs 2.2.4 in Node's module cache, from which kafkajs loads them at its first request. Loading
+// this file with `connectKafka` is early enough; loading it later has no effect. Specs compare the results.
 
 const require = createRequire(import.meta.url);
 
@@ -37,7 +37,7 @@ mend<Record<string, ClassOf<object> | undefined>>('errors', (exports) => {
 interface FetchRequest {
   readonly topics: readonly FetchedTopic[];
 }
-/** Of kafkajs' broker, what is needed here. */
+/** The members of kafkajs' broker that are used here. */
 interface Broker {
   readonly nodeId: number | null;
   readonly connectionPool: {
@@ -54,7 +54,7 @@ type Send = (this: Broker, request: unknown) => Promise<SessionAnswer>;
 
 // kafkajs 2.2.4 names all partitions in each fetch request, and the broker all of them in each answer: 84 of them cost the
 // worker 0.65 ms, and the broker as much, for one record. Its encoders and decoders know fetch sessions,
-// but nothing uses them. Each consumer has brokers of its own, so a session belongs to one of these.
+// but nothing uses them. Each consumer has brokers of its own, so each session belongs to one broker object.
 mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   const requests = kafkajsModule('protocol/requests')?.exports as { requests: { Fetch?: unknown } } | undefined;
   const apiKeys = kafkajsModule('protocol/requests/apiKeys')?.exports as { Fetch?: number } | undefined;
@@ -136,14 +136,14 @@ mend<ClassOf<BrokerPool>>('cluster/brokerPool', ({ prototype }) => {
     try {
       if (broker !== undefined) return await question({ nodeId: broker.nodeId, broker });
     } catch {
-      // The others are asked.
+      // The question goes to the other brokers.
     }
     return withBroker.call(this, question);
   };
 });
 
 // kafkajs 2.2.4 splits the address that it begins with at its first colon, which an IPv6 address has inside. So such an address
-// reaches it as [2001-db8--1]:9092, and each connection as it was meant. Addresses that the brokers tell come undivided.
+// reaches it as [2001-db8--1]:9092, and each connection restores it. kafkajs does not split the addresses that brokers report.
 
 export function splittable(address: string): string {
   const end = address.lastIndexOf(':');
@@ -191,7 +191,7 @@ export interface RequestQueue {
 /** Interval of the look at requests above the in-flight limit, beside the one at each answer. */
 const CHECK_MS = 10;
 
-// kafkajs 2.2.4 sets a timer again and again whether or not a request waits, of a negative time, which is 1 ms: each
+// kafkajs 2.2.4 sets a timer of negative time, which is 1 ms, again and again whether or not a request waits: each
 // connection wakes its process a thousand times a second for nothing (tulios/kafkajs#1704, #1556, #1751, unmerged fixes).
 mend<ClassOf<object>>('network/requestQueue', ({ prototype }) => {
   Object.assign(prototype, {

@@ -2,8 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 
 /**
- * The answer, or the error that `late` makes once `ms` milliseconds are over. A frozen broker keeps its connections, so that a
- * driver alone would wait much longer.
+ * Returns the answer, or throws the error of `late` after `ms` milliseconds. A frozen broker keeps its connections, so the driver
+ * alone waits much longer.
  */
 export async function answeredWithin<T>(
   ms: number,
@@ -49,7 +49,7 @@ const CLOSE_MS = 1_000;
 type Question<T> = (admin: Admin) => Promise<T>;
 
 /**
- * One admin connection for all requests of a process: a login for each would cost the brokers more than the answer. The first
+ * One admin connection for all requests of a process, because a login costs the brokers more than an answer. The first
  * request opens it. Requests run concurrently, so that one to a frozen broker delays no other. After a failed request the next
  * one opens a new connection.
  */
@@ -114,7 +114,7 @@ class KeptConnection {
     this.#opened = admin.connect();
   }
 
-  /** Whether a request has succeeded on it; otherwise a repeat on a new connection is not worth it. */
+  /** Whether a request has succeeded on it; otherwise a repeat on a new connection is useless. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
   }
@@ -132,7 +132,7 @@ class KeptConnection {
     return found;
   }
 
-  /** Ends it after its last request: kafkajs would connect again for a running one. */
+  /** Ends the connection after its last request; otherwise kafkajs connects again for a running request. */
   retire(): void {
     this.#isRetired = true;
     this.#leave();

@@ -9,7 +9,7 @@ const ANSWER_MS = 8_000;
 export interface FetchedPart {
   readonly partition: number;
   readonly records: readonly LogRecord[];
-  /** Where the next fetch goes on. */
+  /** Offset of the next fetch. */
   readonly next: number;
   readonly end: number;
 }
@@ -26,7 +26,7 @@ export interface LogPlace {
   readonly offset: number;
 }
 
-/** What a partition of a topic holds from the offset `from` on. */
+/** Records of a partition from the offset `from` on. */
 export interface LogSlice extends FetchedPart {
   readonly topic: string;
   readonly from: number;
@@ -46,7 +46,7 @@ export class LogFetcher {
   constructor(private readonly kafka: Kafka) {}
 
   /**
-   * What follows the given offset of each partition, as far as the bounds allow; partitions without news may be left out.
+   * Fetches records from the given offset of each partition, within the bounds; partitions without new records may be absent.
    * @param from by partition
    * @throws Error when a broker does not answer, or an offset is not in the log
    */
@@ -57,7 +57,7 @@ export class LogFetcher {
     );
   }
 
-  /** The same for places of several topics. @throws Error as `fetch`; `placeOutside` tells which offset is not in the log */
+  /** Like `fetch`, for several topics. @throws Error as `fetch`; `placeOutside` returns the place that is not in the log */
   fetchAll(places: readonly LogPlace[], bounds: FetchBounds): Promise<LogSlice[]> {
     return this.#asked(
       places.map(({ topic }) => topic),
@@ -68,7 +68,7 @@ export class LogFetcher {
     );
   }
 
-  /** The first offset of each partition, or that behind its last record. @throws Error when the brokers do not answer in time */
+  /** Returns the first or the end offset of each partition. @throws Error when the brokers do not answer in time */
   bounds(topics: readonly string[], which: 'first' | 'end'): Promise<Map<string, Offsets>> {
     const answer = askedAgain(ANSWER_MS, () =>
       this.#asked(topics, async (cluster) => {
@@ -96,15 +96,15 @@ export class LogFetcher {
   }
 
   /**
-   * Kafka's ids of the topics: one that is deleted and created again has another id. A broker that is behind may tell the id of a
-   * topic that is gone.
+   * Returns Kafka's ids of the topics; a topic that is deleted and created again has another id. A broker that is behind may
+   * report the id of a topic that is gone.
    * @throws Error when the brokers do not answer in time
    */
   async topicIds(topics: readonly string[]): Promise<TopicIds> {
     return (await this.topicsOfCluster(topics)).ids;
   }
 
-  /** The same with the id of the cluster that tells them. @throws Error as `topicIds` */
+  /** Like `topicIds`, with the id of the cluster. @throws Error as `topicIds` */
   topicsOfCluster(topics: readonly string[]): Promise<TopicsOfCluster> {
     const answer = this.#asked([], async ({ brokerPool }) => {
       const found = await brokerPool.withBroker(({ broker }) => topicIdsOf(broker, topics));
@@ -142,7 +142,7 @@ export class LogFetcher {
   }
 }
 
-/** The place that is not in the log, where that is the fault: deleted, or behind the end of a log that lost records. */
+/** Returns the place of an offset-out-of-range error: its offset was deleted, or is behind the end of a log that lost records. */
 export const placeOutside = (error: unknown): Omit<LogPlace, 'offset'> | undefined =>
   error instanceof kafkajs.KafkaJSOffsetOutOfRange ? { topic: error.topic, partition: error.partition } : undefined;
 

@@ -17,7 +17,7 @@ export interface UnencodedProduce {
 }
 
 const BATCH_BYTES = 61;
-/** Where the part of a batch starts that its length counts, and the part that its checksum covers. */
+/** Positions in a batch, in bytes: its length counts from the first on, its checksum covers from the second on. */
 const [COUNTED, COVERED] = [12, 21];
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
@@ -181,7 +181,7 @@ function fieldsOf(headers: Headers): (Text | null)[] {
 function asciiOf(headers: Headers): { count: number; text: string } | undefined {
   let count = 0;
   let text = '';
-  // Bytes of lengths over 127; in UTF-8 each of them would take two.
+  // Length bytes over 127, each of which UTF-8 encodes in two bytes.
   let high = 0;
   for (const name in headers) {
     const value = headers[name];

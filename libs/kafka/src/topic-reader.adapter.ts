@@ -17,7 +17,7 @@ export interface LogRange {
   readonly end: number;
 }
 
-/** @param gaps offsets of the range without a record, before, among or behind the messages; told once */
+/** @param gaps offsets of the range without a record, before, among or behind the messages; each is passed once */
 type TakeRange = (
   range: LogRange,
   messages: readonly KafkaMessage[],
@@ -29,7 +29,7 @@ type TakeRange = (
  * kafkajs reads in a group only: this one has a unique name, one member and commits nothing. Its seeks happen at every join,
  * before the first fetch, since a later seek races with a running fetch.
  * @param group prefix of the group's name, to which the brokers' ACLs apply
- * @param maxBytes fetched of a partition at once; lower where the event loop has other work
+ * @param maxBytes fetched of a partition at once; lower if the event loop has other work
  * @throws Error when the brokers stop answering, and every error of `take`
  */
 export async function readRanges(
@@ -50,7 +50,7 @@ export async function readRanges(
 interface Left {
   readonly range: LogRange;
   next: number;
-  /** Not told yet. */
+  /** Gaps that `take` has not got yet. */
   gaps: readonly OffsetGap[];
 }
 
@@ -143,7 +143,7 @@ async function forget(kafka: Kafka, groupId: string): Promise<void> {
     await admin.connect();
     await admin.deleteGroups([groupId]);
   } catch {
-    // Said above.
+    // Kafka deletes the empty group later.
   } finally {
     await admin.disconnect().catch(() => undefined);
   }

@@ -50,7 +50,7 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
     config: configOf(settings.KAFKA_TOPIC_REPLICATION, retentionMs),
   });
   return [
-    // Notices are few, and every further partition is one more to own and to ask Kafka for.
+    // Notices are few, and each further partition costs an owner and requests to Kafka.
     ...envelopeTopics(prefix).flatMap((topic) => [
       plan(topic, topic === noticesTopic(prefix) ? 1 : partitions, LOG_RETENTION_MS),
       plan(dlqOf(topic), 1, 30 * DAY_MS),
@@ -64,10 +64,10 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
 // clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
-// Another producer may compress with a codec that kafkajs cannot read (snappy, lz4, zstd), which would stop every worker at that
-// record: brokers store all records uncompressed. A limit in bytes would drop records before their time.
+// Another producer may compress with a codec that kafkajs cannot read (snappy, lz4, zstd). Brokers store all records
+// uncompressed; otherwise such a record stops every worker. No limit in bytes is set, because it drops records before their time.
 // Kafka deletes whole segments, once their newest record is too old: with its default segment of seven days a record may be kept
-// for seven days longer, with one day for a day. The same holds for the records that a snapshot of the registry replaces.
+// for seven days longer, with one day for a day. Registry records that a snapshot replaces are kept longer in the same way.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
@@ -101,7 +101,7 @@ export function topicFaults(plans: readonly TopicPlan[], found: readonly TopicFo
   });
 }
 
-/** What nobody need mend, one sentence each: the registry is in the first partition of its topic, and Kafka cannot take others away. */
+/** Notes that need no action: the registry uses the first partition of its topic, and Kafka cannot remove partitions. */
 export function topicNotes({ KAFKA_TOPIC_PREFIX: prefix }: TopicSettings, found: readonly TopicFound[]): string[] {
   const topic = registryTopic(prefix);
   const partitions = found.find((each) => each.topic === topic)?.partitions ?? 1;
@@ -167,7 +167,7 @@ export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promis
   return withAdmin(kafka, async (admin) => {
     const plans = planTopics(settings);
     const found = await findTopics(admin, settings);
-    // A client that may not read them: the worker says `condition.unread`.
+    // The client may lack the right to read them; then the worker logs `condition.unread`.
     const configs = await readTopicConfigs(admin, settings).catch(() => []);
     return [...topicFaults(plans, found), ...configFaults(plans, configs)];
   });

@@ -212,7 +212,7 @@ export function unacknowledged<S extends Sent>(sent: readonly S[], answers: read
   return sent.filter((batch) => !stored.has(`${batch.topic}/${batch.partition}`));
 }
 
-/** Offset of the first record of each batch; undefined where the answer has none, or -1. */
+/** Offset of the first record of each batch; undefined if the answer has none, or -1. */
 export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledgement[]): (number | undefined)[] {
   const known = new Map(answers.map((a) => [`${a.topicName}/${a.partition}`, Number(a.baseOffset ?? -1)]));
   return sent.map((batch) => known.get(`${batch.topic}/${batch.partition}`)).map((at) => (at === -1 ? undefined : at));

@@ -9,7 +9,7 @@ export interface Batch {
 
 /**
  * Sends batches of different partitions. Resolves when all of them are acknowledged, with the offset of the first record of each
- * where it is known. Rejects with PublishFailed.
+ * if it is known. Rejects with PublishFailed.
  */
 type Send = (batches: readonly Batch[]) => Promise<readonly (number | undefined)[]>;
 

@@ -48,7 +48,7 @@ export abstract class Publisher {
    */
   abstract learn(topics: readonly string[]): Promise<void>;
 
-  /** Brokers of another cluster get no record from now on. @param _cluster its id; null where it has none, and all get records */
+  /** Brokers of another cluster get no record from now on. @param _cluster its id; null if it has none, and all get records */
   belongsTo(_cluster: string | null): void {}
 
   /** `connected`, or in words why records are not stored now, by the outcome of the last requests. */

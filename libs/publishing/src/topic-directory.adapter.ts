@@ -24,7 +24,7 @@ export class TopicDirectory {
   #timer: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> | undefined;
   #fault: string | undefined = CONNECTING;
-  /** Brokers of another cluster at the same address count as away; null where the id is not known. */
+  /** Brokers of another cluster at the same address count as away; null if the id is not known. */
   cluster: string | null = null;
   #isClosed = false;
 
@@ -149,7 +149,7 @@ export class TopicDirectory {
   async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
     const answer = admin.connect().then(() => question(admin));
-    // After its end only: kafkajs would keep connecting.
+    // Disconnects only after the end of `connect`; otherwise kafkajs keeps connecting.
     const leave = (): unknown => admin.disconnect().catch(() => undefined);
     answer.then(leave, leave);
     return answeredWithin(ASK_MS, answer);

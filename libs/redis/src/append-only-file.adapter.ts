@@ -32,10 +32,10 @@ const hasRewritten = (info: string): boolean =>
 const isRewriting = (info: string): boolean =>
   ['aof_rewrite_in_progress', 'aof_rewrite_scheduled'].some((name) => fieldIn(info, name) === '1');
 
-/** Writes have gone well for so long before the disk is asked for more than they need. */
+/** Time without a failed write, in ms, before a rewrite takes more space on the disk. */
 const WELL_MS = 120_000;
 
-/** What is stored of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
+/** Record of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
 const markKey = (shard: Shard): string => shard.key('rewritten');
 
 export interface DiskState {
@@ -76,8 +76,8 @@ async function read(shard: Shard): Promise<{ info: string; mark: string }> {
  * the next start it is taken together with whatever was written behind it, so jobs would stand in two lists or in none.
  * A rewritten file is free of it.
  *
- * A rewrite needs the data once more. On a disk without that space it would end a Redis that has just come back, so it waits until
- * writes have gone well, and is not asked for again when Redis ended meanwhile.
+ * A rewrite needs space for a second copy of the data. Without that space it ends a Redis that has just come back, so it waits
+ * until writes have gone well, and is not asked for again when Redis ended meanwhile.
  */
 export class AppendOnlyFile {
   #run: string | undefined;

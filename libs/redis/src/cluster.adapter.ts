@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { AddressConnector, primaryOnly, type Connector, type Tell } from './primary-connector.adapter.js';
 
-/** What a node of Redis Cluster says of one. */
+/** A node of Redis Cluster, as a node reports it. */
 interface Claim {
   host: string;
   port: number;
@@ -15,7 +15,7 @@ interface Claim {
 /** One node, by what another says of it or it says of itself. */
 export interface ClusterNode extends Claim {
   id: string;
-  /** Such as `master`, `slave`, `myself`, `fail?` and `fail`. */
+  /** Flags, such as `master`, `slave`, `myself`, `fail?` and `fail`. */
   flags: readonly string[];
   /** Id of the primary that a replica follows. */
   follows?: string;
@@ -58,7 +58,7 @@ export const claimsOf = (answer: string, asked: string): Claim[] =>
     .filter(({ flags }) => !flags.some((flag) => DOWN.has(flag)))
     .map(({ host, port, epoch, slots }) => ({ host, port, epoch, slots }));
 
-/** Whoever serves a slot by the latest claim: a primary that was cut off still takes itself for one. */
+/** The node with the latest claim serves a slot, because a primary that was cut off still claims its slots. */
 export const primaryOf = (claims: readonly Claim[], slot: number): Claim | undefined =>
   claims
     .filter(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
@@ -72,12 +72,12 @@ function rangeOf(text: string): [readonly [number, number]] | [] {
 
 export type NodeLogin = Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
-/** Of one node: others know the cluster as well. */
+/** Limit for one node: other nodes know the cluster too. */
 const ANSWER_MS = 1_000;
 
 /**
  * Asks one node of Redis Cluster on a connection of its own, which ends with the answer.
- * @param node as host:port @param work gets its host as well
+ * @param node as host:port @param work gets its host too
  * @throws Error when it does not answer within a second
  */
 export async function askNode<T>(
@@ -120,16 +120,16 @@ export function addressOf(server: string, usualPort = 6_379): [host: string, por
 /** A failed node ends its connections within some milliseconds. */
 const TOGETHER_MS = 10;
 
-/** What the nodes said, and the slots of the keys that were asked for. */
+/** Answers of the nodes, and slots of the requested keys. */
 interface Said {
   readonly slots: ReadonlyMap<string, number>;
   readonly claims: readonly Claim[];
 }
 
 /**
- * Looks which node of a Redis Cluster is the primary of a slot. Several nodes are asked, and the claim of the latest epoch counts: a
- * primary that was cut off still takes itself for one. Connections that look in the same moment share a look: a process with 16 shards
- * would otherwise ask every node some fifty times at its start.
+ * Looks which node of a Redis Cluster is the primary of a slot. It asks several nodes, and the claim of the latest epoch
+ * counts: a primary that was cut off still takes itself for one. Connections that look in the same moment share a look: otherwise a process
+ * with 16 shards asks every node some fifty times at its start.
  */
 export class ClusterLook {
   #known: readonly string[];

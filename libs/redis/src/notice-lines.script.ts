@@ -2,7 +2,7 @@ import { globalKey } from './shards.js';
 
 /**
  * Sorted set of lines `<time of the fact> <notice as JSON>`, by the time from which on any worker tells them. Times are epoch milliseconds.
- * A shard has such a set as well, for what its scripts store.
+ * Each shard also has such a set, for the notices of its scripts.
  */
 export const NOTICE_LINES = globalKey('notices');
 
@@ -16,8 +16,8 @@ export const NOTICES = { most: 1_000, graceMs: 5_000, oldestMs: 86_400_000 } as 
 
 /**
  * Lua for the head of a script that stores what a notice is about: `keep_notice(lines, line, grace)` stores in a set of lines the
- * one that is told when the process is killed. A fault of it never fails the script. A fact older than a day leaves no line: Redis was emptied, and the script
- * sees again what it saw long ago. Beyond the bound the oldest line goes.
+ * line that a worker reports if the process is killed. A fault of it never fails the script. A fact older than a day leaves no
+ * line: Redis was emptied, and the script sees an old fact again. Beyond the bound the oldest line goes.
  */
 export const noticeLinesLua = `
 local function keep_notice(lines, line, grace)

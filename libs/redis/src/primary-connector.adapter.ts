@@ -11,7 +11,7 @@ type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
 /** A connection that is not known to lead to a primary by then is given up: a replica that loads its data says nothing for minutes. */
 const KNOWN_WITHIN_MS = 10_000;
 
-/** The connection leads to a server that takes no writes. The relay ends it and asks for the way again. */
+/** The connection leads to a server that takes no writes. The relay ends it and looks for the primary again. */
 export class NotPrimaryError extends Error {
   override readonly name = 'NotPrimaryError';
 }
@@ -25,7 +25,7 @@ export function primaryOnly(Base: ConnectorClass): Connector {
     #timer: NodeJS.Timeout | undefined;
 
     override async connect(tell: Tell): Promise<Connected> {
-      // Not by `super`: it is abstract in the class that all of them have in common.
+      // `super` does not work here: the method is abstract in the common base class.
       const stream = await (Base.prototype as AbstractConnector).connect.call(this, tell);
       this.#timer = setTimeout(() => {
         stream.destroy(
@@ -93,7 +93,7 @@ export function wrongServer(again: true | 2): (error: Error) => boolean | 2 {
   };
 }
 
-/** Ends the connection when its server became a replica. Who only reads is not refused anything, and an error within EXEC is an answer. */
+/** Ends the connection when its server became a replica: reads get no refusal, and an error within EXEC is an answer. */
 export function watchRole(redis: Redis): void {
   let isAsking = false;
   const ask = async (): Promise<void> => {
@@ -104,7 +104,7 @@ export function watchRole(redis: Redis): void {
       if (/^role:slave/m.test(await redis.info('replication')))
         stream.destroy(new NotPrimaryError('Redis became a replica, and takes no writes'));
     } catch {
-      // The connection tells by itself that it is away.
+      // The connection itself reports that it is away.
     } finally {
       isAsking = false;
     }
@@ -152,7 +152,7 @@ export class OneServer {
       if (this.#agreed === agreed) this.#agreed = undefined;
       throw error;
     }
-    // One of them was reconnected meanwhile.
+    // A connection was reconnected meanwhile.
     if (this.#agreed !== agreed) await this.agreed();
   }
 
@@ -170,7 +170,7 @@ export class OneServer {
 const serverOf = async (redis: Redis): Promise<string | undefined> =>
   /^run_id:(\S+)/m.exec(await redis.info('server'))?.[1];
 
-/** At once: `disconnect` would wait for the server, and take its answers. A connection that is being made is left alone. */
+/** Destroys the stream, because `disconnect` waits for the server and takes its answers. Leaves an opening connection alone. */
 function reconnect(redis: Redis): void {
   if (redis.status === 'ready') redis.stream.destroy();
 }

@@ -3,7 +3,7 @@ import { clusterConnector, ClusterLook, addressOf, type NodeLogin } from './clus
 import { AddressConnector, NotPrimaryError, primaryOnly, watchRole, wrongServer } from './primary-connector.adapter.js';
 import { GLOBAL_TAG, Shard, Shards, shardsOn, shardTags } from './shards.js';
 
-/** Where Redis is: by URL, by its sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
+/** Location of Redis: by URL, by sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
 export interface RedisSettings {
   REDIS_URL?: string | undefined;
   REDIS_SENTINELS: readonly string[];
@@ -16,14 +16,14 @@ export interface RedisSettings {
   REDIS_TLS?: boolean | undefined;
   /** Default 1. */
   REDIS_SHARDS?: number | undefined;
-  /** Not a setting: by which Redis shows the connection (`clientNameOf`). */
+  /** Name of the connection in CLIENT LIST (`clientNameOf`); it is no setting. */
   clientName?: string;
 }
 
 /**
  * - `command`: fails at once while Redis is away, so that the caller decides (the ingress accepts anyway, the worker
  *   repeats its own step). The driver resends nothing: a flush itself says what it last sent.
- * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection where one
+ * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection if one
  *   does not answer.
  */
 export type RedisUse = 'command' | 'queue';
@@ -54,7 +54,7 @@ export function connectRedis(
         }
       : {
           maxRetriesPerRequest: null,
-          // As above, for one whose machine is gone: TCP would repeat what was written for a quarter of an hour. Longer than
+          // As above; if the machine is gone, TCP would otherwise retransmit for a quarter of an hour. Longer than
           // the 10 s that BullMQ waits for a job at most: ioredis counts while any answer is outstanding.
           socketTimeout: 15_000,
         }),
@@ -157,9 +157,9 @@ export async function redisReady(redis: Redis, onWait: () => void, signal?: Abor
 }
 
 /**
- * The shards of a deployment. They share a connection where one server has them all. In a cluster each has its own, which leads to the
+ * The shards of a deployment. They share a connection if one server has them all. In a cluster each has its own, which leads to the
  * primary of its slot.
- * @param redis the connection to what is global, which they share where they can
+ * @param redis the connection to the global keys, which they share if they can
  */
 export function connectShards(
   settings: RedisSettings,
@@ -181,7 +181,7 @@ const PREFIX = 'relay-';
 /** The name that the connections of a role have in CLIENT LIST. */
 export const clientNameOf = (role: 'ingress' | 'worker' | 'operations'): string => `${PREFIX}${role}`;
 
-/** The roles that are connected to a Redis, or to its database where it has several, each as `<role> <address>`. */
+/** The roles that are connected to a Redis, or to its database if it has several, each as `<role> <address>`. */
 export async function connectedRoles(redis: Redis): Promise<string[]> {
   const clients = String(await redis.client('LIST', 'TYPE', 'NORMAL')).split('\n');
   const found = clients.flatMap((line) => {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 
 type ScriptArgument = string | number | Buffer;
 
-/** A Lua script of ours: atomic in Redis, sent by its hash, loaded where Redis does not know it (after a restart or failover). */
+/** A Lua script of ours: atomic in Redis, sent by its hash, loaded if Redis does not know it (after a restart or failover). */
 export interface Script {
   readonly name: string;
   readonly lua: string;

@@ -8,8 +8,9 @@ export const GLOBAL_TAG = '{relay:0}';
 export const globalKey = (...parts: readonly (string | number)[]): string => [GLOBAL_TAG, ...parts].join(':');
 
 /**
- * One hash slot of Redis Cluster, and a connection to the server that has it. What belongs to an envelope is in one shard (its marks, jobs,
- * bodies and dead letters, and the progress that counts it), so one script can write it together, and it goes back in time together.
+ * One hash slot of Redis Cluster, and a connection to the server that has it. The state of an envelope (its marks, jobs,
+ * bodies and dead letters, and the progress that counts it) is in one shard: one script writes it, and it goes back
+ * in time as a whole.
  */
 export class Shard {
   /** @param tag the hash tag with which all keys of the shard begin, such as `{relay:0}` */
@@ -28,7 +29,7 @@ export class Shard {
   }
 }
 
-/** The one shard that a deployment has, in the slot of what is global (docs/adr/0028). */
+/** Returns the only shard of a deployment, in the slot of the global keys (docs/adr/0028). */
 export const onlyShard = (redis: Redis): Shard => new Shard(redis, GLOBAL_TAG);
 
 export interface PerShard<T> {
@@ -41,8 +42,8 @@ export class Shards {
   readonly #global: Redis | undefined;
 
   /**
-   * @param all at least one, in their order, which decides what belongs to which
-   * @param global the connection to what belongs to none
+   * @param all at least one; their order decides which envelope belongs to which
+   * @param global the connection to the keys of no shard
    */
   constructor(
     readonly all: readonly Shard[],
@@ -51,12 +52,12 @@ export class Shards {
     this.#global = global;
   }
 
-  /** The connection to what belongs to none; that of a shard where one server has all. */
+  /** Connection to the keys of no shard; the connection of a shard if one server has all. */
   get global(): Redis {
     return this.#global ?? (this.all[0] as Shard).redis;
   }
 
-  /** Each connection once, that to what is global among them. */
+  /** Each connection once, including the connection to the global keys. */
   get connections(): readonly Redis[] {
     const global = this.#global === undefined ? [] : [this.#global];
     return [...new Set([...global, ...this.all.map(({ redis }) => redis)])];
@@ -101,12 +102,12 @@ export function shardNumber(envelopeId: string, count: number): number {
   return Math.floor((crc32(Buffer.from(envelopeId.replaceAll('-', ''), 'hex')) * count) / 2 ** 32);
 }
 
-/** Hash tags of so many shards. Those of several name their number: another number has no key in common with it. */
+/** Returns the hash tags of `count` shards. Several shards carry their count, so different counts share no key. */
 export const shardTags = (count: number): readonly string[] =>
   count === 1 ? [GLOBAL_TAG] : Array.from({ length: count }, (_, number) => `{relay:${number}/${count}}`);
 
 export const shardsOn = (redis: Redis, count: number): Shards =>
   new Shards(shardTags(count).map((tag) => new Shard(redis, tag)));
 
-/** What every deployment has: one shard, in the slot of what is global. */
+/** Returns one shard, in the slot of the global keys. */
 export const oneShard = (redis: Redis): Shards => shardsOn(redis, 1);

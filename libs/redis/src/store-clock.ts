@@ -1,17 +1,17 @@
 import type { Redis } from 'ioredis';
 
-/** One of two clocks that are further apart is wrong, and nobody here can know which. */
+/** Largest difference between the clocks, in ms. Beyond it one clock is wrong, and a process cannot know which. */
 const BEARABLE_MS = 30_000;
 const LOOK_MS = 1_000;
 
-/** The host's own clock, also where `Date.now` is that of Redis. */
+/** The host's own clock, even if `Date.now` is Redis' clock. */
 export const hostTime: () => number = Date.now;
 
 /** One answer of Redis about its clock. The first two are times of the steady clock, in milliseconds. */
 export interface ClockAnswer {
   readonly askedAt: number;
   readonly answeredAt: number;
-  /** What Redis' clock showed in between, epoch milliseconds. */
+  /** Time of Redis' clock in between, in epoch milliseconds. */
   readonly shown: number;
 }
 

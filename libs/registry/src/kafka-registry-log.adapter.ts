@@ -11,7 +11,7 @@ const HEADERS = { 'content-type': 'application/json' };
 
 /**
  * The topic `relay.registry`: acks=all, no retention; only `deleteBefore` removes records. Commands need the order of one
- * partition, so the first one alone is written and read, also where somebody has added others, which Kafka cannot take away.
+ * partition, so the relay writes and reads only the first, even if somebody added others, which Kafka cannot remove.
  */
 export class KafkaRegistryLog extends RegistryLog {
   readonly #log: ThrottledLog;

@@ -13,8 +13,8 @@ const LOOK_MS = 5_000;
 
 /**
  * Compares the keys of this process with those that a stored value may be sealed with. The registry holds a check value of each key
- * that ever wrote, until an operator removes it. A process that lacks some goes on: what it cannot open waits. One that has none of
- * them, or seals with another key of that name, does nothing.
+ * that ever wrote, until an operator removes it. A process that lacks some goes on: values that it cannot open wait. A process
+ * without any of them, or whose writing key has a registered name and another value, does nothing.
  */
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';
@@ -75,7 +75,7 @@ export class KeyCheck {
 
 /** Check values by the name of the key. */
 type Known = Readonly<Record<string, string>>;
-/** The same of a process, the writing key first. */
+/** Check values of the keys of a process by name, the writing key first. */
 type Ours = ReadonlyMap<string, string>;
 
 /** Names of registered keys that a process lacks, or has another key for. */
@@ -84,7 +84,7 @@ const missingKeys = (known: Known, ours: Ours): string[] =>
     .filter((kid) => ours.get(kid) !== known[kid])
     .toSorted();
 
-/** What a process' keys lack of those that ever wrote; values under the others are open to it. */
+/** Names the registered keys that a process lacks; it can open values under the other keys. */
 export function faultOfKeys(known: Known, ours: Ours): string | undefined {
   const missing = missingKeys(known, ours);
   const lacking = missing.filter((kid) => !ours.has(kid));

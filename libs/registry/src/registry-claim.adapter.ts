@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
 import { CLAIM, RESULTS_ORDER, LAST_SNAPSHOT, RESULTS_KEY, SNAPSHOT } from './registry.script.js';
 
-/** What distinguishes a deployment from another one: whose records a Redis holds the state of. */
+/** Identity of a deployment; a Redis holds the state of one deployment. */
 export const Deployment = z.object({
   /** Id that the brokers report; null when they report none. */
   cluster: z.string().nullable(),
@@ -41,10 +41,10 @@ function wayOut(held: Deployment, own: Deployment): string {
     : `give each deployment a Redis of its own. To move the other one here, stop all its roles and run ${command}`;
 }
 
-/** Where versions before the claim held the name of the registry topic. */
+/** Key in which versions before the claim stored the name of the registry topic. */
 const FORMER_CLAIM = globalKey('registry', 'log');
 
-/** Whose state a Redis holds: compared before anything is applied to it, owned or cut. */
+/** Compares the deployment whose state a Redis holds with this one, before anything is applied, owned or cut. */
 export class RegistryClaim {
   /** How often the connection was closed or became ready: it may lead to another Redis then. */
   #connections = 0;
@@ -102,7 +102,7 @@ export class RegistryClaim {
     this.#comparedAt = connections;
   }
 
-  /** Why brokers of this cluster are not those of the claim; undefined where they are, or one of both has no id. */
+  /** Why brokers of this cluster are not those of the claim; undefined if they are, or if one of the two has no id. */
   faultOf(cluster: string | null): string | undefined {
     if (this.#text === '' || cluster === null) return undefined;
     const held = Deployment.parse(JSON.parse(this.#text));
@@ -123,7 +123,7 @@ export class RegistryClaim {
     return text === null ? undefined : Deployment.parse(JSON.parse(text));
   }
 
-  /** What the state of a version before the claim stands for; undefined where Redis has none. */
+  /** Returns the deployment of a state that is older than the claim; undefined if Redis has no such state. */
   async former(): Promise<Deployment | undefined> {
     const { name, group } = this.registryLog;
     const [topic, applied] = await this.redis.mget(FORMER_CLAIM, REGISTRY_APPLIED);
@@ -148,7 +148,7 @@ export class RegistryClaim {
     }
   }
 
-  /** A mistyped prefix must not keep an empty Redis from its owner. @throws Error where the topic of the registry does not exist */
+  /** A mistyped prefix must not keep an empty Redis from its owner. @throws Error if the registry topic does not exist */
   async #claim(text: string): Promise<void> {
     await this.registryLog.bounds();
     await this.redis.setnx(CLAIM, text);
@@ -163,7 +163,7 @@ export class RegistryClaim {
     if (!isSame || !(await this.#isInLog())) throw new ForeignRedis(former, own);
   }
 
-  /** Whether the last command that Redis remembers stands in the log where Redis has it from. */
+  /** Whether the last command that Redis applied is in the log at the offset that Redis stored. */
   async #isInLog(): Promise<boolean> {
     const [applied, [id, at]] = await Promise.all([
       this.redis.get(REGISTRY_APPLIED),
@@ -217,7 +217,7 @@ export async function beginMove(redis: Redis, from: Deployment, to: Deployment, 
     );
 }
 
-/** The other log has the registrations. @throws Error when the claim has changed */
+/** Ends the move once the other log has the registrations. @throws Error when the claim has changed */
 export async function endMove(redis: Redis, from: Deployment, to: Deployment): Promise<void> {
   if ((await runScript(redis, end, [CLAIM], [deploymentText(from), deploymentText(to)])) !== 1)
     throw new Error('Redis is claimed by another deployment by now');

@@ -110,7 +110,7 @@ export class RegistryView {
   }
 
   /**
-   * Appends a command and applies it; again, under another id, when a snapshot kept it from taking effect.
+   * Appends a command and applies it; repeats it under another id if a snapshot kept it from taking effect.
    * @returns its result
    * @throws RegistryUnavailable within 10 s
    */
@@ -180,7 +180,7 @@ export class RegistryView {
     }
   }
 
-  /** Waits for the end of a snapshot: a command appended before would have no effect. */
+  /** Waits for the end of a snapshot, because a command appended during it has no effect. */
   async #thawed(entity: Entity, deadline: number): Promise<void> {
     while (this.redis.status === 'ready' && (await this.#isFrozen())) {
       if (Date.now() + FROZEN_STEP_MS > deadline)

@@ -18,7 +18,7 @@ export interface ClusterServer {
   server: RedisServer;
   /** 127.0.0.1 and its port. */
   readonly name: string;
-  /** Where the nodes talk to each other; ten thousand above the port would be too high for some. */
+  /** Port of the cluster bus. The default, 10,000 above the port, exceeds the highest port for some. */
   readonly bus: number;
   readonly look: Redis;
 }
@@ -58,7 +58,7 @@ export class ClusterServers {
     return this.all.map(({ name }) => name);
   }
 
-  /** What each node says of the cluster. */
+  /** Answers of each node about the cluster. */
   infos(): Promise<string[]> {
     return Promise.all(this.all.map(({ look }) => look.cluster('INFO')));
   }

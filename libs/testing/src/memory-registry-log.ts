@@ -11,7 +11,7 @@ export class MemoryRegistryLog extends RegistryLog {
     super();
   }
 
-  /** What its brokers report. */
+  /** Cluster id that its brokers report. */
   clusterId: string | null = 'memory';
 
   /** While set, every call is refused with it. */

@@ -37,6 +37,6 @@ export class MemoryRetryQueue extends RetryQueue {
   }
 
   async close(): Promise<void> {
-    // Nothing is open.
+    // Holds no connection.
   }
 }

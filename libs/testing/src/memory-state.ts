@@ -7,7 +7,7 @@ import type { LogPartition, OwnedPosition, ParkedRange, ReplayCounts } from '@re
 export const keyOf = ({ topic, partition, shard }: LogPartition): string =>
   [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
 
-/** What waits in one partition. */
+/** Waiting ranges of one partition. */
 export interface StoredParking {
   /** By range key, like the counts. */
   ranges: Map<string, readonly ParkedRange[]>;

@@ -9,7 +9,7 @@ const FILLER = 'filler';
 export class SmallDisk {
   private constructor(readonly folder: string) {}
 
-  /** Why there can be none here; undefined where there can. */
+  /** Why this machine can mount none; undefined if it can. */
   static impossible(): string | undefined {
     const folder = mkdtempSync(join(tmpdir(), 'relay-disk-'));
     try {
@@ -43,7 +43,7 @@ export class SmallDisk {
     rmSync(join(this.folder, FILLER), { force: true });
   }
 
-  /** Also while files of it are open. */
+  /** Works while its files are open. */
   unmount(): void {
     execFileSync('umount', ['--lazy', this.folder], { stdio: 'pipe' });
   }

@@ -71,7 +71,7 @@ export class SpanCollector {
   }
 }
 
-// What follows reads protobuf by field numbers, those of opentelemetry-proto 1.9.
+// Reads protobuf by the field numbers of opentelemetry-proto 1.9.
 
 const KINDS = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'];
 const ERROR = 2;

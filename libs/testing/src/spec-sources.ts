@@ -29,7 +29,7 @@ export const sourcesIn = (root: string): Source[] =>
 
 export const sources = ['apps', 'libs'].flatMap(sourcesIn);
 
-/** What the processes run: no specs, none of their helpers, nothing generated. */
+/** Sources that the processes run, without specs, helpers of specs and generated files. */
 export const shipped = sources.filter(
   ({ path }) => !path.includes('spec') && !path.startsWith('libs/testing/') && !path.endsWith('.gen.ts'),
 );

@@ -8,7 +8,7 @@ export class TcpProxy {
   #turn = 0;
 
   private constructor(
-    /** Of the processes that get new connections; open ones stay where they are when it changes. */
+    /** Ports of the processes that get new connections; a change moves no open connection. */
     public ports: readonly number[],
   ) {
     this.#server = createServer((client) => {

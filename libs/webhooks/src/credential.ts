@@ -40,7 +40,7 @@ type CredentialName = keyof typeof credentialMembers;
 const MEMBERS = Object.keys(credentialMembers) as CredentialName[];
 type Given = { readonly [Name in CredentialName]?: unknown };
 
-/** The limit of an apiKey or a jwt as well. */
+/** Limits an apiKey or a jwt too. */
 const BASIC_BYTES = 4_096;
 const TOO_LONG = `userName and password must have at most ${BASIC_BYTES} bytes of UTF-8 together`;
 const basicBytes = ({ userName, password }: Given): number =>
@@ -66,7 +66,7 @@ const addFaults = (given: Given, context: z.core.$RefinementCtx): void => {
     context.addIssue({ code: 'custom', path: [member], message: detail });
 };
 
-/** A zod check of the credential rule. It runs when other members are faulty as well, so that one answer names every fault. */
+/** A zod check of the credential rule. It also runs when other members are faulty, so that one answer names every fault. */
 export const oneCredential = z.superRefine<Given>(addFaults, {
   when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
 });

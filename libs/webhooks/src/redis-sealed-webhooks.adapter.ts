@@ -57,7 +57,7 @@ export class RedisSealedWebhooks {
 
   /**
    * Seals the values of a webhook under the writing key unless they are current. The change applies only to the version that was
-   * read, so that no concurrent update is lost. `updatedAt` stays; the version, hence the ETag, changes.
+   * read, so that no concurrent update is lost. `updatedAt` stays; the version changes, and so does the ETag.
    */
   async reseal(id: string): Promise<Resealing> {
     for (;;) {

@@ -179,7 +179,7 @@ export class WebhookStore {
     return this.#change(partnerId, id, enabling, ifVersions);
   }
 
-  /** The new signing secret, or the present one if it was rotated within the last 60 s. The former one signs for another 24 h. */
+  /** Returns the new signing secret, or the present one within 60 s of a rotation. A former secret signs for another 24 h. */
   async rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult> {
     for (;;) {
       const stored = await this.#whole(partnerId, id);
@@ -256,7 +256,7 @@ export class WebhookStore {
     return others.length === 0 ? partner : undefined;
   }
 
-  /** Makes the changes at the version for which they were made, anew where another change came first; `stale` without any. */
+  /** Makes the changes at the version for which they were made, again if another change came first; `stale` without any. */
   async #change(
     partnerId: string,
     id: string,
@@ -311,7 +311,7 @@ const DELETE_ENDS = ['deleted', 'not-found', 'stale'] as const;
 
 /** No webhook has this version. */
 const NONE = -1;
-/** The version at which a change is to be made; `NONE` where the webhook has none of those that its caller named. */
+/** The version at which a change is to be made; `NONE` if the webhook has none of the versions that its caller named. */
 const versionOf = ({ version }: Pick<StoredRecord, 'version'>, named: Versions | undefined): number =>
   named === undefined || named.includes(version) ? version : NONE;
 const ifAt = (ifVersion: number | undefined) => (ifVersion === undefined ? {} : { ifVersion });

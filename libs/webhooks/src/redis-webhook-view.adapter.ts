@@ -11,7 +11,7 @@ import { webhookOf, WebhookView, openedOf, type Webhook, type OpenedWebhook } fr
 
 interface OpenedLimits {
   readonly entries: number;
-  /** Of the sealed values; the opened ones take as much again. */
+  /** Limit of the sealed values; the opened values take the same amount of memory in addition. */
   readonly bytes: number;
 }
 

@@ -14,7 +14,7 @@ export type SealedCredential = z.infer<typeof SealedCredential>;
 export const StoredRecord = z.object({
   id: z.string(),
   partnerId: z.string(),
-  /** Not only those of this release: while a newer one is rolled out, its ingresses register webhooks for new types. */
+  /** May be unknown to this release: while a newer one is rolled out, its ingresses register webhooks for new types. */
   eventType: z.custom<EnvelopeType>((value) => typeof value === 'string'),
   endPointUrl: z.string(),
   url: z.string(),
@@ -41,9 +41,9 @@ const SealedParts = z.object({
   credential: SealedCredential,
   /** Signing secrets, sealed; the first is the one in force. */
   secrets: z.array(z.string()).min(1),
-  /** Epoch milliseconds until which the second secret signs as well; set by a rotation. */
+  /** Epoch milliseconds until which the second secret also signs; set by a rotation. */
   oldSecretUntil: z.number().optional(),
-  /** The same of the third secret, which signs if it was rotated twice within its time. */
+  /** End of the third secret, which signs if the secret was rotated twice within its time. */
   olderSecretUntil: z.number().optional(),
 });
 
@@ -115,7 +115,7 @@ export type WebhookCommand =
       readonly kind: 'delete';
       readonly partnerId: string;
       readonly eventType: string;
-      /** Commands of earlier releases name none where the webhook was the partner's only one of its event type. */
+      /** Commands of earlier releases name none if the webhook was the partner's only one of its event type. */
       readonly id?: string;
       readonly only?: boolean;
       readonly ifVersion?: number;
@@ -140,7 +140,7 @@ export type CommandResult = z.infer<typeof CommandResult>;
 
 /** A changed webhook is active again, also one that was disabled. */
 export const ENABLED = { status: 'active', disabledReason: null } as const;
-/** Where endpoints are verified: deliveries wait until the endpoint answers a test delivery with 2xx. */
+/** Set if endpoints are verified: deliveries wait until the endpoint answers a test delivery with 2xx. */
 export const UNVERIFIED = { status: 'disabled', disabledReason: 'unverified' } as const;
 
 export type Fresh = typeof ENABLED | typeof UNVERIFIED;

@@ -63,7 +63,7 @@ export class StoredWebhooks {
     }
   }
 
-  /** The same of these webhooks alone, as many as one script reads at most. */
+  /** Limits the read to these webhooks, at most as many as one script reads. */
   async listOf(
     asked: readonly string[],
     { partnerId, eventType }: { readonly partnerId: string; readonly eventType?: string | undefined },
@@ -187,7 +187,7 @@ export class WebhookCommands {
     return read();
   }
 
-  /** Reads a refusal twice: a change whose answer was lost may stand in the log and not in Redis yet, and would overtake it. */
+  /** Reads a refusal twice, because a change whose answer was lost may be in the log and not in Redis yet. */
   async #confirmed<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
     if ((await read()) === undefined) return undefined;
     await this.registry.settled();

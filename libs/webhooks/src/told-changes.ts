@@ -6,7 +6,7 @@ type Named = { readonly id: string; readonly partnerId: string };
 /** `unchanged`: it was in that state already. */
 export type ToldChange = 'changed' | 'unchanged' | 'missing';
 
-/** Disables a webhook after it is told, for an operator, also one that is disabled for another reason: only operators enable it then. */
+/** Disables a webhook for an operator after `tell`, whatever disabled it before; from then on only operators enable it. */
 export const disableTold = (store: Store, webhook: Named, tell: () => Promise<void>): Promise<ToldChange> =>
   change(
     store,
@@ -17,8 +17,8 @@ export const disableTold = (store: Store, webhook: Named, tell: () => Promise<vo
   );
 
 /**
- * Enables a disabled webhook after it is told why it was disabled. `unverified`: only a test of its endpoint enables it; `partner`:
- * only its partner, who disabled it.
+ * Enables a disabled webhook after `tell` got the reason of its stop. `unverified`: only a test of its endpoint enables it;
+ * `partner`: only its partner, who disabled it.
  */
 export async function enableTold(
   store: Store,
@@ -37,7 +37,7 @@ export async function enableTold(
   );
 }
 
-/** Changes the version that was read, so that another change meanwhile is looked at first. */
+/** Changes the version that was read, so that a concurrent change is read first. */
 async function change(
   store: Store,
   { id, partnerId }: Named,

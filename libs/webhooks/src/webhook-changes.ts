@@ -97,7 +97,7 @@ export interface WebhookLimits {
   readonly perOrigin?: number;
 }
 
-/** What seals a value: `iv` gives 12 fresh random bytes at every call. */
+/** Seals values: `iv` gives 12 fresh random bytes at every call. */
 export interface Seal {
   readonly keyring: Keyring;
   readonly iv: () => Buffer;
@@ -187,7 +187,7 @@ export function rotation(
 }
 
 /**
- * What a change of the attributes does to the state: nothing while the endpoint stays the same. Another URL or credential ends
+ * Returns the effect of changed attributes on the state: none while the endpoint stays the same. Another URL or credential ends
  * `gone` and `failing`, which were about the former one, and no stop of a person: that endpoint is verified once the stop ends.
  */
 export function stateChanges(stored: StoredRecord, given: PatchDraft, keyring: Keyring, fresh: Fresh): WebhookChanges {
@@ -197,12 +197,12 @@ export function stateChanges(stored: StoredRecord, given: PatchDraft, keyring: K
   return fresh;
 }
 
-/** What ends the stop of a webhook. An endpoint that was never verified has to be first. */
+/** Returns the changes that enable a webhook. An endpoint that was never verified must be verified first. */
 export const enabling = ({ isUntested }: StoredRecord): WebhookChanges =>
   isUntested === true ? { ...UNVERIFIED, isUntested: null } : ENABLED;
 
 /**
- * What disables a webhook; undefined where it is disabled for another reason, which it keeps. An operator's stop takes the place of
+ * Returns the changes that disable a webhook; undefined if it is disabled for another reason, which it keeps. An operator's stop takes the place of
  * others, so that no partner ends it.
  */
 export function disabling(
@@ -238,7 +238,7 @@ const signedBy = (place: Place, secret: string, { keyring, iv }: Seal) => ({
 });
 
 /**
- * Whether a key opens a secret. One that no key opens signs nothing, and every delivery that has to open it waits.
+ * Whether a key opens a secret. A secret that no key opens signs nothing, and every delivery that has to open it waits.
  * @throws CannotOpen when another process opens it: it must not be thrown away
  */
 function opens(stored: StoredWebhook, secret: string, keyring: Keyring): boolean {

@@ -58,7 +58,7 @@ function refusals.delete(command) return target(command) end
 /**
  * Body of a Lua function of KEYS that returns two values: a function that applies a command and returns its result, and a table of
  * functions that rebuild the indexes of a restored field, by the name of its part. All checks stand before all writes, and the
- * result depends only on the command and the stored state. What a partner is told of a change is written with it, so that no kill
+ * result depends only on the command and the stored state. The notice to the partner is written with the change, so no kill
  * of a process comes between them.
  */
 export const applyWebhookLua = `${webhookLua}${indexLua}${refusalsLua}${noticeLinesLua}

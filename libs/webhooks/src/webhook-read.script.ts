@@ -50,13 +50,13 @@ local ids, scores = scored(webhooks .. ARGV[1], ARGV[2], ${SLICE.ids})
 return { ids, scores[#scores] or '' }
 `;
 
-/** Record and sealed values, in turns, of the webhooks whose ids are ARGV, as many as fit; false where there is none. Answers how many ids that were. */
+/** Record and sealed values, in turns, of the webhooks whose ids are ARGV, as many as fit; false if a webhook is missing. Answers the number of ids. */
 export const wholeLua = `${webhookLua}${slicesLua}
 local found, count = taken(ARGV, { webhooks, sealed })
 return { found, count }
 `;
 
-/** The result that would refuse the command ARGV[1] as things are, as JSON; '' when nothing does. */
+/** Returns the refusal of the command ARGV[1] in the present state, as JSON; '' if nothing refuses it. */
 export const refusalLua = `${webhookLua}${indexLua}${refusalsLua}
 local command = cjson.decode(ARGV[1])
 local refusal = refusals[command.kind](command)
@@ -65,10 +65,11 @@ return refusal and cjson.encode(refusal) or ''
 
 /**
  * A slice of what a reader is missing. ARGV: version after which it lacks changes, version after which it lacks deletions,
- * each -1 for one that holds nothing. Answers \`{version, state, changes until, records, deletions until, ids deleted}\`, where
+ * each -1 for one that holds nothing. Answers \`{version, state, changes until, records, deletions until, ids deleted}\`;
  * the state is \`none\`, \`more\` when another slice is to be read from where this one ends, \`last\`, or \`lost\` when the reader
- * must begin anew: Redis shows no registry, or the reader is behind the start of the deletions, or it is ahead of Redis (which
- * then went back in time, by a failover or a lost tail of its log), or \`broken\` when Redis holds a part of the webhooks only. The deletions lost nothing above their lowest version; where none was ever dropped, nothing at all.
+ * must begin again: Redis shows no registry, or the reader is behind the start of the deletions, or it is ahead of Redis (which
+ * then went back in time, by a failover or a lost tail of its log), or \`broken\` when Redis holds a part of the webhooks only. The
+ * deletions are complete above their lowest version; if none was ever dropped, they are complete.
  *
  * A webhook that changes while a reader is under way has a higher version then, so it comes again in a later slice.
  */

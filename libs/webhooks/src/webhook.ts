@@ -23,7 +23,7 @@ const bounded = (name: string, characters: number, bytes: number, schema = z.str
     .max(characters)
     .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
 
-/** White space around it is a slip of who pasted it: the parser of URLs drops it, so that it would be shown and not called. */
+/** Trims white space, which the URL parser drops; otherwise the shown URL differs from the called one. */
 export const endPointUrl = bounded('endPointUrl', 2_048, 4_096, z.string().trim())
   .min(1)
   .describe('https address that receives the deliveries; at most 2048 characters, also percent-encoded.');
@@ -66,7 +66,7 @@ export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
     [Name in keyof Optional]: Optional[Name][Form];
   };
 
-/** Every optional attribute; null where the webhook has none. */
+/** Every optional attribute; null if the webhook has none. */
 export const shownAttributes = (given: Partial<Values<'stored'>>): Values<'shown'> =>
   Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
@@ -169,7 +169,7 @@ const FIXED = {
 type Fixed = keyof typeof FIXED;
 const FIXED_NAMES = Object.keys(FIXED) as Fixed[];
 
-/** Another credential replaces the present one, of any kind. Strict: a member that is written wrong would change nothing. */
+/** Another credential replaces the present one, of any kind. Strict: otherwise a misspelt member changes nothing. */
 export const WebhookPatch = z
   .strictObject(
     {
@@ -197,8 +197,8 @@ export const WebhookPatch = z
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
 /**
- * The members of a patch that would change what no patch changes. A webhook that was read a moment ago passes as a whole,
- * although deliveries have come and gone: its `updatedAt` says that it is the present one.
+ * Returns the members of a patch that differ from attributes no patch changes. A webhook that was read a moment ago passes
+ * as a whole, although deliveries have come and gone: its `updatedAt` says that it is the present one.
  */
 export function patchFaults(patch: WebhookPatch, present: WebhookDetails): { pointer: string; detail: string }[] {
   const moves = (name: Fixed): boolean =>

@@ -5,7 +5,7 @@ import type { Flush, LogPartition, PartitionProgress } from '@relay/progress';
 /** Progress with the means to mark ids as an ingress does. */
 export interface ProgressHarness {
   readonly progress: PartitionProgress;
-  /** The shard of the partitions, and ids of envelopes that belong to it, where there are several. */
+  /** The shard of the partitions, and ids of envelopes that belong to it if there are several shards. */
   readonly shard?: { readonly number: number; newId(): string };
   markPublished(entries: readonly SeenEntry[]): Promise<void>;
   /** Sets the version of the registrations. */
@@ -27,7 +27,7 @@ const flushOf = (token: string, from: Pair, to: Pair): Flush => ({
   whole: [],
 });
 
-/** What every PartitionProgress does. `open` is called once; partitions and ids are new ones each time. */
+/** Contract of every PartitionProgress. `open` is called once; partitions and ids are new ones each time. */
 export function describePartitionProgress(name: string, open: () => Promise<ProgressHarness>): void {
   describe(`${name} as PartitionProgress`, () => {
     let harness: ProgressHarness;

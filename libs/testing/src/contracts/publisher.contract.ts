@@ -19,7 +19,7 @@ const aRecord = (topic: string, key: string = randomUUID(), text = 'x'): Outgoin
   headers: {},
 });
 
-/** What every Publisher does. `open` gives a new one at each call; `prefix` keeps topics of different runs apart. */
+/** Contract of every Publisher. `open` returns a new publisher at each call; `prefix` keeps topics of different runs apart. */
 export function describePublisher(name: string, prefix: string, open: () => Promise<PublisherHarness>): void {
   describe(`${name} as a Publisher`, () => {
     let log: PublisherHarness;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { LoggedCommand, RegistryLog } from '@relay/registry';
 
-/** What every RegistryLog does. `open` gives a new, empty one at each call. */
+/** Contract of every RegistryLog. `open` returns a new, empty log at each call. */
 export function describeRegistryLog(name: string, open: () => Promise<RegistryLog>): void {
   describe(`${name} as a RegistryLog`, () => {
     const append = (log: RegistryLog, text: string): Promise<number | undefined> =>
@@ -48,7 +48,7 @@ export function describeRegistryLog(name: string, open: () => Promise<RegistryLo
       expect((await read(log, 4, 10)).map(([offset, text]) => `${offset}=${text}`)).toEqual(
         [4, 5, 6, 7, 8, 9].map((n) => `${n}=${n}`),
       );
-      // Who asks for what is gone is given what there is, and sees it by the offsets.
+      // A read of deleted records returns the remaining ones; the reader sees that by their offsets.
       expect((await read(log, 0, 10))[0]).toEqual([4, '4']);
       expect(await log.deleteBefore(2)).toBe('deleted');
       expect(await log.bounds()).toEqual({ start: 4, end: 10 });

@@ -4,12 +4,12 @@ import type { Replays } from '@relay/replays';
 /** Replays and the progress with which their cursors are written. */
 export interface ReplaysHarness {
   readonly replays: Pick<Replays, 'create' | 'cancel' | 'orders' | 'ended' | 'rangesOf' | 'endDone' | 'resumeEnded'>;
-  /** Of each shard. */
+  /** One entry for each shard. */
   readonly progress: readonly PartitionProgress[];
 }
 
 /**
- * What replays are to the owners of partitions. `open` is called for each test, over stores that hold nothing.
+ * Contract of replays as the owners of partitions see them. `open` is called for each test, over stores that hold nothing.
  * @param shards their number in `open`
  */
 export function describeReplays(name: string, shards: number, open: () => Promise<ReplaysHarness>): void {

@@ -25,7 +25,7 @@ const aJob = (): DeliveryJob => ({
 });
 const aLetter = (): DeadLetter => ({ ...aJob(), reason: 'gone', diedAt: Date.now() });
 
-/** What every RetryQueue does. `open` is called for each test and gives an empty one. */
+/** Contract of every RetryQueue. `open` is called for each test and returns an empty queue. */
 export function describeRetryQueue(name: string, open: () => Promise<RetryQueueHarness>): void {
   describe(`${name} as a RetryQueue`, () => {
     let harness: RetryQueueHarness;

@@ -6,7 +6,7 @@ const anEntry = (id: string = randomUUID()): { id: string; hash: string } => ({
   hash: randomBytes(8).toString('hex'),
 });
 
-/** What every SeenStore does. `open` is called once; ids are random, so a store may hold others. */
+/** Contract of every SeenStore. `open` is called once; ids are random, so a store may hold others. */
 export function describeSeenStore(name: string, open: () => Promise<SeenStore>): void {
   describe(`${name} as a SeenStore`, () => {
     let store: SeenStore;
