@@ -80,7 +80,7 @@ const Shown = ({ places, attempts }: Found) => (
 interface Found {
   /** Pages of what was found. */
   readonly places: readonly { readonly path: readonly string[]; readonly name: string }[];
-  /** The search over attempts, where the text could be a host. */
+  /** The search over attempts, if the text can be a host. */
   readonly attempts: { readonly host: string } | undefined;
 }
 

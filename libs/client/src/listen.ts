@@ -18,7 +18,7 @@ export class RelayProblem extends Error {
     super(problem === undefined ? `the relay answered ${status}` : `${problem.title}: ${problem.detail}`);
   }
 
-  /** Such as `conflict`; undefined when it is no problem of the relay's. */
+  /** For example `conflict`; undefined when it is no problem of the relay's. */
   get code(): string | undefined {
     return this.problem?.type.split('#')[1];
   }
@@ -44,7 +44,7 @@ const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
-/** What `RelayClient.listen` yields. */
+/** Values that `RelayClient.listen` yields. */
 export type Heard =
   /** Also after each reconnection. */
   | ({ readonly kind: 'open' } & ListenEventData<'open'>)

@@ -4,7 +4,7 @@ import { RelayProblem, TokenRefused, listen, type Heard } from './listen.js';
 import { OPERATIONS, type Operations } from './operations.gen.js';
 
 export interface RelayClientSettings {
-  /** Where the relay is, such as `https://relay.example`. */
+  /** Base URL of the relay, such as `https://relay.example`. */
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -217,7 +217,7 @@ function requestOf(
   return { url, method, headers: all, body: JSON.stringify(body) };
 }
 
-// An empty segment, or one of dots only, would be another path.
+// An empty segment, or one of dots only, changes the path.
 function segment(part: string, text = ''): string {
   if (/^\.{0,2}$/.test(text)) throw new TypeError(`path.${part} is missing`);
   return encodeURIComponent(text);

@@ -60,7 +60,7 @@ export function cameTo(): void {
   isCarried = false;
 }
 
-/** Where `say` is seen; one for each page. */
+/** Shows what `say` reports; each page has one. */
 export const Said = () => (
   <div role="status" class="said">
     {said.value !== undefined && (
@@ -74,7 +74,7 @@ export const Said = () => (
   </div>
 );
 
-/** Where `ask` is seen; one for each page. */
+/** Shows the question of `ask`; each page has one. */
 export const Asked = () => (asked.value === undefined ? null : <Dialog question={asked.value} />);
 
 function Dialog({ question }: { readonly question: Question }) {

@@ -37,7 +37,7 @@ export function requestOf(
   return { method, url, headers: all, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-// An empty segment, or one of dots only, would be another path.
+// An empty segment, or one of dots only, changes the path.
 function segment(part: string, value: Value): string {
   const text = String(value ?? '');
   if (/^\.{0,2}$/.test(text)) throw new NoSuchPath(`path.${part} is missing`);
@@ -63,7 +63,7 @@ export function curlOf({ method, url, headers, body }: RequestLine, credential: 
 /** A word of a POSIX shell that stands for the text itself. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** What the pages read of a problem document (RFC 9457). */
+/** Fields of a problem document (RFC 9457) that the pages read. */
 export interface ProblemText {
   readonly type?: string;
   readonly title?: string;
@@ -85,7 +85,7 @@ export class Refused extends Error {
     super(problem.detail ?? problem.title ?? `The relay answered ${status}`);
   }
 
-  /** Such as `not-found`; undefined when something else than the relay answered. */
+  /** For example `not-found`; undefined when something else than the relay answered. */
   get code(): string | undefined {
     return this.problem.type?.split('#')[1];
   }

@@ -80,7 +80,7 @@ export function readable(text: string): string {
   return indented(text);
 }
 
-/** Spaces around the tokens only: `JSON.stringify` would change numbers such as 1.10. */
+/** Spaces around the tokens only: `JSON.stringify` changes numbers such as 1.10. */
 function indented(text: string): string {
   const out: string[] = [];
   let depth = 0;

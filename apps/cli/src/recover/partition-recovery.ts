@@ -18,7 +18,7 @@ export interface RecoveryTools {
   readonly topicPrefix: string;
   /** Of the shard that is recovered. */
   readonly progress: PartitionProgress;
-  /** Kafka's id of the topic, where the brokers know any. */
+  /** Kafka's id of the topic, if the brokers report one. */
   readonly topicId?: string | undefined;
   shardOf(envelopeId: string): number;
   readonly queue: RetryQueue;
