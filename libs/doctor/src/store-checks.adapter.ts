@@ -20,7 +20,7 @@ const FIXES = {
 
 /**
  * @param environment RELAY_ENV
- * @param keyring undefined where the keys are faulty, which another check reports
+ * @param keyring undefined if the keys are faulty, which another check reports
  * @param hasNodes a cluster, each node of which another check examines
  */
 export async function checkRedis(

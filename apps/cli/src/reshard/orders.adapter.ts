@@ -52,7 +52,7 @@ export function oldParts({ ordered, parts }: Order, at: LogPartition) {
 }
 
 /**
- * What is left of a replay in a partition, by new shard; nothing where no shard took it up, which the new ones do then. The first has
+ * What is left of a replay in a partition, by new shard; nothing if no shard took it up, which the new ones do then. The first has
  * the counts of all.
  */
 export function replayTexts({ to }: Move, division: Division, order: Order): { text: string; isLeft: boolean }[] {

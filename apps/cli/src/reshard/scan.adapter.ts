@@ -53,7 +53,7 @@ export async function answersOf(pipeline: ChainableCommander): Promise<unknown[]
   });
 }
 
-/** Of one pipeline: what a server gets at once, and this process keeps. */
+/** Limits of one pipeline, in commands and bytes: a server gets it at once, and this process keeps it in memory. */
 const MOST_COMMANDS = 500;
 const MOST_BYTES = 1_048_576;
 
@@ -92,7 +92,7 @@ export class Writes {
   }
 }
 
-/** Copies one key with entries of many envelopes, which each shard has under the same name. It lives as long as the one that would live longest. @returns the shards that got a part */
+/** Copies one key with entries of many envelopes, which each shard has under the same name. The copy gets the longest lifetime of the old keys. @returns the shards that got a part */
 export async function divide(
   { from, to, writes }: { readonly from: Shards; readonly to: Shards; readonly writes: Writes },
   { parts, type, envelopeOf }: { parts: readonly string[]; type: Type; envelopeOf: (member: Buffer) => string },
