@@ -134,7 +134,7 @@ function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
   return undefined;
 }
 
-/** What is accepted and delivered now, and which of the chart's alerts fire. */
+/** Shows current rates of acceptance and delivery, and which of the chart's alerts fire. */
 function Alerts() {
   const now = useLoad('now', () => api.call('readNow', {}), ALERTS_MS);
   return (
@@ -186,7 +186,7 @@ function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
 
 const perSecond = (rate: number | null): string => (rate === null ? '?' : `${rate.toFixed(1)}/s`);
 
-/** What the doctor found wrong, and how to mend it. */
+/** Shows the faults that the doctor found, and their fixes. */
 function Findings() {
   const found = useLoad('findings', () => api.call('readFindings', {}), EXAMINED_MS);
   return (

@@ -130,7 +130,7 @@ async function byId(id: string): Promise<Found> {
   );
   const places = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   const fault = found.find((each) => each.status === 'rejected');
-  // What one store knows is enough, though another be away.
+  // The result of one store is enough if another store is away.
   if (places.length === 0 && fault !== undefined) throw fault.reason;
   return { places, attempts: undefined };
 }

@@ -22,7 +22,7 @@ import { saidOf, TriedAnswer, useSeen, type Tried } from './test-answer.js';
 
 type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 
-/** What became of one of several registrations. */
+/** Result of one of several registrations. */
 interface Made {
   readonly eventType: string;
   readonly id?: string;

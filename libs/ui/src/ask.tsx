@@ -157,7 +157,7 @@ const MARK = 'data-unsaved';
 /** From now on the browser asks before it loads or leaves the page while a form holds what was typed and not saved. */
 export function guardTyped(): void {
   const mark = (value: string) => (event: Event) => {
-    // The address holds the filters of a list, and a search is short.
+    // The address holds the filters of a list, and a search is quickly typed again.
     const form = (event.target as Element).closest('form:not(.filters, [role="search"])');
     if (value === 'typed' || form?.hasAttribute(MARK) === true) form?.setAttribute(MARK, value);
   };

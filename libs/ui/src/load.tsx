@@ -14,7 +14,7 @@ export interface Load<Value> {
 
 type Known<Value> = Omit<Load<Value>, 'reload'> & { readonly key: string };
 
-/** What the places of this session showed last, the newest at the end: a place that is refused for now shows what it had. */
+/** Last values of the places of this session, newest at the end: a place that is refused for now shows what it had. */
 const kept = new Map<string, unknown>();
 const KEPT = 50;
 

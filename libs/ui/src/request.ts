@@ -91,7 +91,7 @@ export class Refused extends Error {
   }
 }
 
-/** What went wrong, and what to do, in sentences. */
+/** Returns the fault and its remedy, in sentences. */
 export function wordsOf(error: unknown): string {
   if (error instanceof NoSuchPath) return 'There is no such page.';
   if (!(error instanceof Refused)) return 'The page met a fault of its own. Load it again.';

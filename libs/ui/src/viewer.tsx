@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { bytesText } from './times.js';
 
-/** Characters that are shown at once: more would hold the page up. */
+/** Characters that are shown at once; more slow the page down. */
 const SHOWN = 20_000;
 
 interface ViewerProps {
@@ -35,7 +35,7 @@ export function Viewer({ label, text }: ViewerProps) {
 
 interface CopyProps {
   readonly text: string;
-  /** What is copied, for a screen reader. */
+  /** Name of the copied text, for a screen reader. */
   readonly what: string;
 }
 

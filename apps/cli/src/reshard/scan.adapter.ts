@@ -92,7 +92,11 @@ export class Writes {
   }
 }
 
-/** Copies one key with entries of many envelopes, which each shard has under the same name. The copy gets the longest lifetime of the old keys. @returns the shards that got a part */
+/**
+ * Copies one key with entries of many envelopes, which each shard has under the same name. The copy gets the longest lifetime
+ * of the old keys.
+ * @returns the shards that got a part
+ */
 export async function divide(
   { from, to, writes }: { readonly from: Shards; readonly to: Shards; readonly writes: Writes },
   { parts, type, envelopeOf }: { parts: readonly string[]; type: Type; envelopeOf: (member: Buffer) => string },
