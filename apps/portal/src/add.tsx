@@ -36,7 +36,7 @@ const fieldsOf = () => ({
   credential: credentialFields(),
   tried: signal<Tried | undefined>(undefined),
 });
-/** What was typed, until it is saved: a look at another page of the portal loses none of it. */
+/** Typed text that is not saved; it survives a visit to another page of the portal. */
 const draft = signal(fieldsOf());
 
 /** Tests one address, and registers it for several event types. */

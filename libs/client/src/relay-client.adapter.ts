@@ -117,7 +117,7 @@ export class RelayClient {
     return response;
   }
 
-  // The relay never redirects: a redirect passes the credentials to another host, so it is a refusal here. workerd has no `error`.
+  // The relay never redirects: a redirect passes the credentials to another host, so it is refused. workerd has no `error`.
   async #send(url: URL, init: RequestInit): Promise<Response> {
     const signal = init.signal ?? AbortSignal.timeout(this.#timeoutMs);
     return this.#fetch(url, { ...init, redirect: 'manual', signal });

@@ -104,7 +104,7 @@ export function wordsOf(error: unknown): string {
 const RETRY_S = 5;
 /** A timer of a browser holds 24 days; one of more fires at once, again and again. */
 const LONGEST_S = 3_600;
-/** What passes by itself: no answer, too many requests, something that is away. */
+/** Statuses of faults that pass without a fix: no answer, too many requests, something that is away. */
 const PASSING = new Set([0, 429, 502, 503, 504]);
 
 /** Milliseconds after which to ask again what met this error; undefined where that changes nothing. */

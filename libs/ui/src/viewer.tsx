@@ -104,7 +104,7 @@ function indented(text: string): string {
 /** Control characters, of which a tab and a line break are none here. */
 const CONTROLS = new RegExp(String.raw`[\u0000-\u0008\u000b-\u001f\u007f]`, 'g');
 
-/** What is not seen, or changes the direction of what follows. */
+/** Characters that are invisible or change the direction of the text after them. */
 const HIDDEN = new RegExp(String.raw`[\u0080-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]`, 'g');
 
 /** Control characters by their pictures and what hides or turns other text by its number, so that all of a text is seen. */
