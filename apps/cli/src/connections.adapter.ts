@@ -10,7 +10,7 @@ import type { z } from 'zod';
 import { settingsOf, type Shell } from './shell.js';
 
 const PATIENCE_MS = 5_000;
-/** Of a shard that need not answer. */
+/** Longest wait, in ms, for a shard that need not answer. */
 const OTHERS_MS = 3_000;
 
 export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
@@ -56,7 +56,7 @@ export async function withRedis<T>(
   }
 }
 
-/** With another number a command would find nothing of what is there, and take it for lost. */
+/** With another number a command looks into the wrong shards and takes their data for lost. */
 async function assertSaid(redis: Redis, count: number): Promise<void> {
   await assertNotResharding(redis);
   const said = await saidShards(redis);

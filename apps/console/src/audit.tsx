@@ -5,10 +5,10 @@ import { ClientLink } from './words.js';
 
 type OneRecord = Answer<'readAudit'>['records'][number];
 
-/** What the columns show already. */
+/** Fields that the columns already show. */
 const SHOWN = new Set(['at', 'event', 'operator', 'partnerId', 'v']);
 
-/** Who changed what, and what the relay found, the newest first. */
+/** Audit log: changes by clients and findings of the relay, newest first. */
 export function Audit() {
   const { event, operator, partner, webhook } = useFilters('event', 'operator', 'partner', 'webhook');
   const query = place.value.query;

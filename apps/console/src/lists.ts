@@ -22,7 +22,7 @@ export function useFilters<Name extends string>(...names: readonly Name[]): Read
   return Object.fromEntries(filters) as Record<Name, Filter>;
 }
 
-/** Rows of a page: more would hold the browser up. */
+/** Rows of a page; more rows slow the browser down. */
 export const PAGE = 500;
 
 /**

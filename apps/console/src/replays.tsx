@@ -89,7 +89,7 @@ const STEPS = {
   cancelReplay: { verb: 'End', words: 'will not be delivered again.', said: 'The replay has ended.' },
 } as const;
 
-/** What an operator can do with a replay that is under way. */
+/** Actions of an operator on a running replay. */
 function Steps({ of, done }: { readonly of: Replay; readonly done: () => void }) {
   if (!may('operator') || of.id === null || (of.state !== 'running' && of.state !== 'paused')) return <>–</>;
   const input = { path: { id: of.id } };
@@ -131,7 +131,7 @@ interface CountedProps {
   readonly which: string;
 }
 
-/** What an order will do, in numbers: in all, and webhook by webhook. */
+/** Shows how many envelopes an order replays, in all and by webhook. */
 function Counted({ of: { replays, leftOut }, webhooks, which }: CountedProps) {
   const matched = replays.reduce((sum, replay) => sum + replay.matched, 0);
   const origins = new Map(webhooks.map(({ id, origin }) => [id, origin]));

@@ -80,7 +80,7 @@ const Shown = ({ places, attempts }: Found) => (
 interface Found {
   /** Pages of what was found. */
   readonly places: readonly { readonly path: readonly string[]; readonly name: string }[];
-  /** The search over attempts, where the text could be a host. */
+  /** The search over attempts, if the text can be a host. */
   readonly attempts: { readonly host: string } | undefined;
 }
 
@@ -130,7 +130,7 @@ async function byId(id: string): Promise<Found> {
   );
   const places = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   const fault = found.find((each) => each.status === 'rejected');
-  // What one store knows is enough, though another be away.
+  // The result of one store is enough if another store is away.
   if (places.length === 0 && fault !== undefined) throw fault.reason;
   return { places, attempts: undefined };
 }

@@ -10,7 +10,7 @@ export type Role = 'viewer' | 'operator' | 'admin';
 
 export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
-/** Who is signed in; null: nobody; undefined: not known, since the relay has not said it yet. */
+/** Signed-in operator; null if nobody is signed in, undefined until the relay has answered. */
 export const who = signal<Answer<'readSession'> | null | undefined>(undefined);
 /** Why nobody is signed in any more. */
 export const ended = signal('');

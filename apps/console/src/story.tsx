@@ -49,7 +49,7 @@ const WAITS: Readonly<Record<string, string>> = {
   replay: 'for its replay',
 };
 
-/** What became of an envelope at each webhook. */
+/** Shows the deliveries of an envelope, by webhook. */
 export function Story({ id }: { readonly id: string }) {
   const { type, around } = place.value.query;
   const input = { path: { id }, query: given<QueryOf<'readEnvelopeStory'>>({ type, around }) };

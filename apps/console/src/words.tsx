@@ -16,7 +16,7 @@ export const REASONS: Readonly<Record<string, string>> = {
 
 type EventType = NonNullable<NonNullable<Calls['listWebhooks']['data']['query']>['eventType']>;
 
-/** Those of envelopes, then those of notices. A page cannot import the lists of the relay; the compiler holds this one against the API's. */
+/** Event types of envelopes, then of notices. A page cannot import the relay's lists, so the compiler compares them with the API. */
 const KNOWN: Readonly<Record<EventType, true>> = {
   'task.created': true,
   'task.updated': true,

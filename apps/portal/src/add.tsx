@@ -22,7 +22,7 @@ import { saidOf, TriedAnswer, useSeen, type Tried } from './test-answer.js';
 
 type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 
-/** What became of one of several registrations. */
+/** Result of one of several registrations. */
 interface Made {
   readonly eventType: string;
   readonly id?: string;
@@ -36,7 +36,7 @@ const fieldsOf = () => ({
   credential: credentialFields(),
   tried: signal<Tried | undefined>(undefined),
 });
-/** What was typed, until it is saved: a look at another page of the portal loses none of it. */
+/** Typed text that is not saved; it survives a visit to another page of the portal. */
 const draft = signal(fieldsOf());
 
 /** Tests one address, and registers it for several event types. */

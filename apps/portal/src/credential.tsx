@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { ChoiceField, TextField, type Choices } from '@relay/ui';
 
-/** What an endpoint gets to know the relay by, as fields of a form. */
+/** Credential that the relay shows an endpoint, as fields of a form. */
 export const credentialFields = () => ({
   kind: signal('apiKey'),
   apiKey: signal(''),
@@ -24,7 +24,7 @@ export function credentialIn({ kind, apiKey, jwt, userName, password }: Credenti
   return { userName: userName.value, password: password.value };
 }
 
-/** The same with the secrets left out, for a line to copy. */
+/** The credential without its secrets, for a line to copy. */
 export const withoutSecrets = (members: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, name === 'userName' ? value : '…']));
 

@@ -20,7 +20,7 @@ type Story = Answer<'readDeliveries'>;
 
 const EVERY_MS = 5_000;
 
-/** What became of one envelope at the webhooks that got it. */
+/** Shows the deliveries of one envelope, by webhook. */
 export function Delivery({ id }: { readonly id: string }) {
   const path = { envelopeId: id };
   const loaded = useLoad(id, () => api.call('readDeliveries', { path }), EVERY_MS);

@@ -9,10 +9,10 @@ export type Answer<Name extends keyof All> = AnswerOf<All, Name>;
 
 type Token = Answer<'tradePortalCode'>;
 
-/** Who is in; `undefined` while nobody is. The token is nowhere but here: closing the page forgets it. */
+/** Token of the reader; `undefined` while nobody is signed in. No other place holds the token: closing the page forgets it. */
 export const session = signal<Token | undefined>(undefined);
 
-/** What is said while nobody is in. */
+/** Message while nobody is signed in. */
 export const outside = signal<{ readonly title: string; readonly words: string }>({
   title: 'Opening…',
   words: 'The link is being opened.',

@@ -4,7 +4,7 @@ import { Button, Notice, TextField, ask } from '@relay/ui';
 import { CredentialForm, credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
 import { api, type Answer } from './session.js';
 
-/** What the form is filled with, and the version that it changes. */
+/** Values of the form, and the version that it changes. */
 interface Filled {
   readonly webhook: Answer<'readWebhook'>;
   /** Of the webhook as it is shown: another change in between is refused. */
@@ -21,7 +21,7 @@ const FIELDS = [
   ['description', 'endPointDesc', 'Description'],
 ] as const;
 
-/** What of a webhook can be changed. What was typed stays when the webhook is loaded again, until it is saved or discarded. */
+/** Form for the settings of a webhook. Typed text stays when the webhook is loaded again, until it is saved or discarded. */
 export function Settings({ webhook, version, changed }: SettingsProps) {
   const { id } = webhook;
   const [filled, setFilled] = useState<Filled>({ webhook, version });

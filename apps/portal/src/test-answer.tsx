@@ -10,13 +10,13 @@ export function useSeen(answer: unknown): RefObject<HTMLElement | null> {
   return element;
 }
 
-/** What is said of a test delivery in a sentence. */
+/** Returns the result of a test delivery as a sentence. */
 export const saidOf = ({ delivered }: Answer<'testWebhook'>): Saying =>
   delivered
     ? { kind: 'good', text: 'The test delivery arrived.' }
     : { kind: 'warn', text: 'The test delivery did not arrive.' };
 
-/** What became of a test delivery. */
+/** Result of a test delivery. */
 export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> }) {
   const { delivered, status, detail, answer, durationMs } = result;
   const took = `after ${durationText(durationMs)}`;

@@ -84,7 +84,7 @@ export const givenUp = (reason: string | null): string => REASONS[reason ?? ''] 
 
 export const STATUS: Readonly<Record<Delivery['status'], Kind>> = { delivered: 'good', waiting: 'warn', dead: 'bad' };
 
-/** What became of a delivery, in a word. */
+/** Result of a delivery, in a word. */
 export const STATES: Readonly<Record<StoryDelivery['state'], { readonly kind: Kind; readonly word: string }>> = {
   delivered: { kind: 'good', word: 'delivered' },
   waiting: { kind: 'warn', word: 'waiting' },

@@ -77,7 +77,7 @@ function textOf(heard: Exclude<Heard, { kind: 'delivery' }>, forwardTo: URL | un
   }
 }
 
-/** What became of a delivery on this machine. */
+/** Result of a delivery on this machine. */
 interface Handled {
   /** Time of arrival, ISO 8601. */
   readonly at: string;
@@ -110,7 +110,7 @@ function lineOf({ at, id, type, verified, fault, status, ms, unforwarded }: Hand
   return [`${at} ${type} ${id}`, signature, ...(unforwarded === undefined ? answer : [unforwarded])].join(', ');
 }
 
-/** As long as an attempt of the relay lasts by default. */
+/** Default duration of an attempt of the relay. */
 const TIMEOUT_MS = 15_000;
 /** Headers of one connection (RFC 9110 section 7.6.1), or set again for the next one. */
 const OF_THE_CONNECTION = new Set([

@@ -18,7 +18,7 @@ export class RelayProblem extends Error {
     super(problem === undefined ? `the relay answered ${status}` : `${problem.title}: ${problem.detail}`);
   }
 
-  /** Such as `conflict`; undefined when it is no problem of the relay's. */
+  /** For example `conflict`; undefined when it is no problem of the relay's. */
   get code(): string | undefined {
     return this.problem?.type.split('#')[1];
   }
@@ -44,9 +44,9 @@ const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
 
-/** What `RelayClient.listen` yields. */
+/** Values that `RelayClient.listen` yields. */
 export type Heard =
-  /** Also after each reconnection. */
+  /** Sent after the first connection and after each reconnection. */
   | ({ readonly kind: 'open' } & ListenEventData<'open'>)
   | {
       readonly kind: 'delivery';
@@ -81,7 +81,7 @@ export async function* listen(connect: Connect, ended: AbortSignal): AsyncGenera
     try {
       const { body } = await connect(place, signal);
       for await (const event of eventsIn((body ?? []) as AsyncIterable<Uint8Array>)) {
-        // Not `refresh`, which timers have in Node alone.
+        // Timers have `refresh` in Node only.
         clearTimeout(watch);
         watch = watched();
         failures = 0;
@@ -120,7 +120,7 @@ function* heardIn({ name, data }: StreamEvent): Generator<Heard> {
   yield { kind: 'delivery', ...delivery, body: Buffer.from(body) };
 }
 
-/** Another stream of the partner took the place of this one: to connect again would end that one. */
+/** Another stream of the partner took the place of this one: connecting again ends that stream. */
 class StreamReplaced extends Error {}
 
 const isFinal = (error: unknown): boolean =>

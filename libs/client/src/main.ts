@@ -11,7 +11,7 @@ const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
 process.stdout.on('error', () => ending.abort());
 
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY as for curl, where Node is new enough; this machine itself is called directly.
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY as for curl, if Node is new enough; this machine itself is called directly.
 const direct = ['localhost,127.0.0.1,[::1]', process.env['no_proxy'] ?? process.env['NO_PROXY']].join(',');
 try {
   if ('setGlobalProxyFromEnv' in http)

@@ -4,7 +4,7 @@ import { RelayProblem, TokenRefused, listen, type Heard } from './listen.js';
 import { OPERATIONS, type Operations } from './operations.gen.js';
 
 export interface RelayClientSettings {
-  /** Where the relay is, such as `https://relay.example`. */
+  /** Base URL of the relay, such as `https://relay.example`. */
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
@@ -117,7 +117,7 @@ export class RelayClient {
     return response;
   }
 
-  // The relay never redirects: a redirect would give the credentials to another host, and is a refusal here. workerd has no `error`.
+  // The relay never redirects: a redirect passes the credentials to another host, so it is refused. workerd has no `error`.
   async #send(url: URL, init: RequestInit): Promise<Response> {
     const signal = init.signal ?? AbortSignal.timeout(this.#timeoutMs);
     return this.#fetch(url, { ...init, redirect: 'manual', signal });
@@ -217,7 +217,7 @@ function requestOf(
   return { url, method, headers: all, body: JSON.stringify(body) };
 }
 
-// An empty segment, or one of dots only, would be another path.
+// An empty segment, or one of dots only, changes the path.
 function segment(part: string, text = ''): string {
   if (/^\.{0,2}$/.test(text)) throw new TypeError(`path.${part} is missing`);
   return encodeURIComponent(text);

@@ -8,7 +8,7 @@ const FULL = 0.6;
 
 type Answered = Pick<NodeFacts, 'name'> & { readonly answer: NodeAnswer };
 
-/** What each node is set to, what it runs, and how full it is. A replica counts too: it is the next primary. */
+/** Checks the settings, version and memory of each node. A replica counts too: it is the next primary. */
 export function settingFindings({ nodes, shards }: ClusterFacts, environment: string): Finding[] {
   const answered = nodes.flatMap(({ name, answer }) => (answer instanceof Error ? [] : [{ name, answer }]));
   if (answered.length === 0) return [];
@@ -19,7 +19,7 @@ export function settingFindings({ nodes, shards }: ClusterFacts, environment: st
   return [...together(settings, answered.length), versions(answered), memory(answered)];
 }
 
-/** By default all of the cluster stops with one of its slots. Of one shard that makes no difference. */
+/** By default the whole cluster stops if one slot is not served. With one shard that makes no difference. */
 function coverage(shards: number, { 'cluster-require-full-coverage': required }: NodeAnswer['config']): Finding[] {
   const check = 'cluster coverage';
   if (shards === 1 || required === undefined) return [];
@@ -62,7 +62,7 @@ function versions(answered: readonly Answered[]): Finding {
   return warning(check, `the nodes run ${texts.join('; ')}`, 'bring all to the newest of these, replicas first');
 }
 
-/** Valkey tells a version of Redis as well. */
+/** Valkey also reports a version of Redis. */
 function versionIn(info: string): string {
   const valkey = infoField(info, 'valkey_version');
   return valkey === undefined ? `Redis ${infoField(info, 'redis_version')}` : `Valkey ${valkey}`;
@@ -92,7 +92,7 @@ const toMiB = (bytes: number): number => Math.round(bytes / 1_024 / 1_024);
 const SILENT_S = 10;
 const BEHIND_BYTES = 16 * 1_024 * 1_024;
 
-/** Whether each primary with slots has a replica that could take its place, and what that one would lack. */
+/** Whether each primary with slots has a replica that could take its place, and which data that replica lacks. */
 export function replicaFindings({ nodes }: ClusterFacts, environment: string): Finding[] {
   const serving = nodes.filter((node) => node.slots.length > 0 && faultOf(node) === undefined);
   const found = serving.flatMap((node) => replicasOf(node, nodes));
@@ -168,7 +168,7 @@ export function clockFindings({ nodes, global }: ClusterFacts): Finding[] {
   return wrong.length === 0 ? [ok('cluster clocks', 'agree')] : wrong;
 }
 
-/** Epoch milliseconds; undefined where the node does not answer. */
+/** Epoch milliseconds; undefined if the node does not answer. */
 function timeOf(node: NodeFacts | undefined): number | undefined {
   if (node === undefined || node.answer instanceof Error) return undefined;
   const micros = infoField(node.answer.info, 'server_time_usec');

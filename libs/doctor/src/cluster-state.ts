@@ -3,9 +3,9 @@ import { fault, ok, warning, type Finding } from './finding.js';
 
 export interface NodeAnswer {
   readonly info: string;
-  /** `cluster_state`; undefined where CLUSTER INFO is refused. */
+  /** `cluster_state`; undefined if CLUSTER INFO is refused. */
   readonly state: string | undefined;
-  /** Settings that INFO omits, by name; undefined where CONFIG is refused. */
+  /** Settings that INFO omits, by name; undefined if CONFIG is refused. */
   readonly config: Readonly<Record<string, string | undefined>>;
 }
 
@@ -14,7 +14,7 @@ export interface NodeFacts extends Pick<ClusterNode, 'id' | 'slots' | 'follows' 
   readonly name: string;
   /** The cluster holds it for failed. */
   readonly hasFailed: boolean;
-  /** An error where it does not answer. */
+  /** An error if the node does not answer. */
   readonly answer: NodeAnswer | Error;
 }
 
@@ -25,7 +25,7 @@ interface Place {
 
 export interface ClusterFacts {
   readonly nodes: readonly NodeFacts[];
-  /** Of the shards, in their order. */
+  /** Places of the shards, in their order. */
   readonly shards: readonly Place[];
   readonly global: Place;
 }
@@ -35,7 +35,7 @@ export const SLOTS = 16_384;
 /** A node that has slots, or takes part in elections. */
 const isPrimary = ({ follows }: NodeFacts): boolean => follows === undefined;
 
-/** The node that has a slot; undefined where none has it. */
+/** The node that has a slot; undefined if no node has it. */
 export const nodeOf = (nodes: readonly NodeFacts[], slot: number): NodeFacts | undefined =>
   nodes.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last));
 

@@ -19,7 +19,7 @@ export interface Broken {
  * REDIS_URL names is no condition: a connection that does not get it is refused.
  */
 export interface Condition<Facts> {
-  /** Also the check of the doctor. */
+  /** Name of the condition and of the check of the doctor. */
   readonly name: string;
   /** Whether a worker is not ready without it. */
   readonly isNeeded: boolean;
@@ -31,7 +31,7 @@ export interface Condition<Facts> {
 export interface TopicFacts {
   readonly settings: TopicSettings;
   readonly found: readonly TopicFound[];
-  /** undefined where this client may not read them. */
+  /** undefined if this client may not read them. */
   readonly configs: readonly TopicConfigFound[] | undefined;
 }
 
@@ -41,7 +41,7 @@ export const infoField = (info: string, name: string): string | undefined =>
 /** The fix of a setting of Redis, with its value. */
 export const setting = (wanted: string): string => `run \`CONFIG SET ${wanted}\` and set it in redis.conf`;
 
-/** Of each server of Redis, by its answer to INFO, which managed services never refuse. */
+/** Conditions of each Redis server, read from INFO, which managed services never refuse. */
 export const REDIS_CONDITIONS: readonly Condition<string>[] = [
   {
     name: 'redis memory',

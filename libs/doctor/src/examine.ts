@@ -26,7 +26,7 @@ interface ExaminedStores {
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
 
-/** What the examination depends on beside the stores. Each is read when it is needed. @throws ConfigurationFault, Error */
+/** Inputs of the examination beside the stores. Each is read when it is needed. @throws ConfigurationFault, Error */
 interface Circumstances {
   /** RELAY_ENV; some faults of production are warnings in development. */
   environment(): string;

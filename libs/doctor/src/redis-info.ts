@@ -6,8 +6,8 @@ import { fault, faultInProduction, ok, warning, type Finding } from './finding.j
 /**
  * Findings about Redis’ settings from INFO: managed services often refuse CONFIG but never INFO.
  * @param environment RELAY_ENV
- * @param syncing `appendfsync`, which INFO omits; undefined where CONFIG is refused
- * @param diskFault what is wrong with its disk, where more is known of it than INFO says
+ * @param syncing `appendfsync`, which INFO omits; undefined if CONFIG is refused
+ * @param diskFault fault of its disk that INFO does not show
  */
 export function redisFindings(
   info: string,

@@ -20,7 +20,7 @@ const FIXES = {
 
 /**
  * @param environment RELAY_ENV
- * @param keyring undefined where the keys are faulty, which another check reports
+ * @param keyring undefined if the keys are faulty, which another check reports
  * @param hasNodes a cluster, each node of which another check examines
  */
 export async function checkRedis(
@@ -139,7 +139,7 @@ async function checkWorkers(kafka: Kafka, group: string, environment: string): P
   return [faultInProduction(environment, 'workers', text, fix)];
 }
 
-/** Warns of topics with one replica: the loss of one broker’s disk would lose accepted envelopes. */
+/** Warns of topics with one replica: if one broker loses its disk, accepted envelopes are lost. */
 export function replicationFindings(topics: readonly TopicFound[], environment: string): Finding[] {
   // Another check reports missing topics.
   if (topics.length === 0) return [];

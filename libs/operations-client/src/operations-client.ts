@@ -115,7 +115,7 @@ interface Problem {
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** Of a text that is no JSON, null. */
+/** Returns null if the text is not JSON. */
 function read(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;

@@ -24,12 +24,12 @@ export type AnswerOf<All, Name extends keyof All> = All[Name] extends { response
   : never;
 
 interface ApiSettings<All> {
-  /** Where the API is; the pages are served from the same origin. */
+  /** Base URL of the API, which has the origin of the pages. */
   readonly base: URL;
   readonly routes: { readonly [Name in keyof All]: Route };
   /** Headers of every call that prove who asks. */
   readonly credential: () => Readonly<Record<string, string>>;
-  /** The same for a line of curl, with a variable instead of the secret. */
+  /** Options of curl for the credential, with a variable instead of the secret. */
   readonly curlCredential: string;
   /** Called when the credential is no longer taken. */
   readonly ended: () => void;
@@ -39,7 +39,7 @@ interface ApiSettings<All> {
 interface Change<Body> extends Omit<Question, 'curl' | 'run'> {
   /** Called with the answer. */
   readonly done: (answer: Body) => void;
-  /** What to say afterwards. */
+  /** Message after success. */
   readonly said: string | ((answer: Body) => string | Saying);
 }
 
@@ -98,7 +98,7 @@ export const given = <Query>(
 ): Query =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== '')) as Query;
 
-/** Where the next page of a list begins, by its `Link` header (RFC 8288); undefined for the last page. */
+/** Returns the cursor of the next page of a list, from its `Link` header (RFC 8288); undefined for the last page. */
 export function nextCursor(headers: Headers): string | undefined {
   const next = /[?&]cursor=([^&>]+)/.exec(headers.get('link') ?? '')?.[1];
   return next === undefined ? undefined : decodeURIComponent(next);
@@ -112,7 +112,7 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
   }
 }
 
-/** The value of a JSON text; the text itself where it is none. */
+/** The value of a JSON text; the text itself if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

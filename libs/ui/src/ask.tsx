@@ -9,7 +9,7 @@ import { Curl } from './viewer.js';
 /** A change that the reader is asked about once. */
 export interface Question {
   readonly title: string;
-  /** What will happen, in numbers where there are some. */
+  /** Effect of the change, with numbers if there are any. */
   readonly words: ComponentChildren;
   /** The name of the button that does it. */
   readonly verb: string;
@@ -20,7 +20,7 @@ export interface Question {
   readonly run: () => Promise<string | Saying>;
 }
 
-/** What is said of something that was done. */
+/** Message about a change that was made. */
 export interface Saying {
   readonly kind: Kind;
   readonly text: string;
@@ -60,7 +60,7 @@ export function cameTo(): void {
   isCarried = false;
 }
 
-/** Where `say` is seen; one for each page. */
+/** Shows what `say` reports; each page has one. */
 export const Said = () => (
   <div role="status" class="said">
     {said.value !== undefined && (
@@ -74,7 +74,7 @@ export const Said = () => (
   </div>
 );
 
-/** Where `ask` is seen; one for each page. */
+/** Shows the question of `ask`; each page has one. */
 export const Asked = () => (asked.value === undefined ? null : <Dialog question={asked.value} />);
 
 function Dialog({ question }: { readonly question: Question }) {
@@ -90,7 +90,7 @@ function Dialog({ question }: { readonly question: Question }) {
     dialog.current?.close();
     asked.value = undefined;
   };
-  // The question is about what was shown when it was asked: Back takes it away. What is under way tells its end all the same.
+  // The question is about what was shown when it was asked: Back takes it away. A running change still reports its end.
   const here = place.value;
   const askedAt = useRef(here);
   useEffect(() => {
@@ -157,7 +157,7 @@ const MARK = 'data-unsaved';
 /** From now on the browser asks before it loads or leaves the page while a form holds what was typed and not saved. */
 export function guardTyped(): void {
   const mark = (value: string) => (event: Event) => {
-    // What filters a list stands in the address, and a search is typed again at once.
+    // The address holds the filters of a list, and a search is quickly typed again.
     const form = (event.target as Element).closest('form:not(.filters, [role="search"])');
     if (value === 'typed' || form?.hasAttribute(MARK) === true) form?.setAttribute(MARK, value);
   };

@@ -13,7 +13,7 @@ interface TextProps extends Common {
   readonly value: Signal<string>;
   readonly type?: 'text' | 'url' | 'password' | 'datetime-local' | 'search';
   readonly isRequired?: boolean;
-  /** What a browser may fill in. Unless said nothing: a secret here is of somebody else than the reader. */
+  /** Value that a browser may fill in; none by default, because a secret here is not the reader’s own. */
   readonly filledBy?: 'username' | 'current-password';
   /** Lines of a larger field. */
   readonly lines?: number;
@@ -41,7 +41,7 @@ export function TextField(props: TextProps) {
     },
     onChange: () => {
       if (settled === undefined) return;
-      // What filters a list is often pasted, and has no white space around it.
+      // Filters of a list are often pasted; no filter has white space around it.
       value.value = value.value.trim();
       settled();
     },
@@ -66,7 +66,7 @@ interface ChoiceProps extends Common {
   readonly settled?: () => void;
 }
 
-/** One of several. */
+/** Field for one of several choices. */
 export function ChoiceField({ label, hint, error, value, choices, settled }: ChoiceProps) {
   const id = useId();
   // An address or a list that changed may name another one: the field says what is chosen.
@@ -98,7 +98,7 @@ interface SeveralProps extends Common {
   readonly choices: Choices;
 }
 
-/** Any number of several. */
+/** Field for any number of choices. */
 export function SeveralField({ label, hint, error, value, choices }: SeveralProps) {
   const id = useId();
   const change = (choice: string, isChosen: boolean): void => {

@@ -4,7 +4,7 @@ import { Button, Notice } from './parts.js';
 import { place } from './place.js';
 import { waitOf, wordsOf } from './request.js';
 
-/** What a page asked for: nothing yet, the value, or why there is none. A value stays while it is loaded again. */
+/** Result of a request of a page: nothing yet, the value, or why there is none. A value stays while it is loaded again. */
 export interface Load<Value> {
   readonly value: Value | undefined;
   readonly error: unknown;
@@ -14,7 +14,7 @@ export interface Load<Value> {
 
 type Known<Value> = Omit<Load<Value>, 'reload'> & { readonly key: string };
 
-/** What the places of this session showed last, the newest at the end: a place that is refused for now shows what it had. */
+/** Last values of the places of this session, newest at the end: a place that is refused for now shows what it had. */
 const kept = new Map<string, unknown>();
 const KEPT = 50;
 
@@ -80,7 +80,7 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
 
 interface LoadedProps<Value> {
   readonly of: Load<Value>;
-  /** What is loaded, for the words: `the webhooks`. */
+  /** Name of the loaded thing for messages: `the webhooks`. */
   readonly what: string;
   readonly children: (value: Value) => ComponentChildren;
 }

@@ -23,7 +23,7 @@ export const Badge = ({ kind, children }: { readonly kind: Kind; readonly childr
   <span class={`badge ${kind}`}>{children}</span>
 );
 
-/** What a page says instead of an empty list: why, and what to do. */
+/** Message instead of an empty list: why it is empty, and what to do. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
     <p class="empty-title">{title}</p>
@@ -65,7 +65,7 @@ interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
   readonly keyOf: (row: Row) => string;
-  /** What is shown instead of a table without rows. */
+  /** Shown instead of a table without rows. */
   readonly empty?: ComponentChildren;
 }
 

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** Where the reader is: what follows `#` in the address. */
+/** Place of the reader: the part of the address after `#`. */
 export interface Place {
   /** Segments of the path, decoded: `['webhooks', ID]`. */
   readonly path: readonly string[];
@@ -33,7 +33,7 @@ function decoded(part: string): string {
 /** The place that is shown; it follows the address. */
 export const place = signal(readPlace(globalThis.location?.hash ?? ''));
 
-/** Goes to a place, as a link would. */
+/** Goes to a place, as a link does. */
 export function go(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): void {
   location.hash = fragmentOf(path, query);
 }

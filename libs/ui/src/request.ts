@@ -37,7 +37,7 @@ export function requestOf(
   return { method, url, headers: all, body: body === undefined ? undefined : JSON.stringify(body) };
 }
 
-// An empty segment, or one of dots only, would be another path.
+// An empty segment, or one of dots only, changes the path.
 function segment(part: string, value: Value): string {
   const text = String(value ?? '');
   if (/^\.{0,2}$/.test(text)) throw new NoSuchPath(`path.${part} is missing`);
@@ -63,7 +63,7 @@ export function curlOf({ method, url, headers, body }: RequestLine, credential: 
 /** A word of a POSIX shell that stands for the text itself. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
-/** What the pages read of a problem document (RFC 9457). */
+/** Fields of a problem document (RFC 9457) that the pages read. */
 export interface ProblemText {
   readonly type?: string;
   readonly title?: string;
@@ -85,13 +85,13 @@ export class Refused extends Error {
     super(problem.detail ?? problem.title ?? `The relay answered ${status}`);
   }
 
-  /** Such as `not-found`; undefined when something else than the relay answered. */
+  /** For example `not-found`; undefined when something else than the relay answered. */
   get code(): string | undefined {
     return this.problem.type?.split('#')[1];
   }
 }
 
-/** What went wrong, and what to do, in sentences. */
+/** Returns the fault and its remedy, in sentences. */
 export function wordsOf(error: unknown): string {
   if (error instanceof NoSuchPath) return 'There is no such page.';
   if (!(error instanceof Refused)) return 'The page met a fault of its own. Load it again.';
@@ -104,7 +104,7 @@ export function wordsOf(error: unknown): string {
 const RETRY_S = 5;
 /** A timer of a browser holds 24 days; one of more fires at once, again and again. */
 const LONGEST_S = 3_600;
-/** What passes by itself: no answer, too many requests, something that is away. */
+/** Statuses of faults that pass without a fix: no answer, too many requests, something that is away. */
 const PASSING = new Set([0, 429, 502, 503, 504]);
 
 /** Milliseconds after which to ask again what met this error; undefined where that changes nothing. */

@@ -83,7 +83,7 @@ export function Screen({ title, actions, children }: ScreenProps) {
   useEffect(() => {
     document.title = `${title} – Partner Relay`;
   }, [title]);
-  // At once: later it would take the focus from a field that the reader has gone to meanwhile.
+  // Runs at once; otherwise it takes the focus from a field that the reader has entered meanwhile.
   useLayoutEffect(() => {
     if (!isFirst) {
       heading.current?.focus();

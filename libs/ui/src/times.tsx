@@ -18,7 +18,7 @@ export const timeText = (at: Date, timeZone?: string): string =>
     ...(timeZone === undefined ? {} : { timeZone }),
   }).format(at);
 
-/** The same in UTC, as the API writes it. */
+/** The time in UTC, as the API writes it. */
 export const utcText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** Distance from now, such as `3 minutes ago` or `in 2 hours`. */
@@ -28,7 +28,7 @@ export function distanceText(at: Date, nowMs: number): string {
   return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / size), unit);
 }
 
-/** Such as `85 ms`, `1.3 s`, `4 min 5 s`, `2 h 3 min`, `4 d 1 h`. */
+/** For example `85 ms`, `1.3 s`, `4 min 5 s`, `2 h 3 min`, `4 d 1 h`. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1_000;
@@ -51,7 +51,7 @@ export const countText = (count: number): string => new Intl.NumberFormat('en').
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`;
 
-/** Such as `312 B`, `4.2 KiB`, `1.5 MiB`. */
+/** For example `312 B`, `4.2 KiB`, `1.5 MiB`. */
 export function bytesText(bytes: number): string {
   const power = Math.min(3, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const size = bytes / 1_024 ** power;

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { bytesText } from './times.js';
 
-/** Characters that are shown at once: more would hold the page up. */
+/** Characters that are shown at once; more slow the page down. */
 const SHOWN = 20_000;
 
 interface ViewerProps {
@@ -35,7 +35,7 @@ export function Viewer({ label, text }: ViewerProps) {
 
 interface CopyProps {
   readonly text: string;
-  /** What is copied, for a screen reader. */
+  /** Name of the copied text, for a screen reader. */
   readonly what: string;
 }
 
@@ -80,7 +80,7 @@ export function readable(text: string): string {
   return indented(text);
 }
 
-/** Spaces around the tokens only: `JSON.stringify` would change numbers such as 1.10. */
+/** Spaces around the tokens only: `JSON.stringify` changes numbers such as 1.10. */
 function indented(text: string): string {
   const out: string[] = [];
   let depth = 0;
@@ -104,7 +104,7 @@ function indented(text: string): string {
 /** Control characters, of which a tab and a line break are none here. */
 const CONTROLS = new RegExp(String.raw`[\u0000-\u0008\u000b-\u001f\u007f]`, 'g');
 
-/** What is not seen, or changes the direction of what follows. */
+/** Characters that are invisible or change the direction of the text after them. */
 const HIDDEN = new RegExp(String.raw`[\u0080-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]`, 'g');
 
 /** Control characters by their pictures and what hides or turns other text by its number, so that all of a text is seen. */

@@ -173,7 +173,7 @@ async function eachPart<Report extends Part>(
         const isFirst: boolean = part === undefined;
         part = await ask({ ids: named, all, type, reason, webhook, after: part?.after });
         done = add(part);
-        // What an earlier part has ended is no dead letter any more.
+        // A later part reports dead letters that an earlier part ended as missing.
         if (isFirst) missing.push(...part.missing);
         if (!isInterrupted) continue;
         shell.note('interrupted: the same command goes on with the rest');

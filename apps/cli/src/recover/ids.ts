@@ -32,7 +32,7 @@ export class IdSet {
     return true;
   }
 
-  /** Where the key is, or the free slot where it belongs. */
+  /** Index of the key, or of the free slot for it. */
   #slotOf(key: bigint): number {
     const mask = this.#slots.length - 1;
     let slot = Number(key & 0xffff_ffffn) & mask;

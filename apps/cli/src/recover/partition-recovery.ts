@@ -16,9 +16,9 @@ export interface Counts {
 export interface RecoveryTools {
   readonly token: string;
   readonly topicPrefix: string;
-  /** Of the shard that is recovered. */
+  /** Progress in the shard that is recovered. */
   readonly progress: PartitionProgress;
-  /** Kafka's id of the topic, where the brokers know any. */
+  /** Kafka's id of the topic, if the brokers report one. */
   readonly topicId?: string | undefined;
   shardOf(envelopeId: string): number;
   readonly queue: RetryQueue;

@@ -38,7 +38,7 @@ export function defineRecover(command: Command, shell: Shell): void {
     const shown = shownProgress(shell, json);
     const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
-    // Rejected records, as a worker would log them.
+    // Rejected records, in the form that a worker logs.
     const say = (_event: string, message: string): void => (json ? undefined : shell.note(message));
     try {
       const found = await withRegistry(shell, (stores) => {

@@ -13,7 +13,7 @@ type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
 export interface EventRange extends LogRange {
   readonly committed: number;
-  /** Kafka's id of the topic, where the brokers know any. */
+  /** Kafka's id of the topic, if the brokers report one. */
   readonly topicId?: string;
 }
 

@@ -71,12 +71,12 @@ const oldProgress = ({ from }: Move, at: LogPartition): Promise<Old> =>
 function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   const known = old.filter((fields) => fields !== undefined);
   const [first] = known;
-  // Where one old shard knows nothing of the partition, every new one begins at the first record of the log, as it would have.
+  // If one old shard knows nothing of the partition, every new shard begins at the first record of the log.
   if (first === undefined || known.length < old.length) return;
   const all = (name: string): number[] => known.flatMap((fields) => fields[name] ?? []).map(Number);
   const reads = known.flatMap(({ read }) => (read === undefined ? [] : [read.split(' ')]));
   const largest = (index: number): number => Math.max(...reads.map((read) => Number(read[index] ?? 0)));
-  // The ids of the topic. A shard that knows fewer has not yet begun with the log of a topic that was made anew.
+  // The ids of the topic. A shard that knows fewer has not yet begun with the log of a topic that was created again.
   const [[, , ...topicIds] = []] = reads.toSorted((a, b) => a.length - b.length);
   const nexts = all('next');
   const fields = {

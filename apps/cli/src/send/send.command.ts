@@ -98,7 +98,7 @@ async function sendAll(
       try {
         results.push(Object.assign(await sendOne(text), { id }));
       } catch (error) {
-        // Accepted ids are still printed: ids are random, so a second run would send those envelopes twice.
+        // Accepted ids are still printed: ids are random, so a second run sends those envelopes twice.
         isAway = true;
         const why = error instanceof Error ? error.message : String(error);
         results.push({ id, status: 'refused', why: `${why}. It may still have been accepted` });

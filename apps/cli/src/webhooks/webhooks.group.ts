@@ -134,7 +134,7 @@ async function change(api: OperationsClient, what: Change, id: string): Promise<
     if (what === 'delete') await api.call('deleteWebhook', { path });
     else {
       const { status, disabledReason } = await api.call('readWebhook', { path });
-      // One that is disabled for another reason changes: only operators enable it then.
+      // A webhook disabled for another reason changes, so that only operators can enable it.
       if (what === 'disable' ? disabledReason === 'operator' : status !== 'disabled') return 'unchanged';
       await api.call(`${what}Webhook`, { path });
     }
