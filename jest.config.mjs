@@ -1,6 +1,7 @@
 import { clientApi } from './scripts/lib/client-api.mjs';
+import { libs } from './scripts/lib/libs.mjs';
 
-// Specs import the generated files of libs/client.
+// Specs import the generated files of libs/clients/client.
 await clientApi();
 
 const transform = (tsx) => [
@@ -32,7 +33,7 @@ const shared = {
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '^.+\\.ts$': transform(false), '^.+\\.tsx$': transform(true) },
   moduleNameMapper: {
-    '^@relay/(.*)$': '<rootDir>/libs/$1/src/index.ts',
+    ...Object.fromEntries([...libs].map(([name, path]) => [`^${name}$`, path])),
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },
 };

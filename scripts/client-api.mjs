@@ -1,4 +1,4 @@
-// node scripts/client-api.mjs: writes the generated files of libs/client and libs/operations-client unless they are up to date.
+// node scripts/client-api.mjs: writes the generated files of libs/clients unless they are up to date.
 import { clientApi } from './lib/client-api.mjs';
 import { script } from './lib/process.mjs';
 

@@ -1,10 +1,13 @@
-// node scripts/client-package.mjs FOLDER: writes the package of libs/client, with the files it uses of other libs, into FOLDER, which it
-// empties first. `npm publish` takes it from there.
+// node scripts/client-package.mjs FOLDER: writes the package of libs/clients/client, with the files it uses of other libs, into
+// FOLDER, which it empties first. `npm publish` takes it from there.
 import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { build } from './lib/build.mjs';
+import { libs } from './lib/libs.mjs';
 import { node24, root } from './lib/paths.mjs';
 import { Fault, run, script } from './lib/process.mjs';
+
+const client = dirname(libs.get('@relay/client'));
 
 await script(async (signal) => {
   const [folder] = process.argv.slice(2);
@@ -23,8 +26,7 @@ await script(async (signal) => {
       const built = readFileSync(join(root, 'dist', 'libs', code), 'utf8');
       write(join(folder, code), built.replace(/\n\/\/# sourceMappingURL=.*/, ''));
     }
-    for (const name of ['package.json', 'README.md'])
-      copyFileSync(join(root, 'libs', 'client', name), join(folder, name));
+    for (const name of ['package.json', 'README.md']) copyFileSync(join(client, name), join(folder, name));
     copyFileSync(join(root, 'LICENSE'), join(folder, 'LICENSE'));
   } finally {
     rmSync(scratch, { recursive: true });
@@ -35,7 +37,7 @@ async function declare(scratch, signal) {
   const settings = {
     extends: join(root, 'tsconfig.json'),
     compilerOptions: { declaration: true, emitDeclarationOnly: true, sourceMap: false, types: ['node'], outDir: 'out' },
-    files: ['index.ts', 'main.ts'].map((name) => join(root, 'libs', 'client', 'src', name)),
+    files: ['index.ts', 'main.ts'].map((name) => join(client, name)),
     include: [],
   };
   const project = join(scratch, 'tsconfig.json');
@@ -51,8 +53,8 @@ function write(path, text) {
 
 /** `@relay/…` by its path, as the build has done it in the code. */
 function inPackage(path, text) {
-  return text.replaceAll(/(['"])@relay\/(\w+)\1/g, (_, quote, lib) => {
-    const target = relative(dirname(path), join(lib, 'src', 'index.js'));
+  return text.replaceAll(/(['"])(@relay\/[\w-]+)\1/g, (_, quote, lib) => {
+    const target = relative(dirname(join(root, 'libs', path)), libs.get(lib).replace(/ts$/, 'js'));
     return `${quote}${target}${quote}`;
   });
 }

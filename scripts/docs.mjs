@@ -13,7 +13,7 @@ await script(async (signal) => {
   await install(signal);
   await import('./lib/typescript.mjs');
   const { configurationPage } = await import('./docs/configuration-page.ts');
-  const { errorsPage } = await import('../libs/problem/src/index.ts');
+  const { errorsPage } = await import('../libs/kit/problem/index.ts');
   const { publishedDocuments } = await import('./docs/published-documents.ts');
   for (const [name, document] of Object.entries(publishedDocuments())) writeFileSync(inDocs(name), document);
   await clientApi(signal);

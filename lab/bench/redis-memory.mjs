@@ -4,12 +4,14 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { number } from '../../scripts/bench/tables.mjs';
+import { libs } from '../../scripts/lib/libs.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { choosePort } from '../../scripts/lib/ports.mjs';
 import { end, until } from '../../scripts/lib/process.mjs';
 import * as redis from '../../scripts/lib/redis.mjs';
 
-export const builtLib = (name) => import(pathToFileURL(join(root, 'dist', 'libs', name, 'src', 'index.js')));
+export const builtLib = (name) =>
+  import(pathToFileURL(libs.get(`@relay/${name}`).replace(root, join(root, 'dist')).replace(/ts$/, 'js')));
 
 /** Gives the task a client and `used`, which reads the bytes in use. */
 async function withOwnRedis(folder, signal, task) {

@@ -67,12 +67,12 @@ for (const [file, { imports }] of Object.entries(metafile.inputs))
     if (kind === 'dynamic-import' && file.startsWith('dist') && metafile.inputs[path]?.format === 'cjs')
       throw new Error(`${file} imports ${path} when it is needed, which is CommonJS: it would have no names`);
 // The thread is started by the name of the file beside the module that starts it.
-const starter = built('libs', 'search', 'src', 'sqlite-file.adapter.js');
+const starter = built('libs', 'record', 'search', 'sqlite-file.adapter.js');
 for (const [file, { inputs }] of Object.entries(metafile.outputs))
   if (Object.hasOwn(inputs, starter))
     await build({
       ...options,
-      entryPoints: [built('libs', 'search', 'src', 'sqlite-thread.js')],
+      entryPoints: [built('libs', 'record', 'search', 'sqlite-thread.js')],
       outdir: dirname(join(root, file)),
     });
 cpSync(join(root, built('pages')), join(target, 'pages'), { recursive: true });

@@ -1,5 +1,5 @@
-// The generated half of libs/client and libs/operations-client, which is not in the repository: the types of the API by Hey API's
-// generator, and the table of operations.
+// The generated half of libs/clients, which is not in the repository: the types of the API by Hey API's generator, and the table of
+// operations.
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const APIS = [
 
 /** Writes the files of each lib when its document, the generator or this script has changed. */
 export async function clientApi(signal) {
-  for (const { name, lib } of APIS) await generate(name, join(root, 'libs', lib, 'src'), signal);
+  for (const { name, lib } of APIS) await generate(name, join(root, 'libs', 'clients', lib), signal);
 }
 
 async function generate(name, target, signal) {

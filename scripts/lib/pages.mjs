@@ -3,6 +3,7 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { libs } from './libs.mjs';
 import { root } from './paths.mjs';
 
 const target = join(root, 'dist', 'pages');
@@ -66,7 +67,7 @@ async function buildApp(app) {
 
 function resolveLibs({ onResolve }) {
   onResolve({ filter: /^@relay\// }, ({ path }) => ({
-    path: join(root, 'libs', path.slice('@relay/'.length), 'src', 'index.ts'),
+    path: libs.get(path),
     sideEffects: false,
   }));
   onResolve({ filter: /^\.{1,2}\/.*\.js$/ }, ({ path, resolveDir }) => {

@@ -1,10 +1,10 @@
 // Lets Node run TypeScript as jest does: `.js` names the `.ts` beside it, `@relay/x` the lib's sources.
 import { existsSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { transformSync } from '@swc/core';
+import { libs } from './libs.mjs';
 
-const libs = new URL('../../libs/', import.meta.url);
 const options = {
   swcrc: false,
   sourceMaps: 'inline',
@@ -19,8 +19,8 @@ const options = {
 
 registerHooks({
   resolve(specifier, context, next) {
-    const lib = /^@relay\/([\w-]+)$/.exec(specifier)?.[1];
-    if (lib !== undefined) return next(new URL(`${lib}/src/index.ts`, libs).href, context);
+    const lib = libs.get(specifier);
+    if (lib !== undefined) return next(pathToFileURL(lib).href, context);
     if (/^\.{1,2}\/.*\.js$/.test(specifier) && context.parentURL?.endsWith('.ts')) {
       const source = new URL(specifier.replace(/\.js$/, '.ts'), context.parentURL);
       if (existsSync(source)) return next(source.href, context);

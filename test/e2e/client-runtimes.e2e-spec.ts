@@ -83,7 +83,7 @@ const PROGRAMS: readonly [name: string, program: string | undefined, args: reado
 ];
 const workerd = ofNpm('@cloudflare/workerd-linux-64', '1.20261117.1', 'bin/workerd');
 
-describe('the package of libs/client', () => {
+describe('the package of libs/clients/client', () => {
   const project = mkdtempSync(join(tmpdir(), 'relay-runtimes-'));
   let relay: Relay;
   let partner: Client;

@@ -54,7 +54,7 @@ describe('@relay/client', () => {
   });
 });
 
-describe('the package of libs/client', () => {
+describe('the package of libs/clients/client', () => {
   const project = mkdtempSync(join(tmpdir(), 'relay-package-'));
   afterAll(() => rmSync(project, { recursive: true }));
 
@@ -75,7 +75,7 @@ describe('the package of libs/client', () => {
         ['relay_sk_…', partner.clientSecret],
       ].reduce(
         (text, [printed = '', ours = '']) => text.replaceAll(printed, ours),
-        new Document('libs/client/README.md').block('ts', words),
+        new Document('libs/clients/client/README.md').block('ts', words),
       );
       const file = join(project, name);
       writeFileSync(file, code);

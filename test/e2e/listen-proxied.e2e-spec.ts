@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 it.each([
   ['relay listen', mainOf('cli')],
-  ['partner-relay listen', mainOf('cli').replace('apps/cli', 'libs/client')],
+  ['partner-relay listen', mainOf('cli').replace('apps/cli/src', 'libs/clients/client')],
 ])('%s reaches the relay through the proxy of the usual variables, and this machine without', async (name, main) => {
   const path = `/${name.replace(' ', '-')}`;
   const through = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;

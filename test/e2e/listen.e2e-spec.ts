@@ -27,7 +27,7 @@ const environment = ({ clientId, clientSecret }: Client) => ({
 });
 const commands = {
   'relay listen': mainOf('cli'),
-  'partner-relay listen': mainOf('cli').replace('apps/cli', 'libs/client'),
+  'partner-relay listen': mainOf('cli').replace('apps/cli/src', 'libs/clients/client'),
 };
 /** A figure that a process tells of its streams. */
 const figureOf = async (app: App, name: string): Promise<number> => {

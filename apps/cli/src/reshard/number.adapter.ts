@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 const SHARDS = globalKey('shards');
 /** The number before the last change, until its keys are deleted. */
 const RESHARDED = globalKey('resharded');
-/** Running replays, range key → id (`libs/replays`). */
+/** Running replays, range key → id (`libs/backlog/replays`). */
 const REPLAYS = globalKey('replays');
 const PAUSED = globalKey('replays', 'paused');
 

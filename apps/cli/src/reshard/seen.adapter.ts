@@ -3,7 +3,7 @@ import type { Shard } from '@relay/redis';
 import type { Move } from './inventory.adapter.js';
 import { addEntries, answersOf, entriesIn, entriesOf, type Entry } from './scan.adapter.js';
 
-/** A generation of seen marks in one shard (`libs/dedupe`, `seen-mark.script.ts`). */
+/** A generation of seen marks in one shard (`libs/log/dedupe`, `seen-mark.script.ts`). */
 interface Generation {
   readonly number: number;
   readonly bits: number;
