@@ -62,7 +62,7 @@ export default {
     {
       ...shared,
       displayName: 'live',
-      roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/test/documents', '<rootDir>/test/support'],
+      roots: ['apps', 'libs', 'scripts', 'test/documents', 'test/support'].map((folder) => `<rootDir>/${folder}`),
       testRegex: '\\.live-spec\\.ts$',
     },
     {
