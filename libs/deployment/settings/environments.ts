@@ -146,7 +146,7 @@ export const OperationsEnv = z
     ...checkedDestinationEnv,
     OPERATIONS_PORT: integer(3100, 0, 65_535).describe('Port of the queue board and of the operator’s API.'),
     OPERATIONS_WRITE: optionalFlag().describe(
-      'Not set: operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',
+      'If not set, operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
     ...historyEnv,

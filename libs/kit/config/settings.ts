@@ -26,7 +26,7 @@ export const telemetryEnv = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector().describe(
     'Collector of spans (OTLP over HTTP) as `http://host:4318`; they go to `/v1/traces` there. Unset: no spans.',
   ),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector().describe('The same with its whole path, instead.'),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: collector().describe('Address of the collector with its whole path, instead.'),
   OTEL_EXPORTER_OTLP_PROTOCOL: z
     .enum(['http/protobuf'], { error: 'http/protobuf is expected, which collectors take on port 4318' })
     .default('http/protobuf')
@@ -76,7 +76,7 @@ export const redisEnv = {
     'Some nodes of a Redis Cluster as host:port, comma separated, instead of REDIS_URL. All keys are in one slot of it, or with REDIS_SHARDS in so many more.',
   ),
   REDIS_SHARDS: integer(1, 1, 64).describe(
-    'Parts that the state of envelopes is divided into, each in a slot of its own, so that more than one node of a Redis Cluster serves it. The same for all processes. After the first start `relay reshard` changes the number.',
+    'Parts that the state of envelopes is divided into, each in a slot of its own, so that more than one node of a Redis Cluster serves it. All processes have one value. After the first start `relay reshard` changes the number.',
   ),
   REDIS_USERNAME: line().optional().describe('User at the primary, or at every node of a cluster; a URL has its own.'),
   REDIS_PASSWORD: secret(line().optional()).describe(
@@ -150,7 +150,7 @@ export const httpEnv = {
     .refine(namesProxies, 'true, false, a number of hops, or addresses and CIDRs are expected')
     .transform((text) => (text === 'true' ? true : text === 'false' ? false : /^\d+$/.test(text) ? Number(text) : text))
     .meta({ written: { type: ['string', 'integer', 'boolean'] } })
-    .describe('Whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
+    .describe('Proxies whose `X-Forwarded-For` is believed: true, false, a number of hops, or addresses and CIDRs.'),
   MAX_CONNECTIONS: integer(2_000, 1, 1_000_000).describe(
     'Open connections of callers that one process takes; a further one ends the oldest connection without a credential.',
   ),
@@ -168,7 +168,7 @@ export const egressEnv = {
     .string()
     .default('')
     .describe(
-      'Prefix of the network’s NAT64 (RFC 6052), where it is not `64:ff9b::/96`. Addresses in either are judged by the IPv4 address within, whatever `EGRESS_ALLOW_CIDRS` opens.',
+      'Prefix of the network’s NAT64 (RFC 6052), if it is not `64:ff9b::/96`. Addresses in either are judged by the IPv4 address within, whatever `EGRESS_ALLOW_CIDRS` opens.',
     ),
   KEEP_ENDPOINT_ANSWERS: flag(true).describe(
     'Whether up to 1,024 characters of what an endpoint answered, and some header fields, are kept and shown: for a failed attempt, a test, and of each webhook one good attempt in ten minutes. They are without the webhook’s credential and secrets.',
@@ -191,7 +191,7 @@ export const retryEnv = {
 
 export const historyEnv = {
   HISTORY_WINDOW: duration('24h', { from: '1m', to: '30d' }).describe(
-    'How long partners can read about a delivery after it was answered 2xx. The same for every process.',
+    'How long partners can read about a delivery after it was answered 2xx. All processes have one value.',
   ),
 };
 
@@ -210,7 +210,7 @@ export const searchEnv = {
 
 export const dedupeEnv = {
   DEDUPE_WINDOW: duration('72h').describe(
-    'How long an envelope id is remembered at least after it was first seen; at most 29 h longer. The same for every process.',
+    'How long an envelope id is remembered at least after it was first seen; at most 29 h longer. All processes have one value.',
   ),
 };
 
