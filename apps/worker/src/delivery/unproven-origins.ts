@@ -194,7 +194,8 @@ export class TrialQueue {
       const { endpoint } = webhook;
       this.#waiting += 1;
       const line = this.#lines.get(endpoint);
-      if (line !== undefined) return void line.push({ webhook, end });
+      line?.push({ webhook, end });
+      if (line !== undefined) return;
       this.#lines.set(endpoint, [{ webhook, end }]);
       setTimeout(() => this.#expire(endpoint), this.maxWaitMs);
       void this.#ask(webhook);
