@@ -19,11 +19,10 @@ import { LogReader } from './log/log-reader.js';
 import { TopicIds } from './log/log-reader-options.js';
 import type { KafkaTopicIds } from './log/topic-ids.adapter.js';
 import { KAFKA_ADMIN } from './platform/tokens.js';
-import { QueueConsumer } from './queued-attempts/queue-consumer.js';
+import { QueueConsumer } from './queued-attempts/queue-workers.adapter.js';
 import { RegistryKeeper } from './registry/registry-keeper.js';
-import type { EventReporter } from './reporting/event-reporter.js';
+import { type EventReporter, WEBHOOKS_REPORTER } from './reporting/event-reporter.js';
 import { HistoryWriter } from './reporting/history-writer.js';
-import { WEBHOOKS_REPORTER } from './reporting/reporters.js';
 
 interface Step {
   readonly name: string;

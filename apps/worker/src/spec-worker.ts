@@ -10,7 +10,7 @@ import { memoryRegistry, MemoryRegistryLog, MemoryPublisher, startRedisServer } 
 import { WebhookStore, RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from './platform/tokens.js';
-import { QueueConsumer } from './queued-attempts/queue-consumer.js';
+import { QueueConsumer } from './queued-attempts/queue-workers.adapter.js';
 import { WorkerEnv, type WorkerConfig } from '@relay/settings';
 import { WorkerModule } from './worker.module.js';
 

@@ -1,29 +1,111 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
+import { REDIS_CONDITIONS } from '@relay/doctor';
 import { egressOpenings } from '@relay/egress';
+import { envelopeTopics } from '@relay/events';
+import { createTopics, planTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { watchClock } from '@relay/metrics';
-import { Publisher } from '@relay/publishing';
-import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
-import { redisFault, Shards, StoreClock } from '@relay/redis';
+import { Publisher } from '@relay/publishing';
+import { AppendOnlyFile, isRedisAway, redisFault, redisReady, type Shard, Shards, StoreClock } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
+import type { WorkerConfig } from '@relay/settings';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { Kafka, type Admin } from 'kafkajs';
+import { type Admin, Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-
 import { ConsumerWatch, KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { pause } from './log/timing.js';
 import { StoreConditions } from './platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, QUEUE_SHARDS } from './platform/tokens.js';
 import { Shutdown } from './shutdown.js';
-import { watchDisks } from './watch-disks.js';
-import { persist, waitForKafka, waitForRedis } from './wait-for-stores.js';
-import type { WorkerConfig } from '@relay/settings';
 import { WorkerModule } from './worker.module.js';
+
+/**
+ * Waits until Redis answers.
+ * @throws Error if Redis breaks a condition that a worker needs to be ready
+ */
+export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
+  await redisReady(redis, () => log.warn('worker.waiting', 'The worker waits for Redis and then starts'));
+  const info = await persist(() => redis.info(), log, 'Redis');
+  const needed = REDIS_CONDITIONS.filter(({ isNeeded }) => isNeeded);
+  const [broken] = needed.flatMap((condition) => condition.broken(info));
+  if (broken !== undefined) throw new Error(`${broken.text}; ${broken.fix}`);
+}
+
+/** Waits until the brokers answer and every topic exists; in development missing topics are created. */
+export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerConfig, log: Log): Promise<void> {
+  await persist(() => admin.connect(), log, 'Kafka');
+  if (config.RELAY_ENV === 'development')
+    await persist(() => createTopics(kafka, config), log, 'Kafka to create topics');
+  await persist(
+    async () => {
+      const existing = new Set(await admin.listTopics());
+      const missing = planTopics(config).filter(({ topic }) => !existing.has(topic));
+      if (missing.length > 0)
+        throw new Error(
+          `${missing.length} topics are missing, such as ${missing[0]?.topic}: run \`relay topics create\``,
+        );
+    },
+    log,
+    'its topics',
+  );
+}
+
+/** Repeats a step until it succeeds, and logs every 5 s what the worker waits for. */
+export async function persist<T>(step: () => Promise<T>, log: Log, what: string): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return await step();
+    } catch (error) {
+      if (tries % 10 === 0)
+        log.warn('worker.waiting', `The worker waits for ${what} and then starts`, {
+          reason: reasonOf(error),
+        });
+      await delay(500);
+    }
+  }
+}
+
+const LOOK_MS = 10_000;
+
+/** Watches the disk of each Redis for as long as the process runs. */
+export function watchDisks(servers: readonly Shard[], log: Log): void {
+  const looks = servers.map((shard) => diskLook(shard, log));
+  const look = (): void => looks.forEach((one) => void one());
+  look();
+  setInterval(look, LOOK_MS).unref();
+}
+
+function diskLook(shard: Shard, log: Log): () => Promise<void> {
+  const file = new AppendOnlyFile(shard);
+  let told: string | undefined;
+  return async () => {
+    try {
+      const { fault } = await file.look(performance.now());
+      if (fault !== undefined && fault !== told)
+        log.warn(
+          'redis.disk',
+          'Redis has trouble with its disk, which may be full; while it lasts, the worker does not have it rewrite its file',
+          { shard: shard.tag, reason: fault },
+        );
+      told = fault;
+    } catch (error) {
+      // The connection itself logs that a Redis is away. The next look asks that Redis again.
+      if (isRedisAway(error) || told === reasonOf(error)) return;
+      told = reasonOf(error);
+      log.warn(
+        'redis.not_rewritten',
+        'Redis was not asked to rewrite its append-only file; if Redis restarted after its machine crashed, run BGREWRITEAOF',
+        { shard: shard.tag, reason: told },
+      );
+    }
+  };
+}
 
 /** Starts the worker: health first, then the stores, then the log and the queue. Resolves when it reads. */
 export async function startWorker(config: WorkerConfig): Promise<void> {

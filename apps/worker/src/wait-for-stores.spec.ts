@@ -1,6 +1,6 @@
 import { PinoLog } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import { waitForRedis } from './wait-for-stores.js';
+import { waitForRedis } from './start.js';
 
 const waited = (info: string): Promise<void> =>
   waitForRedis({ status: 'ready', info: async () => info } as unknown as Redis, new PinoLog('spec', 'silent'));

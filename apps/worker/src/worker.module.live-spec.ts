@@ -3,7 +3,7 @@ import { Test } from '@nestjs/testing';
 import { startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from './platform/tokens.js';
-import { QueueConsumer } from './queued-attempts/queue-consumer.js';
+import { QueueConsumer } from './queued-attempts/queue-workers.adapter.js';
 import { AttemptLog } from './delivery/attempt-reports.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';

@@ -2,12 +2,16 @@ import { Inject, Injectable } from '@nestjs/common';
 import { newJob } from '@relay/jobs';
 import { RetryQueue } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
+import { CatchUpCandidates } from './catch-up-candidates.js';
+import {
+  type CatchUpBatch,
+  type CatchUpDelivery,
+  type CatchUpPass,
+  CatchUpThrottle,
+  PassEnded,
+} from './catch-up-pass.js';
 import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
 import { FailedDeliveries } from '../replays/failed-deliveries.js';
-import { CatchUpCandidates } from './catch-up-candidates.js';
-import { PassEnded, type CatchUpBatch, type CatchUpDelivery, type CatchUpPass } from './catch-up-pass.js';
-import { CatchUpThrottle } from './catch-up-throttle.js';
-import { PendingDeliveries } from './pending-deliveries.js';
 
 /** Total time in ms for which a webhook may hold up a pass while others wait in the same partition. */
 const HOLD_UP_MS = 5_000;
@@ -91,5 +95,36 @@ export class CatchUpDeliveries {
       heldUp.set(webhookId, held + performance.now() - since);
       pass.assertGoesOn();
     }
+  }
+}
+
+/** Counts by webhook the deliveries that were handed out and are not settled. */
+export class PendingDeliveries {
+  readonly #byWebhook = new Map<string, number>();
+  #waiters: (() => void)[] = [];
+
+  of(webhookId: string): number {
+    return this.#byWebhook.get(webhookId) ?? 0;
+  }
+
+  begun(webhookId: string): void {
+    this.#byWebhook.set(webhookId, this.of(webhookId) + 1);
+  }
+
+  ended(webhookId: string): void {
+    const left = this.of(webhookId) - 1;
+    if (left === 0) this.#byWebhook.delete(webhookId);
+    else this.#byWebhook.set(webhookId, left);
+    this.wake();
+  }
+
+  /** Resolves when a delivery of any webhook has ended, or at `wake`. */
+  change(): Promise<void> {
+    return new Promise((resolve) => this.#waiters.push(resolve));
+  }
+
+  /** Resolves all promises of `change`. */
+  wake(): void {
+    for (const resolve of this.#waiters.splice(0)) resolve();
   }
 }

@@ -13,9 +13,8 @@ import type { WorkerConfig } from '@relay/settings';
 import { CatchUp } from './catch-up.js';
 import { CatchUpCandidates } from './catch-up-candidates.js';
 import { CatchUpDeliveries } from './catch-up-deliveries.js';
-import { CatchUpRecords } from './catch-up-records.js';
-import { CatchUpThrottle } from './catch-up-throttle.js';
-import { PassReader } from './pass-reader.js';
+import { CatchUpRecords, PassReader } from './pass-reader.js';
+import { CatchUpThrottle } from './catch-up-pass.js';
 
 /** Time in ms without a live delivery after which catch-ups go faster. */
 const LIVE_MS = 5_000;

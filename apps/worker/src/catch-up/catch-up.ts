@@ -2,10 +2,9 @@ import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common'
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
 import { LogReader } from '../log/log-reader.js';
-import { CatchUpCandidates } from './catch-up-candidates.js';
+import { CatchUpCandidates, PASS_OFFSETS, passMembers } from './catch-up-candidates.js';
 import { CatchUpDeliveries } from './catch-up-deliveries.js';
 import { CatchUpPass, PassEnded, type PassKind } from './catch-up-pass.js';
-import { PASS_OFFSETS, passMembers } from './pass-members.js';
 import { PassReader } from './pass-reader.js';
 
 const LOOK_MS = 500;

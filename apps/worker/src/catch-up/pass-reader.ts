@@ -1,14 +1,78 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { RedisSeenStore } from '@relay/dedupe';
+import { deliveryId } from '@relay/delivery';
+import { type EnvelopeRecord, type LogRecord, readRecord } from '@relay/events';
+import type { OffsetGap } from '@relay/kafka';
 import { readRangeKey } from '@relay/progress';
+import { shardNumber } from '@relay/redis';
+import { RetryQueue } from '@relay/retry';
+import type { WorkerConfig } from '@relay/settings';
 import { RedisWebhookView } from '@relay/webhooks';
-import type { CatchUpPartition } from '../log/catch-up-partition.js';
+import { type CatchUpBatch, type CatchUpDelivery, type CatchUpPass, CatchUpThrottle } from './catch-up-pass.js';
+import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 import { LogArchive } from '../log/log-archive.adapter.js';
-import { dropExpired, dropGap } from '../parking/expired-ranges.js';
-import { RetentionReports } from '../parking/retention-reports.js';
-import type { CatchUpBatch, CatchUpPass } from './catch-up-pass.js';
-import { CatchUpRecords } from './catch-up-records.js';
-import { CatchUpThrottle } from './catch-up-throttle.js';
-import { piecesOf } from './pieces.js';
+import { dropExpired, dropGap, RetentionReports } from '../parking/expiry-watch.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
+import { FailedDeliveries } from '../replays/failed-deliveries.js';
+
+type Found = Omit<CatchUpDelivery, 'letters'>;
+
+/** Finds in the records of a pass the deliveries that its webhooks and replays wait for. */
+@Injectable()
+export class CatchUpRecords {
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(RedisSeenStore) private readonly seen: Pick<RedisSeenStore, 'find'>,
+    @Inject(FailedDeliveries) private readonly failed: Pick<FailedDeliveries, 'of'>,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'existing'>,
+    @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
+  ) {}
+
+  async deliveriesOf(pass: CatchUpPass, records: readonly LogRecord[]): Promise<CatchUpBatch> {
+    const { topic, shard = 0, shards = 1 } = pass.partition.at;
+    const items = records
+      .map((record) => readRecord(record, topic, this.config.KAFKA_TOPIC_PREFIX))
+      .filter((item) => item.kind === 'envelope')
+      .filter(({ envelope }) => shardNumber(envelope.id, shards) === shard);
+    const firsts = await this.#withoutRepeats(pass, items);
+    const deliveries = await this.failed.of(firsts.flatMap((item) => this.#ofRecord(pass.members, item)));
+    return { deliveries, queued: await this.queue.existing(deliveries.map(({ id }) => id)) };
+  }
+
+  /**
+   * Returns the items without repeats and conflicts. The range of a parked webhook remembers them from the first reading. A
+   * replay may be ordered long after that, so only the seen marks and this pass show them.
+   */
+  async #withoutRepeats(
+    { kind, ids, partition }: CatchUpPass,
+    items: readonly EnvelopeRecord[],
+  ): Promise<readonly EnvelopeRecord[]> {
+    if (kind === 'parked') return items;
+    // The hashes are read before the look-up, so that an envelope that is settled in between has a hash or a mark.
+    const running = items.map(({ envelope }) => partition.hashOf(envelope.id));
+    const marks = await this.seen.find(items.map(({ envelope }) => envelope.id));
+    return items.filter(({ envelope: { id, contentHash } }, index) => {
+      const mark = marks[index];
+      const first = running[index] ?? (mark?.state === 'settled' ? mark.hash : contentHash);
+      return first === contentHash && ids.size < ids.add(id).size;
+    });
+  }
+
+  #ofRecord(members: ReadonlyMap<string, RangeCatchUp>, item: EnvelopeRecord): Found[] {
+    const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
+    const { acceptedAt } = item;
+    // Its deadline begins now, because it has had no attempt yet.
+    const record = { ...item, acceptedAt: Date.now(), waitedSince: acceptedAt };
+    return [...members].flatMap(([key, range]) => {
+      const { webhookId, series } = readRangeKey(key);
+      const webhook = this.webhooks.find(webhookId);
+      if (webhook === undefined || webhook.eventType !== type) return [];
+      if (audience.length > 0 && !audience.includes(webhook.partnerId)) return [];
+      if (item.record.offset < range.from) return [];
+      return [{ key, webhookId, series, record, id: deliveryId({ webhookId, envelopeId, hash, series, acceptedAt }) }];
+    });
+  }
+}
 
 /** Reads the log for a pass, throttled, and finds the deliveries of its members. */
 @Injectable()
@@ -64,5 +128,26 @@ export class PassReader {
   #expired({ at }: CatchUpPartition, key: string, records: number): void {
     const webhook = this.webhooks.find(readRangeKey(key).webhookId);
     if (webhook !== undefined && records > 0) this.reports.expired(webhook, at, records);
+  }
+}
+
+/** Records looked up in one round trip: few, because live deliveries wait while they are unpacked. */
+const CHUNK = 50;
+
+/** Records that are looked up together, and the gap that follows them. */
+interface Piece {
+  readonly chunk: readonly LogRecord[];
+  readonly gap?: OffsetGap | undefined;
+}
+
+/** Yields records with the gaps before, among and behind them, in the order of their offsets. */
+export function* piecesOf(records: readonly LogRecord[], gaps: readonly OffsetGap[]): Generator<Piece> {
+  let from = 0;
+  for (const gap of [...gaps, undefined]) {
+    const behind = gap === undefined ? -1 : records.findIndex(({ offset }) => offset >= gap.to);
+    const end = behind < 0 ? records.length : behind;
+    for (; end - from > CHUNK; from += CHUNK) yield { chunk: records.slice(from, from + CHUNK) };
+    if (from < end || gap !== undefined) yield { chunk: records.slice(from, end), gap };
+    from = end;
   }
 }

@@ -1,5 +1,5 @@
 import type { LogRecord } from '@relay/events';
-import { piecesOf } from './pieces.js';
+import { piecesOf } from './pass-reader.js';
 
 const records = (...offsets: number[]): LogRecord[] =>
   offsets.map((offset) => ({ offset, key: null, value: null, headers: {}, timestamp: 0 }));

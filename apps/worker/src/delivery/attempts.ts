@@ -219,18 +219,18 @@ export class StraightAttempts {
       body: envelope.bytes,
     });
     this.reports.ended(webhook, attempted);
-    const { disposition } = attempted;
-    switch (disposition.kind) {
+    const { disposition: decided } = attempted;
+    switch (decided.kind) {
       case 'delivered':
         return undefined;
       case 'retry':
-        return this.store(afterFirst(delivery, attempted), disposition.at);
+        return this.store(afterFirst(delivery, attempted), decided.at);
       case 'dead-letter': {
-        const letter = { ...afterFirst(delivery, attempted), reason: disposition.reason, diedAt: Date.now() };
+        const letter = { ...afterFirst(delivery, attempted), reason: decided.reason, diedAt: Date.now() };
         return this.#confirmed(() => this.queue.addDeadLetter(letter), deliveryId(letter));
       }
       default:
-        return disposition satisfies never;
+        return decided satisfies never;
     }
   }
 

@@ -1,4 +1,4 @@
-import { dropExpired, dropGap } from './expired-ranges.js';
+import { dropExpired, dropGap } from './expiry-watch.js';
 
 const aPartition = (shards?: number) => {
   const passed: number[] = [];

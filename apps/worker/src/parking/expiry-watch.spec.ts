@@ -2,8 +2,7 @@ import type { LogRecord } from '@relay/events';
 import { ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import type { CatchUpPartition } from '../log/catch-up-partition.js';
-import { ExpiryWatch } from './expiry-watch.js';
-import type { RetentionReports } from './retention-reports.js';
+import { ExpiryWatch, type RetentionReports } from './expiry-watch.js';
 
 const DAY = 86_400_000;
 const NOW = 100 * DAY;

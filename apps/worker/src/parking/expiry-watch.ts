@@ -1,12 +1,53 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { operationsRecord } from '@relay/events';
+import type { OffsetGap } from '@relay/kafka';
+import { Notices } from '@relay/notices';
 import type { LogPartition } from '@relay/progress';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import type { CatchUpPartition } from '../log/catch-up-partition.js';
+import { Gauge, Registry } from 'prom-client';
+import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 import { LogArchive } from '../log/log-archive.adapter.js';
 import { LogReader } from '../log/log-reader.js';
-import { dropExpired } from './expired-ranges.js';
-import { RetentionReports } from './retention-reports.js';
+import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
+import { type EventReporter, WEBHOOKS_REPORTER } from '../reporting/event-reporter.js';
+
+/** Reports records that parked webhooks and replays lose to the retention, compaction or deletion of a topic. */
+@Injectable()
+export class RetentionReports {
+  constructor(
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
+    @Inject(Notices) private readonly notices: Pick<Notices, 'tell'>,
+    private readonly metrics: DeliveryMetrics,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  /** @param from epoch milliseconds from which on records that wait for the webhook may be gone */
+  expiring(webhook: Webhook, at: LogPartition, from: number): void {
+    const { id: webhookId, partnerId } = webhook;
+    const expiresFrom = new Date(from).toISOString();
+    const facts = { webhookId, partnerId, ...at, expiresFrom };
+    this.log.warn(
+      'webhook.expiring',
+      "Records that wait in the log for a parked webhook are near the end of their topic's retention; have the endpoint repaired, or raise retention.ms of the topic",
+      facts,
+    );
+    this.operations.report(webhookId, operationsRecord('webhook.expiring', facts, Date.now()));
+    void this.notices.tell('deliveries.expiring', webhook, { expiresFrom });
+  }
+
+  /** @param records upper bound of the records that are gone */
+  expired({ id: webhookId, partnerId }: Webhook, at: LogPartition, records: number): void {
+    this.metrics.expired(records);
+    const facts = { webhookId, partnerId, ...at, records };
+    this.log.warn(
+      'webhook.expired',
+      "Records that waited in the log for a parked webhook or a replay are gone: Kafka's retention or compaction deleted them, or their topic was deleted; have the source send them again",
+      facts,
+    );
+    this.operations.report(webhookId, operationsRecord('webhook.expired', facts, Date.now()));
+  }
+}
 
 /** Delay in ms of the first look: by then a worker that starts owns its partitions. */
 const FIRST_LOOK_MS = 60_000;
@@ -110,5 +151,57 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
       ...at,
       reason: reasonOf(error),
     });
+  }
+}
+
+/**
+ * Removes the offsets that retention has dropped from the range of a webhook or replay.
+ * @param lowest the first offset that the partition still has
+ * @returns upper bound of the records that are gone
+ */
+export function dropExpired(partition: Pick<CatchUpPartition, 'at' | 'catchUp'>, key: string, lowest: number): number {
+  const range = partition.catchUp(key);
+  return range === undefined ? 0 : dropGap(partition, range, { from: 0, to: lowest });
+}
+
+/**
+ * Removes offsets without a record from a range. All of the range before these offsets must have been handed out.
+ * @returns upper bound of the records that are gone: the removed offsets or, with several shards, the share of one shard
+ */
+export function dropGap({ at }: Pick<CatchUpPartition, 'at'>, range: RangeCatchUp, { from, to }: OffsetGap): number {
+  if (range.from >= to) return 0;
+  range.passed(to);
+  const offsets = Math.min(to, range.to ?? to) - Math.max(from, range.from);
+  return Math.ceil(Math.max(0, offsets) / (at.shards ?? 1));
+}
+
+/** Gauges of the backlogs of parked webhooks in the partitions of this worker, read at each scrape. */
+@Injectable()
+export class ParkedGauges {
+  constructor(
+    registry: Registry,
+    @Inject(LogReader) reader: Pick<LogReader, 'catchUpPartitions'>,
+    @Inject(ExpiryWatch) watch: Pick<ExpiryWatch, 'oldestAgeMs'>,
+  ) {
+    registry.registerMetric(
+      new Gauge({
+        name: 'relay_parked_deliveries',
+        help: 'Records in the partitions of this worker that wait in the log for parked webhooks, at most: take sum().',
+        registers: [],
+        collect() {
+          this.set(Math.round(reader.catchUpPartitions().reduce((sum, partition) => sum + partition.waiting, 0)));
+        },
+      }),
+    );
+    registry.registerMetric(
+      new Gauge({
+        name: 'relay_parked_oldest_age_seconds',
+        help: 'Age of the oldest record in the partitions of this worker that waits in the log for a parked webhook, looked at every hour; 0: none. Take max().',
+        registers: [],
+        collect() {
+          this.set(watch.oldestAgeMs(Date.now()) / 1_000);
+        },
+      }),
+    );
   }
 }

@@ -13,11 +13,8 @@ import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import type { WorkerConfig } from '@relay/settings';
-import { ExpiryWatch } from './expiry-watch.js';
-import { ParkedGauges } from './parked-gauges.js';
-import { ParkingRule } from './parking-rule.js';
-import { RetentionReports } from './retention-reports.js';
-import { WaitingCounts } from './waiting-counts.js';
+import { ExpiryWatch, ParkedGauges, RetentionReports } from './expiry-watch.js';
+import { ParkingRule, WaitingCounts } from './parking-rule.js';
 
 /** Decides when a webhook is parked, and reports records that wait for it for too long. */
 @Module({

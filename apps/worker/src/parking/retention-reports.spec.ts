@@ -2,7 +2,7 @@ import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { Registry } from 'prom-client';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
-import { RetentionReports } from './retention-reports.js';
+import { RetentionReports } from './expiry-watch.js';
 
 const EXPIRES = Date.parse('2026-11-27T12:00:00Z');
 const webhook = { id: 'w', partnerId: 'p' } as Webhook;

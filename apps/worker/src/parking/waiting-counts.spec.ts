@@ -1,6 +1,6 @@
 import type { WaitingCount } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
-import { WaitingCounts } from './waiting-counts.js';
+import { WaitingCounts } from './parking-rule.js';
 
 describe('the queued deliveries of webhooks', () => {
   let stored: Map<string, WaitingCount> | Error;

@@ -16,10 +16,10 @@ import type { MemoryPublisher } from '@relay/testing';
 import { WebhookStore } from '@relay/webhooks';
 import { Queue, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { EnabledWebhooks } from './enabled-webhooks.js';
+import { EnabledWebhooks } from './job-watches.js';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
 import { AttemptLog } from '../delivery/attempt-reports.js';
-import { QueueConsumer } from './queue-consumer.js';
+import { QueueConsumer } from './queue-workers.adapter.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,14 +1,93 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { StoredJob } from '@relay/jobs';
+import { deliveryId } from '@relay/delivery';
+import { DUE_FIELD, StoredJob } from '@relay/jobs';
 import { isBeyondHorizon } from '@relay/retry';
-import { RedisWebhookView, type OpenedWebhook, type Webhook } from '@relay/webhooks';
-import type { Job } from 'bullmq';
-import type { Attempted } from '../delivery/attempt-reports.js';
+import { type OpenedWebhook, RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { DelayedError, type Job, type MoveToDelayedOpts } from 'bullmq';
+import { type Attempted, EndpointReports } from '../delivery/attempt-reports.js';
 import { ATTEMPT_SETTINGS, Attempts, type AttemptSettings } from '../delivery/attempts.js';
-import { UNOPENED } from '../delivery/unopened-webhooks.js';
-import { putBack } from './put-back.adapter.js';
-import { QueuedAdmission, type QueuedEntry } from './queued-admission.js';
+import { Breakers, NO_PROBE, type Probe } from '../delivery/breakers.js';
+import { EndpointSlots } from '../delivery/endpoint-slots.js';
+import { UNOPENED, UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
+import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 import { QueuedJobs } from './queued-jobs.js';
+
+/** Whether a delivery that has a slot may be attempted; otherwise the reason why not, and when to come again. */
+export type QueuedEntry =
+  | { readonly kind: 'go'; readonly probe: Probe }
+  /** The origin has never answered 2xx: at `at` the delivery has its turn, or asks again. */
+  | { readonly kind: 'turn-later'; readonly at: number; readonly hasTurn: boolean }
+  /** The breaker of its webhook or of its endpoint is open. */
+  | { readonly kind: 'later'; readonly at: number };
+
+/**
+ * Admits a queued attempt: takes its slot, the turn of its origin and the probe of the breakers. Slot and probe are handed back
+ * after the attempt.
+ */
+@Injectable()
+export class QueuedAdmission {
+  constructor(
+    private readonly slots: EndpointSlots,
+    private readonly breakers: Breakers,
+    private readonly origins: UnprovenOrigins,
+    private readonly reports: EndpointReports,
+    private readonly unopened: UnopenedWebhooks,
+  ) {}
+
+  /** See `UnopenedWebhooks.open`. */
+  open(webhook: Webhook): Promise<OpenedWebhook | number | undefined> {
+    return this.unopened.open(webhook);
+  }
+
+  /** Takes a slot. @returns undefined if it has one, otherwise epoch milliseconds at which to come again */
+  takeSlot(webhook: Webhook): number | undefined {
+    const now = Date.now();
+    const rests = this.breakers.restsUntil(webhook, now);
+    if (rests !== undefined) return rests;
+    const slot = this.slots.take(webhook, this.breakers.isBarred(webhook, now));
+    return slot.taken ? undefined : slot.at;
+  }
+
+  /**
+   * Takes turn and probe, after the slot: otherwise a claimed probe that finds no slot keeps all other deliveries waiting. The
+   * turn comes before the probe for the same reason.
+   */
+  async enter(webhook: Webhook, job: StoredJob): Promise<QueuedEntry> {
+    const turn = await this.origins.enter(webhook, { id: deliveryId(job), hasTurn: job.hasTurn === true });
+    if (!turn.mayGo) return { kind: 'turn-later', at: turn.at, hasTurn: turn.hasTurn };
+    const entry = await this.breakers.enter(webhook);
+    return entry.mayGo ? { kind: 'go', probe: entry.probe } : { kind: 'later', at: entry.at };
+  }
+
+  /** Hands the slot back. An aborted attempt says nothing about the endpoint. */
+  leave(
+    webhook: Webhook,
+    entry: QueuedEntry | undefined,
+    attempted: Attempted | undefined,
+    isBrokenOff: boolean,
+  ): void {
+    const probe = entry?.kind === 'go' ? entry.probe : NO_PROBE;
+    if (attempted === undefined) {
+      this.reports.unused(webhook);
+      void this.breakers.unclaim(webhook, probe, Date.now());
+    } else if (isBrokenOff) this.reports.brokenOff(webhook, attempted, probe);
+    else this.reports.ended(webhook, attempted, probe);
+  }
+
+  /** Reports the result of a probe to the breakers. */
+  probed(webhook: Webhook, attempted: Attempted, probe: Probe): Promise<void> {
+    return this.breakers.probed(webhook, attempted, probe, Date.now());
+  }
+
+  /** Puts the job back until `at` by `put`, and makes it due at once when the origin answers 2xx. */
+  async awaitTurn(endpoint: string, job: StoredJob, at: number, put: () => Promise<never>): Promise<never> {
+    try {
+      return await put();
+    } finally {
+      await this.origins.hold(endpoint, deliveryId(job), at);
+    }
+  }
+}
 
 /** Delay in ms of a job whose format is newer than this worker knows. A rolling restart brings a newer worker. */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
@@ -106,4 +185,23 @@ interface TakenJob {
   readonly data: StoredJob;
   /** Aborts when the lock of the job is lost. */
   readonly signal: AbortSignal | undefined;
+}
+
+/** A job's backend. Its `moveToDelayed` also changes fields, which `Job` itself uses only for BullMQ's backoff. */
+interface Backend {
+  moveToDelayed(id: string, now: number, delayMs: number, token: string, opts: MoveToDelayedOpts): Promise<unknown>;
+}
+
+/**
+ * Puts a job back, due at `at` (epoch milliseconds), and stores the result of its attempt in the same step. With two steps, a
+ * crash or a lost lock in between can leave a job whose attempt is counted and that is due at once.
+ * @param data replaces the job's own
+ * @throws DelayedError for BullMQ when it is done; another error if the lock is lost, and then nothing was changed
+ */
+export async function putBack(job: Job<unknown>, token: string, at: number, data?: object): Promise<never> {
+  const now = Date.now();
+  const fieldsToUpdate = { [DUE_FIELD]: String(at), ...(data === undefined ? {} : { data: JSON.stringify(data) }) };
+  const backend = Reflect.get(job, 'backend') as Backend;
+  await backend.moveToDelayed(job.id ?? '', now, Math.max(0, at - now), token, { skipAttempt: true, fieldsToUpdate });
+  throw new DelayedError();
 }

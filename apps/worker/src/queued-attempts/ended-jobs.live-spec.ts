@@ -12,7 +12,7 @@ import type { MemoryPublisher } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
 import { AttemptLog } from '../delivery/attempt-reports.js';
-import { QueueConsumer } from './queue-consumer.js';
+import { QueueConsumer } from './queue-workers.adapter.js';
 
 const HOUR = 3_600_000;
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -3,7 +3,7 @@ import { deliveryId } from '@relay/delivery';
 import type { AttemptRecord } from '@relay/events';
 import type { HistoryLine } from '@relay/history';
 import type { FoundEnvelope, SoughtAttempts } from '@relay/kafka';
-import { LostJobs } from './lost-jobs.js';
+import { LostJobs } from './missing-jobs-watch.js';
 
 const HOUR = 3_600_000;
 const acceptedAt = Date.now() - HOUR;

@@ -1,7 +1,6 @@
 import type { QueuedDelivery, Recount, WaitingCount } from '@relay/jobs';
 import { ThrottledLog, type LogFields } from '@relay/telemetry';
-import type { LostJob } from './lost-jobs.js';
-import { MissingJobsWatch } from './missing-jobs-watch.js';
+import { type LostJob, MissingJobsWatch } from './missing-jobs-watch.js';
 
 describe('the watch over missing jobs', () => {
   let found: Record<string, Recount[]>;

@@ -2,7 +2,7 @@ import { bullOptions, DELIVERIES_QUEUE, readQueues } from '@relay/jobs';
 import { oneShard, onlyShard } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
 import { DelayedError, Queue, Worker, type Job } from 'bullmq';
-import { putBack } from './put-back.adapter.js';
+import { putBack } from './attempt.processor.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 

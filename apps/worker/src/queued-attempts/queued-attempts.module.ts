@@ -11,15 +11,10 @@ import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import type { WorkerConfig } from '@relay/settings';
-import { AttemptProcessor } from './attempt.processor.js';
-import { DeadLetterExpiry } from './dead-letter-expiry.js';
-import { EnabledWebhooks } from './enabled-webhooks.js';
-import { LostJobs } from './lost-jobs.js';
-import { MisdatedJobsWatch } from './misdated-jobs-watch.js';
-import { MissingJobsWatch } from './missing-jobs-watch.js';
-import { QueueConsumer } from './queue-consumer.js';
-import { MAKE_QUEUE_WORKERS, QueueWorkers, type Process } from './queue-workers.adapter.js';
-import { QueuedAdmission } from './queued-admission.js';
+import { AttemptProcessor, QueuedAdmission } from './attempt.processor.js';
+import { DeadLetterExpiry, EnabledWebhooks, MisdatedJobsWatch } from './job-watches.js';
+import { LostJobs, MissingJobsWatch } from './missing-jobs-watch.js';
+import { MAKE_QUEUE_WORKERS, type Process, QueueConsumer, QueueWorkers } from './queue-workers.adapter.js';
 import { QueuedJobs } from './queued-jobs.js';
 
 /** Limits of the search for one lost job: each is sought by itself, and thousands may be lost at once. */

@@ -1,11 +1,25 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DeadLetterIndex } from '@relay/dead-letters';
+import { DeadLetterEndings, DeadLetterIndex, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import type { EnvelopeRecord } from '@relay/events';
 import { untilStored } from '@relay/jobs';
 import { readRangeKey } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
-import { ReplayedLetters } from './replayed-letters.js';
+import { RedisWebhookView } from '@relay/webhooks';
+
+/** The lib's dead letters, with a constructor that Nest can inject. */
+@Injectable()
+export class ReplayedLetters extends DeadLetterService {
+  constructor(
+    box: DeadLetterReader,
+    @Inject(RetryQueue) queue: RetryQueue,
+    webhooks: RedisWebhookView,
+    ends: DeadLetterEndings,
+  ) {
+    super(box, queue, webhooks, ends, Date.now);
+  }
+}
 
 /** A record in a range of a webhook or replay. */
 export interface InRange {

@@ -4,7 +4,7 @@ import { Replays, type NewReplay } from '@relay/replays';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { redisOfSpec } from '@relay/testing';
 import type { Webhook } from '@relay/webhooks';
-import { ReplayWatch } from './replay-watch.js';
+import { ReplayWatch } from './replay-orders.js';
 
 const { redis } = await redisOfSpec();
 

@@ -9,10 +9,8 @@ import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import type { WorkerConfig } from '@relay/settings';
-import { FailedDeliveries } from './failed-deliveries.js';
-import { ReplayOrders } from './replay-orders.js';
-import { ReplayedLetters } from './replayed-letters.js';
-import { ReplayWatch } from './replay-watch.js';
+import { FailedDeliveries, ReplayedLetters } from './failed-deliveries.js';
+import { ReplayOrders, ReplayWatch } from './replay-orders.js';
 
 /** Replays by time: orders taken up by the owners of the partitions, and dead letters that become deliveries again. */
 @Module({

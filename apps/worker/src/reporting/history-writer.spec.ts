@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveredLine } from '@relay/history';
 import { ThrottledLog } from '@relay/telemetry';
-import { HistoryWriter } from './history-writer.js';
-import { ShardHistoryWriter } from './shard-history-writer.js';
+import { HistoryWriter, ShardHistoryWriter } from './history-writer.js';
 
 const aLine = (envelopeId: string): DeliveredLine => ({
   webhookId: 'w',

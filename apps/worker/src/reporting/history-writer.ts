@@ -1,5 +1,101 @@
+import type { AttemptFacts } from '@relay/events';
+import type { DeliveredLine, Failures, ShardAttemptCounts, ShardHistory } from '@relay/history';
 import type { PerShard } from '@relay/redis';
-import type { ShardHistoryWriter } from './shard-history-writer.js';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import type { ReadingPause } from '../log/reading-pause.js';
+
+const BATCH = 500;
+const EVERY_MS = 200;
+
+/**
+ * Writes deliveries and counts of failed attempts to the history of one shard, which partners read, beside the path of delivery:
+ * batched, repeated, bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
+ */
+export class ShardHistoryWriter {
+  #waiting: DeliveredLine[] = [];
+  /** Failures by webhook. */
+  readonly #failures = new Map<string, Failures>();
+  #writing: Promise<void> | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  /** @param mostLines kept in memory while the shard is away; further ones are left out */
+  constructor(
+    private readonly history: Pick<ShardHistory, 'add'>,
+    private readonly counts: Pick<ShardAttemptCounts, 'add'>,
+    private readonly pause: Pick<ReadingPause, 'isMemoryScarce'>,
+    private readonly log: ThrottledLog,
+    private readonly mostLines: number,
+  ) {
+    this.#timer = setInterval(() => void this.#write(), EVERY_MS);
+  }
+
+  delivered(line: DeliveredLine): void {
+    if (this.#waiting.length < this.mostLines && !this.pause.isMemoryScarce) this.#waiting.push(line);
+    else
+      this.log.warn(
+        'history.left_out',
+        'Deliveries are missing from the history that partners read, because Redis does not answer or its memory is scarce; give Redis more memory or shorten HISTORY_WINDOW',
+      );
+  }
+
+  failed(webhookId: string, last: AttemptFacts): void {
+    const { count = 0, good } = this.#failures.get(webhookId) ?? {};
+    this.#failures.set(webhookId, { webhookId, count: count + 1, last, good });
+  }
+
+  /** Keeps a successful attempt with the endpoint's answer. */
+  answered(webhookId: string, good: AttemptFacts): void {
+    if (this.pause.isMemoryScarce) return;
+    this.#failures.set(webhookId, { count: 0, ...this.#failures.get(webhookId), webhookId, good });
+  }
+
+  async #write(): Promise<void> {
+    if (this.#writing !== undefined || this.#waiting.length + this.#failures.size === 0) return;
+    const both = Promise.all([this.#writeAll(), this.#writeFailures()]);
+    this.#writing = both.then(() => undefined).finally(() => (this.#writing = undefined));
+    await this.#writing;
+  }
+
+  async #writeFailures(): Promise<void> {
+    while (this.#failures.size > 0) {
+      const batch = [...this.#failures.values()].slice(0, BATCH);
+      for (const { webhookId } of batch) this.#failures.delete(webhookId);
+      try {
+        await this.counts.add(batch);
+      } catch {
+        // Redis is away, which its connection reports. Some of the batch may be counted, and then are counted twice.
+        for (const before of batch) {
+          const { count = 0, last = before.last, good = before.good } = this.#failures.get(before.webhookId) ?? {};
+          this.#failures.set(before.webhookId, { ...before, count: before.count + count, last, good });
+        }
+        return;
+      }
+    }
+  }
+
+  async #writeAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, BATCH);
+      try {
+        await this.history.add(batch);
+      } catch (error) {
+        // Some of the batch may be written: a line that is written twice is shown twice.
+        this.log.warn('history.delayed', 'Redis did not store lines of the history; the worker writes them again', {
+          reason: reasonOf(error),
+        });
+        return;
+      }
+      this.#waiting.splice(0, batch.length);
+    }
+  }
+
+  /** Writes the waiting lines and failures once. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#writing;
+    await this.#write();
+  }
+}
 
 /** Writes the history of all shards, each independently: while one is away, only its own lines wait. */
 export class HistoryWriter {

@@ -1,19 +1,50 @@
-import { Module, type Provider } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Module,
+  type OnApplicationBootstrap,
+  type OnModuleDestroy,
+  type Provider,
+} from '@nestjs/common';
 import { deadLettersTopic, deliveryAttemptsTopic, operationsTopic } from '@relay/events';
 import { ShardAttemptCounts, ShardHistory } from '@relay/history';
 import { NoticeLines, Notices } from '@relay/notices';
 import { Publisher } from '@relay/publishing';
 import { type Shard, Shards } from '@relay/redis';
+import type { WorkerConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import { LogModule } from '../log/log.module.js';
 import { ReadingPause } from '../log/reading-pause.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
-import type { WorkerConfig } from '@relay/settings';
-import { EventReporter } from './event-reporter.js';
-import { HistoryWriter } from './history-writer.js';
-import { NoticeWatch } from './notice-watch.js';
-import { ATTEMPTS_REPORTER, DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, WEBHOOKS_REPORTER } from './reporters.js';
-import { ShardHistoryWriter } from './shard-history-writer.js';
+import {
+  ATTEMPTS_REPORTER,
+  DEAD_DELIVERIES_REPORTER,
+  DEAD_LETTERS_REPORTER,
+  EventReporter,
+  WEBHOOKS_REPORTER,
+} from './event-reporter.js';
+import { HistoryWriter, ShardHistoryWriter } from './history-writer.js';
+
+const LOOK_MS = 1_000;
+
+/**
+ * Publishes the notices that are left over: of webhooks that were parked, of processes that were killed, and of a time without
+ * Kafka.
+ */
+@Injectable()
+export class NoticeWatch implements OnApplicationBootstrap, OnModuleDestroy {
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(@Inject(Notices) private readonly notices: Pick<Notices, 'publish'>) {}
+
+  onApplicationBootstrap(): void {
+    this.#timer = setInterval(() => void this.notices.publish(true), LOOK_MS).unref();
+  }
+
+  onModuleDestroy(): void {
+    clearInterval(this.#timer);
+  }
+}
 
 /** Maximum of history lines that a process keeps while Redis is away. */
 const MOST_LINES = 20_000;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DeliveredLine, Failures } from '@relay/history';
 import { ThrottledLog } from '@relay/telemetry';
-import { ShardHistoryWriter } from './shard-history-writer.js';
+import { ShardHistoryWriter } from './history-writer.js';
 
 const aLine = (envelopeId: string): DeliveredLine => ({
   webhookId: 'w',

@@ -6,8 +6,7 @@ import { Redis } from 'ioredis';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
-import { WebhookEvents } from './webhook-events.js';
-import { WebhookHealth } from './webhook-health.js';
+import { WebhookEvents, WebhookHealth } from './webhook-health.js';
 
 /** Warns of webhooks that only fail, and disables them. */
 @Module({

@@ -1,8 +1,7 @@
 import { ThrottledLog } from '@relay/telemetry';
 import type { ChangeResult, Webhook } from '@relay/webhooks';
 import type { Failing } from './failing-webhooks.adapter.js';
-import { WebhookEvents } from './webhook-events.js';
-import { FAILING_MS, WebhookHealth } from './webhook-health.js';
+import { FAILING_MS, WebhookEvents, WebhookHealth } from './webhook-health.js';
 
 const NOW = 1_900_000_000_000;
 const webhook = { id: 'w', partnerId: 'p', version: 7, status: 'active' } as Webhook;

@@ -1,9 +1,31 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import type { NoticeFacts } from '@relay/events';
+import { type NoticeFacts, operationsRecord } from '@relay/events';
+import { Notices } from '@relay/notices';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, type Webhook, WebhookStore } from '@relay/webhooks';
-import { FailingWebhooks, type Failing } from './failing-webhooks.adapter.js';
-import { WebhookEvents } from './webhook-events.js';
+import { type EventReporter, WEBHOOKS_REPORTER } from '../reporting/event-reporter.js';
+import { type Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
+
+/** Reports events of a webhook: to operators on `relay.operations`, to its partner by a notice. */
+@Injectable()
+export class WebhookEvents {
+  constructor(
+    @Inject(WEBHOOKS_REPORTER) private readonly operations: Pick<EventReporter, 'report'>,
+    @Inject(Notices) private readonly notices: Pick<Notices, 'line' | 'publish'>,
+  ) {}
+
+  /** Returns the line of the notice that every attempt fails, for the script that stores the warning. */
+  failing(webhook: Webhook, facts: NoticeFacts<'webhook.failing'>): string | undefined {
+    return this.notices.line('webhook.failing', webhook, facts);
+  }
+
+  /** Reports a change that is stored with its notice. */
+  tell<T extends 'webhook.failing' | 'webhook.disabled'>(type: T, webhook: Webhook, facts: NoticeFacts<T>): void {
+    const { id: webhookId, partnerId } = webhook;
+    this.operations.report(webhookId, operationsRecord(type, { webhookId, partnerId, ...facts }, Date.now()));
+    void this.notices.publish();
+  }
+}
 
 /** Time in ms of nothing but failures after which a webhook is disabled. */
 export const FAILING_MS = 5 * 86_400_000;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { passMembers } from './pass-members.js';
+import { passMembers } from './catch-up-candidates.js';
 
 const LENGTH = 100;
 const waiting = (cursors: Record<string, number>): Map<string, { from: number }> =>

@@ -1,4 +1,4 @@
-import { CatchUpThrottle } from './catch-up-throttle.js';
+import { CatchUpThrottle } from './catch-up-pass.js';
 
 /** An event loop of which somebody else uses a part of the time that passes, and a clock for its rests. */
 class Loop {

@@ -4,7 +4,7 @@ import type { Webhook } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 import { CatchUpPass, type PassKind } from './catch-up-pass.js';
-import { CatchUpRecords } from './catch-up-records.js';
+import { CatchUpRecords } from './pass-reader.js';
 
 const shards = shardsOn({} as Redis, 3);
 const range: RangeCatchUp = { from: 0, to: 1_000, begin: () => () => undefined, passed: () => undefined };
