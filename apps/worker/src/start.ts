@@ -1,6 +1,7 @@
 import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { egressOpenings } from '@relay/egress';
+import { Kafka, type KafkaAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { watchClock } from '@relay/metrics';
 import { Publisher } from '@relay/publishing';
@@ -11,7 +12,6 @@ import { KeyCheck, RegistryView } from '@relay/registry';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { ConsumerWatch } from './log/consumer-watch.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
@@ -111,7 +111,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     queueShards.all[number]?.redis.on('ready', again);
   }
   phase = 'waiting for Kafka';
-  await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
+  await waitForKafka(app.get(Kafka), app.get<KafkaAdmin>(KAFKA_ADMIN), config, log);
   conditions.start();
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');

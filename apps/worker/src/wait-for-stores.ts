@@ -1,10 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { REDIS_CONDITIONS } from '@relay/doctor';
-import { createTopics, planTopics } from '@relay/kafka';
+import { createTopics, type Kafka, type KafkaAdmin, planTopics } from '@relay/kafka';
 import { redisReady } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import type { Admin, Kafka } from 'kafkajs';
 import type { WorkerConfig } from '@relay/settings';
 
 /**
@@ -20,7 +19,7 @@ export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
 }
 
 /** Waits until the brokers answer and every topic exists; in development missing topics are created. */
-export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerConfig, log: Log): Promise<void> {
+export async function waitForKafka(kafka: Kafka, admin: KafkaAdmin, config: WorkerConfig, log: Log): Promise<void> {
   await persist(() => admin.connect(), log, 'Kafka');
   if (config.RELAY_ENV === 'development')
     await persist(() => createTopics(kafka, config), log, 'Kafka to create topics');

@@ -1,5 +1,6 @@
-import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka as Driver, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
 import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
+import type { Kafka } from './kafka.port.js';
 import { answeredWithin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */
@@ -15,9 +16,12 @@ interface KafkaSettings extends TokenSettings {
 
 type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
 
-/** A kafkajs client. Its own retries are short: each caller has a deadline and handles failures itself. */
-export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
-  return new Kafka({
+/**
+ * A client of the brokers. Its own retries are short: each caller has a deadline and handles failures itself.
+ * @returns the driver's whole client, for specs; the relay names `Kafka` alone
+ */
+export function connectKafka(settings: KafkaSettings, log: KafkaLog): Driver {
+  return new Driver({
     clientId: settings.KAFKA_CLIENT_ID,
     brokers: () => startingBroker(settings.KAFKA_BROKERS.map(splittable)),
     socketFactory: openSocket,
@@ -31,6 +35,9 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
     ...securityOf(settings),
   });
 }
+
+/** The driver behind a client, which `connectKafka` has made. */
+export const driverOf = (kafka: Kafka): Driver => kafka as Driver;
 
 const levelOf = (entry: LogEntry): 'error' | 'warn' | 'debug' =>
   entry.level === logLevel.ERROR ? 'error' : entry.level === logLevel.WARN ? 'warn' : 'debug';

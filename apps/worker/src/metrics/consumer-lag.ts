@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { envelopeTopics } from '@relay/events';
-import { readLag, type TopicLag } from '@relay/kafka';
-import type { Admin } from 'kafkajs';
+import { type KafkaAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
@@ -11,7 +10,7 @@ export class ConsumerLag {
   readonly #topics: string[];
 
   constructor(
-    @Inject(KAFKA_ADMIN) private readonly admin: Admin,
+    @Inject(KAFKA_ADMIN) private readonly admin: KafkaAdmin,
     @Inject(WORKER_CONFIG) private readonly config: WorkerConfig,
   ) {
     this.#topics = envelopeTopics(config.KAFKA_TOPIC_PREFIX);
