@@ -10,7 +10,7 @@ import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
 import { Log, reasonOf, Tracing } from '@relay/telemetry';
 import { CatchUp } from './catch-up/catch-up.js';
-import { AttemptLog } from './delivery/attempt-log.js';
+import { AttemptLog } from './delivery/attempt-reports.js';
 import { Breakers } from './delivery/breakers.js';
 import { DeliveryDispatcher } from './delivery/delivery-dispatcher.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';

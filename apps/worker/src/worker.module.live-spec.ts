@@ -4,7 +4,7 @@ import { startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { QUEUE_REDIS } from './platform/tokens.js';
 import { QueueConsumer } from './queued-attempts/queue-consumer.js';
-import { AttemptLog } from './delivery/attempt-log.js';
+import { AttemptLog } from './delivery/attempt-reports.js';
 import { FanOutConsumer } from './fan-out/fan-out.consumer.js';
 import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { WorkerEnv } from '@relay/settings';

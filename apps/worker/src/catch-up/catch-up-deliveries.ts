@@ -67,14 +67,12 @@ export class CatchUpDeliveries {
       return;
     }
     this.#pending.begun(webhook.id);
-    const settler = {
-      settled: ({ id }: Webhook, again?: () => Promise<void>): void => {
-        this.#pending.ended(id);
-        if (again !== undefined) this.candidates.queued(id, bytes);
-        settled(again);
-      },
+    const settle = (again?: () => Promise<void>): void => {
+      this.#pending.ended(webhook.id);
+      if (again !== undefined) this.candidates.queued(webhook.id, bytes);
+      settled(again);
     };
-    this.dispatcher.dispatch({ webhook, record, series, isCaughtUp: true, settler });
+    this.dispatcher.dispatch({ webhook, record, series, isCaughtUp: true, settle });
   }
 
   /**

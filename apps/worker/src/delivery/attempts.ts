@@ -2,37 +2,31 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   buildRequest,
   classify,
+  deliveryId,
   reachOf,
   Sender,
   shownAnswer,
   type AttemptResult,
   type DeliveryRequest,
   type Outcome,
-  type Reach,
 } from '@relay/delivery';
-import type { AttemptFacts } from '@relay/events';
-import { disposition, type Disposition, type RetryPolicy } from '@relay/retry';
+import type { AttemptFacts, EnvelopeRecord } from '@relay/events';
+import { newJob, untilStored, type DeliveryJob } from '@relay/jobs';
+import { disposition, RetryQueue, type RetryPolicy } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
-import { AttemptReports } from './attempt-reports.js';
-import { GoodAnswers } from './good-answers.js';
-import type { DeliveryFacts, KeptAnswer } from './delivery-facts.js';
+import type { StoreAgain } from '../log/pending-writes.js';
+import {
+  AttemptReports,
+  EndpointReports,
+  type Attempted,
+  type DeliveryFacts,
+  type KeptAnswer,
+} from './attempt-reports.js';
+import { UNOPENED, UnopenedWebhooks } from './unopened-webhooks.js';
 
 /** The members of a delivery that an attempt needs; a job has them. */
 export type DeliveryToAttempt = DeliveryFacts & { body: Buffer };
-
-export interface Attempted {
-  disposition: Disposition;
-  durationMs: number;
-  /** Failure in words, with the beginning of the endpoint's answer; undefined after a delivery. */
-  failure: string | undefined;
-  /** All attempts of the delivery, this one included. */
-  tries: readonly AttemptFacts[];
-  /** Whether the endpoint failed. A 410 ends the delivery and is no failure of the endpoint. */
-  failed: boolean;
-  reach: Reach;
-  /** Epoch milliseconds before which the endpoint asked for no attempt. */
-  notBefore: number | undefined;
-}
 
 export const ATTEMPT_SETTINGS = Symbol('settings of attempts');
 
@@ -44,6 +38,25 @@ export interface AttemptSettings {
 
 /** Characters kept of each answer before the last one of a delivery: all of them are in Redis. */
 const SAID = 256;
+
+/** Interval in ms at which this worker keeps the answer to a successful attempt of a webhook. */
+const EVERY_MS = 600_000;
+/** Maximum of webhooks in memory; at the maximum all are forgotten, so each is due again. */
+const MOST = 50_000;
+
+/** Chooses the successful attempts of a webhook whose answers are kept: few, so that keeping them costs nothing. */
+@Injectable()
+export class GoodAnswers {
+  readonly #lastAt = new Map<string, number>();
+
+  /** Returns whether to keep the answer to this attempt. If so, the next one is due ten minutes later. */
+  isDue(webhookId: string, now: number): boolean {
+    if (now - (this.#lastAt.get(webhookId) ?? -Infinity) < EVERY_MS) return false;
+    if (this.#lastAt.size >= MOST) this.#lastAt.clear();
+    this.#lastAt.set(webhookId, now);
+    return true;
+  }
+}
 
 /**
  * Makes one attempt of a straight or queued delivery: builds and sends the request, classifies the answer, decides what follows
@@ -149,3 +162,92 @@ const shown = (outcome: Outcome): { status?: number; error?: string } => {
     ...(outcome.error === undefined ? {} : { error: outcome.error }),
   };
 };
+
+/** A delivery whose first attempt is made straight from the log. */
+export interface Delivery {
+  readonly webhook: Webhook;
+  readonly record: EnvelopeRecord;
+  /** Number of the replay that it belongs to; 0 without one. */
+  readonly series?: number;
+  /** Set if the delivery waited in the log for a parked webhook, or belongs to a replay. */
+  readonly isCaughtUp?: true;
+  /**
+   * Ends the delivery. Called once, when it was answered 2xx or its job or dead letter is stored.
+   * @param again stores that job or dead letter again
+   */
+  settle(again?: StoreAgain): void;
+}
+
+export const jobOf = ({ webhook, record, series }: Delivery): DeliveryJob => newJob(webhook, record, series);
+
+/**
+ * Makes the first attempt of a straight delivery and stores what follows. Each promise resolves when the delivery is settled:
+ * with undefined after a 2xx, otherwise with the step that stores its job or dead letter again. No promise rejects: a step that
+ * Redis does not take is repeated.
+ */
+@Injectable()
+export class StraightAttempts {
+  constructor(
+    @Inject(Attempts) private readonly attempts: Pick<Attempts, 'make'>,
+    private readonly reports: EndpointReports,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add' | 'addDeadLetter'>,
+    private readonly log: ThrottledLog,
+    @Inject(UnopenedWebhooks) private readonly unopened: Pick<UnopenedWebhooks, 'open'>,
+  ) {}
+
+  /** Attempts a delivery that has a slot, and gives the slot back. */
+  async make(delivery: Delivery): Promise<StoreAgain | undefined> {
+    const { webhook, record } = delivery;
+    const { envelope } = record;
+    const opened = await this.unopened.open(webhook);
+    if (typeof opened !== 'object') {
+      this.reports.unused(webhook);
+      if (opened !== undefined) return this.store({ ...jobOf(delivery), lastFailure: UNOPENED }, opened);
+      // Redis is away, or the registration has changed: a job looks the registration up again.
+      return this.store(jobOf(delivery), Date.now());
+    }
+    const attempted = await this.attempts.make(webhook, opened, {
+      webhookId: webhook.id,
+      envelopeId: envelope.id,
+      eventType: envelope.type,
+      hash: envelope.contentHash,
+      series: delivery.series ?? 0,
+      attempts: 0,
+      acceptedAt: record.acceptedAt,
+      waitedSince: record.waitedSince,
+      traceparent: record.traceparent,
+      body: envelope.bytes,
+    });
+    this.reports.ended(webhook, attempted);
+    const { disposition } = attempted;
+    switch (disposition.kind) {
+      case 'delivered':
+        return undefined;
+      case 'retry':
+        return this.store(afterFirst(delivery, attempted), disposition.at);
+      case 'dead-letter': {
+        const letter = { ...afterFirst(delivery, attempted), reason: disposition.reason, diedAt: Date.now() };
+        return this.#confirmed(() => this.queue.addDeadLetter(letter), deliveryId(letter));
+      }
+      default:
+        return disposition satisfies never;
+    }
+  }
+
+  /** Makes the delivery a job that is due at `at`, in epoch milliseconds. */
+  store(job: DeliveryJob, at: number): Promise<StoreAgain> {
+    return this.#confirmed(() => this.queue.add({ job, at }), deliveryId(job));
+  }
+
+  async #confirmed(add: StoreAgain, jobId: string): Promise<StoreAgain> {
+    await untilStored(add, this.log, { jobId });
+    return add;
+  }
+}
+
+const afterFirst = (delivery: Delivery, { tries, failure }: Attempted): DeliveryJob => ({
+  ...jobOf(delivery),
+  attempts: 1,
+  tries: [...tries],
+  ...(failure === undefined ? {} : { lastFailure: failure }),
+});

@@ -15,8 +15,7 @@ import {
 import type { Reach } from '@relay/delivery';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
-import { FailureCounts } from './failure-counts.js';
-import { OriginReach } from './origin-reach.js';
+import { FailureCounts, OriginReach } from './failure-counts.js';
 
 /** Intervals in ms at which this worker reports failures to the other workers, and reads their reports. */
 const REPORT_MS = 500;

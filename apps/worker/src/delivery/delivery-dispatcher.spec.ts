@@ -3,12 +3,12 @@ import type { EnvelopeRecord } from '@relay/events';
 import { ThrottledLog } from '@relay/telemetry';
 import { MemoryRetryQueue, MemoryState } from '@relay/testing';
 import type { OpenedWebhook, Webhook } from '@relay/webhooks';
-import type { Attempted } from './attempts.js';
-import { AttemptRule } from './attempt-rule.js';
+import type { Attempted } from './attempt-reports.js';
+import { AttemptRule } from './delivery-dispatcher.js';
 import { aDispatcher } from './spec-dispatcher.js';
 
 const say = (): void => undefined;
-const settler = { settled: say };
+const settle = say;
 const OPENED: OpenedWebhook = { credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [] };
 const webhook = {
   id: 'w1',
@@ -47,12 +47,12 @@ function aBusyDispatcher() {
 describe('a reader that waits for room', () => {
   it('is woken one after the other while a running delivery is left to wake the next', async () => {
     const { dispatcher, attempts } = aBusyDispatcher();
-    dispatcher.dispatch({ webhook, record, settler });
+    dispatcher.dispatch({ webhook, record, settle });
     const woken: number[] = [];
     const waits = async (n: number): Promise<void> => {
       await dispatcher.room();
       woken.push(n);
-      dispatcher.dispatch({ webhook, record, settler });
+      dispatcher.dispatch({ webhook, record, settle });
     };
     for (const n of [1, 2]) void waits(n);
     await loopTurn();
@@ -68,7 +68,7 @@ describe('a reader that waits for room', () => {
 
   it('is woken with all others when nothing runs, because a woken reader may dispatch nothing', async () => {
     const { dispatcher, attempts } = aBusyDispatcher();
-    dispatcher.dispatch({ webhook, record, settler });
+    dispatcher.dispatch({ webhook, record, settle });
     const rooms = Promise.all([dispatcher.room(), dispatcher.room(), dispatcher.room()]);
     await loopTurn();
     attempts.shift()?.();
@@ -79,9 +79,9 @@ describe('a reader that waits for room', () => {
 
 it('the dispatcher counts its idle time from the last live delivery, whatever is caught up meanwhile', () => {
   const { dispatcher } = aBusyDispatcher();
-  dispatcher.dispatch({ webhook, record, isCaughtUp: true, settler });
+  dispatcher.dispatch({ webhook, record, isCaughtUp: true, settle });
   expect(dispatcher.idleMs).toBe(Infinity);
-  dispatcher.dispatch({ webhook, record, settler });
+  dispatcher.dispatch({ webhook, record, settle });
   expect(dispatcher.idleMs).toBeLessThan(60_000);
 });
 
@@ -112,7 +112,7 @@ describe('a delivery that waits for its endpoint', () => {
     const bounds = { load: 9, waiting: 9 };
     const { dispatcher } = aDispatcher({ limits, bounds, attempts: { make }, queue, log, breakers, rule });
     const of = (id: string): EnvelopeRecord => ({ ...record, envelope: { ...record.envelope, id } });
-    for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), settler });
+    for (const id of ['first', 'second']) dispatcher.dispatch({ webhook, record: of(id), settle });
     await loopTurn();
     const ended = async (attempted: Attempted): Promise<void> => {
       end(attempted);
@@ -162,12 +162,12 @@ describe('a delivery that waits for its endpoint', () => {
 it('a delivery whose credential cannot be read becomes a job without an attempt, and gives its slot back', async () => {
   const { dispatcher, attempts, state } = aBusyDispatcher();
   const opened = (): Promise<never> => Promise.reject(new Error('Redis is away'));
-  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settler });
+  dispatcher.dispatch({ webhook: { ...webhook, opened }, record, settle });
   await loopTurn();
   expect(attempts).toEqual([]);
   expect([...state.now.jobs.values()].map(({ attempts: made }) => made)).toEqual([0]);
   expect(dispatcher.load).toBe(0);
-  dispatcher.dispatch({ webhook, record, settler });
+  dispatcher.dispatch({ webhook, record, settle });
   await loopTurn();
   expect(attempts).toHaveLength(1);
 });

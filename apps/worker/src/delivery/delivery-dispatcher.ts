@@ -1,13 +1,36 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { deliveryId } from '@relay/delivery';
-import type { StoreAgain } from '../log/log-chunk.js';
-import { AttemptRule } from './attempt-rule.js';
-import { EndpointSlots, type SlotUser } from './endpoint-slots.js';
-import { StraightAttempts } from './straight-attempts.js';
-import { jobOf, type StraightDelivery } from './straight-delivery.js';
-import { TrialQueue } from './trial-queue.js';
-import { UnprovenOrigins } from './unproven-origins.js';
+import type { DeliveryJob } from '@relay/jobs';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
+import { jobOf, StraightAttempts, type Delivery } from './attempts.js';
+import type { StoreAgain } from '../log/pending-writes.js';
+import { Breakers } from './breakers.js';
+import { EndpointSlots } from './endpoint-slots.js';
+import { UnopenedWebhooks } from './unopened-webhooks.js';
+import { TrialQueue, UnprovenOrigins } from './unproven-origins.js';
+
+/** Decides whether a straight delivery may be attempted now. */
+@Injectable()
+export class AttemptRule {
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
+    @Inject(Breakers) private readonly breakers: Pick<Breakers, 'lookAgainAt'>,
+    @Inject(UnopenedWebhooks) private readonly unopened: Pick<UnopenedWebhooks, 'notBefore'>,
+  ) {}
+
+  /**
+   * Returns undefined if the delivery may be attempted, otherwise the epoch milliseconds at which its job is due. If the
+   * registration was changed or deleted since the match, the job is due at once and reads the registration again, so the old
+   * address gets neither body nor credential.
+   */
+  notBefore(webhook: Webhook): number | undefined {
+    const now = Date.now();
+    const isCurrent = this.webhooks.find(webhook.id)?.version === webhook.version;
+    if (!isCurrent) return now;
+    return this.unopened.notBefore(webhook, now) ?? this.breakers.lookAgainAt(webhook, now);
+  }
+}
 
 export const DISPATCH_BOUNDS = Symbol('bounds of the dispatcher');
 
@@ -27,8 +50,8 @@ export interface DispatchBounds {
  * away, the delivery stays running and the reader pauses.
  */
 @Injectable()
-export class DeliveryDispatcher implements SlotUser {
-  readonly #trials: TrialQueue<StraightDelivery>;
+export class DeliveryDispatcher {
+  readonly #trials: TrialQueue;
   readonly #waitingForRoom: (() => void)[] = [];
   #load = 0;
   #cameAt = -Infinity;
@@ -40,16 +63,7 @@ export class DeliveryDispatcher implements SlotUser {
     private readonly attempts: StraightAttempts,
     @Inject(DISPATCH_BOUNDS) private readonly bounds: DispatchBounds,
   ) {
-    slots.usedBy(this);
-    this.#trials = new TrialQueue(
-      origins,
-      {
-        run: (delivery) => this.#try(delivery),
-        offer: (delivery) => this.#offer(delivery),
-        store: (delivery, at, hasTurn) => void this.#storeUnproven(delivery, at, hasTurn),
-      },
-      slots.maxWaitMs,
-    );
+    this.#trials = new TrialQueue(origins, slots.maxWaitMs);
     origins.onProof((origin) => this.#trials.release(origin));
   }
 
@@ -73,29 +87,10 @@ export class DeliveryDispatcher implements SlotUser {
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
-  dispatch(delivery: StraightDelivery): void {
+  dispatch(delivery: Delivery): void {
     this.#load += 1;
     if (delivery.isCaughtUp !== true) this.#cameAt = performance.now();
-    const { webhook } = delivery;
-    const at = this.rule.notBefore(webhook);
-    if (at !== undefined) void this.#store(delivery, at);
-    else if (this.origins.isProven(webhook.endpoint)) this.#offer(delivery);
-    else this.#lineUp(delivery);
-  }
-
-  /**
-   * Attempts a delivery that waited for a slot. While it waited, the breaker may have opened or the endpoint may have asked for
-   * rest.
-   */
-  run(delivery: StraightDelivery): void {
-    const at = this.rule.notBefore(delivery.webhook);
-    if (at === undefined) return void this.#attempt(delivery);
-    this.slots.giveBack(delivery.webhook, 0, 'unused');
-    void this.#store(delivery, at);
-  }
-
-  expired(delivery: StraightDelivery, at: number): void {
-    void this.#store(delivery, at);
+    void this.#run(delivery);
   }
 
   /** Resolves when no delivery runs any more. */
@@ -103,48 +98,61 @@ export class DeliveryDispatcher implements SlotUser {
     while (this.#load > 0) await delay(20);
   }
 
-  #offer(delivery: StraightDelivery): void {
-    const at = this.slots.behind(delivery.webhook);
-    if (at !== undefined) void this.#store(delivery, at);
-    else if (this.slots.offer(delivery) === 'run') void this.#attempt(delivery);
-  }
-
-  /** Tries one delivery to an origin that is not known to have answered 2xx, while its other deliveries wait. */
-  #lineUp(delivery: StraightDelivery): void {
-    const { webhook } = delivery;
-    const at = this.origins.behind(webhook, this.slots.maxWaitMs);
-    if (at === undefined) this.#trials.add(delivery, webhook);
-    else void this.#storeUnproven(delivery, at, false);
-  }
-
-  #try(delivery: StraightDelivery): void {
-    const { webhook } = delivery;
-    const at = this.rule.notBefore(webhook);
-    if (at !== undefined) return void this.#store(delivery, at);
-    const slot = this.slots.take(webhook);
-    void (slot.taken ? this.#attempt(delivery) : this.#store(delivery, slot.at));
-  }
-
-  async #attempt(delivery: StraightDelivery): Promise<void> {
-    this.#end(delivery, await this.attempts.make(delivery));
-  }
-
-  async #store(delivery: StraightDelivery, at: number): Promise<void> {
-    this.#end(delivery, await this.attempts.store(jobOf(delivery), at));
-  }
-
-  /** Stores the delivery as a job that becomes due at once when its origin answers 2xx. */
-  async #storeUnproven(delivery: StraightDelivery, at: number, hasTurn: boolean): Promise<void> {
-    const job = { ...jobOf(delivery), ...(hasTurn ? { hasTurn } : {}) };
-    this.#end(delivery, await this.attempts.store(job, at));
-    await this.origins.hold(delivery.webhook.endpoint, deliveryId(job), at);
-  }
-
-  #end({ settler, webhook }: StraightDelivery, again: StoreAgain | undefined): void {
+  async #run(delivery: Delivery): Promise<void> {
+    const again = await this.#deliver(delivery);
     this.#load -= 1;
-    settler.settled(webhook, again);
+    delivery.settle(again);
     if (!this.#hasRoom) return;
     // Each end wakes one reader. When nothing runs, no further end follows, so the last end wakes all readers.
     for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();
+  }
+
+  /** Attempts the delivery or makes it a job. @returns as `StraightAttempts.make` */
+  async #deliver(delivery: Delivery): Promise<StoreAgain | undefined> {
+    const { webhook } = delivery;
+    const notBefore = this.rule.notBefore(webhook);
+    if (notBefore !== undefined) return this.attempts.store(jobOf(delivery), notBefore);
+    if (!this.origins.isProven(webhook.endpoint)) return this.#try(delivery);
+    return this.#deliverInTurn(delivery);
+  }
+
+  /** Attempts the delivery once its endpoint has a slot for it. */
+  async #deliverInTurn(delivery: Delivery): Promise<StoreAgain | undefined> {
+    const { webhook } = delivery;
+    const behind = this.slots.behind(webhook);
+    if (behind !== undefined) return this.attempts.store(jobOf(delivery), behind);
+    const slot = this.slots.offer(webhook);
+    if (slot === undefined) return this.attempts.make(delivery);
+    const expired = await slot;
+    if (expired !== undefined) return this.attempts.store(jobOf(delivery), expired);
+    // While it waited, the breaker may have opened or the endpoint may have asked for rest.
+    const notBefore = this.rule.notBefore(webhook);
+    if (notBefore === undefined) return this.attempts.make(delivery);
+    this.slots.giveBack(webhook, 0, 'unused');
+    return this.attempts.store(jobOf(delivery), notBefore);
+  }
+
+  /** Tries one delivery to an origin that is not known to have answered 2xx, while its other deliveries wait. */
+  async #try(delivery: Delivery): Promise<StoreAgain | undefined> {
+    const { webhook } = delivery;
+    const behind = this.origins.behind(webhook, this.slots.maxWaitMs);
+    if (behind !== undefined) return this.#storeUnproven(delivery, jobOf(delivery), behind);
+    const turn = await this.#trials.turn(webhook);
+    if (turn === 'proven') return this.#deliverInTurn(delivery);
+    if (!turn.mayGo) {
+      const hasTurn = turn.hasTurn ? { hasTurn: true as const } : {};
+      return this.#storeUnproven(delivery, { ...jobOf(delivery), ...hasTurn }, turn.at);
+    }
+    const notBefore = this.rule.notBefore(webhook);
+    if (notBefore !== undefined) return this.attempts.store(jobOf(delivery), notBefore);
+    const slot = this.slots.take(webhook);
+    return slot.taken ? this.attempts.make(delivery) : this.attempts.store(jobOf(delivery), slot.at);
+  }
+
+  /** Stores the delivery as a job that becomes due at once when its origin answers 2xx. */
+  async #storeUnproven({ webhook }: Delivery, job: DeliveryJob, at: number): Promise<StoreAgain> {
+    const again = await this.attempts.store(job, at);
+    void this.origins.hold(webhook.endpoint, deliveryId(job), at);
+    return again;
   }
 }

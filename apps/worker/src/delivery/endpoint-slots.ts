@@ -1,15 +1,49 @@
+import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { Inject, Injectable } from '@nestjs/common';
 import { ConcurrencyLimiter, type ConcurrencyLimits, type Place, type SlotUse } from '@relay/admission';
-import { LoopLoad } from './loop-load.js';
-import type { StraightDelivery } from './straight-delivery.js';
 
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
 
-/** Receives a delivery when its slot is free or its wait has expired. */
-export interface SlotUser {
-  run(delivery: StraightDelivery): void;
-  /** @param at epoch milliseconds at which the endpoint's backlog allows an attempt */
-  expired(delivery: StraightDelivery, at: number): void;
+/** A delivery that waits for a slot. */
+interface Waiting {
+  /** @param dueAt epoch milliseconds at which its job is due, if its wait has expired; undefined if it has the slot */
+  end: (dueAt?: number) => void;
+}
+
+/** Share of the event loop's time in use above which the worker itself is late. */
+const BUSY_SHARE = 0.9;
+/** Lateness of the beats, in ms, above which the worker is late: other processes have the cores, and the loop seems idle. */
+const BUSY_LATE_MS = 10;
+
+/** Measures by regular beats whether this worker has no time left. */
+export class LoopLoad {
+  #since: EventLoopUtilization | undefined;
+  #lastAt = 0;
+  /** Share of the event loop's time in use, and lateness of the beats in ms, both averaged over the last beats. */
+  #use = 0;
+  #lateMs = 0;
+
+  constructor(
+    private readonly loopTime = (since?: EventLoopUtilization) => performance.eventLoopUtilization(since),
+    private readonly now = () => performance.now(),
+  ) {}
+
+  get isBusy(): boolean {
+    return this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS;
+  }
+
+  /** Starts the measurement up to the next beat. */
+  begin(): void {
+    this.#since = this.loopTime();
+    this.#lastAt = this.now();
+  }
+
+  /** @param everyMs time between two beats */
+  beat(everyMs: number): void {
+    this.#lateMs = (this.#lateMs + Math.max(0, this.now() - this.#lastAt - everyMs)) / 2;
+    this.#use = (this.#use + this.loopTime(this.#since).utilization) / 2;
+    this.begin();
+  }
 }
 
 /**
@@ -18,10 +52,9 @@ export interface SlotUser {
  */
 @Injectable()
 export class EndpointSlots {
-  readonly #limiter: ConcurrencyLimiter<StraightDelivery>;
+  readonly #limiter: ConcurrencyLimiter<Waiting>;
   /** Longest time in milliseconds that a delivery waits in memory for a slot. */
   readonly maxWaitMs: number;
-  #user: SlotUser | undefined;
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
 
@@ -31,10 +64,6 @@ export class EndpointSlots {
   ) {
     this.#limiter = new ConcurrencyLimiter(limits);
     this.maxWaitMs = limits.maxWaitMs;
-  }
-
-  usedBy(user: SlotUser): void {
-    this.#user = user;
   }
 
   /** Straight deliveries that wait for a slot. */
@@ -55,12 +84,16 @@ export class EndpointSlots {
     return byWall(this.#limiter.slotBehindJobs(place, steady()));
   }
 
-  /** Takes a slot for a straight delivery, or makes the delivery wait for one. */
-  offer(delivery: StraightDelivery): 'run' | 'wait' {
+  /**
+   * Takes a slot for a straight delivery.
+   * @returns undefined if it has the slot; otherwise a promise of that, or of the epoch milliseconds at which its job is due
+   */
+  offer(place: Place): Promise<number | undefined> | undefined {
     this.#beat();
-    if (this.#limiter.offer(delivery, delivery.webhook, steady()) === 'run') return 'run';
+    const waiting: Waiting = { end: () => undefined };
+    if (this.#limiter.offer(waiting, place, steady()) === 'run') return undefined;
     this.#watch();
-    return 'wait';
+    return new Promise((resolve) => (waiting.end = resolve));
   }
 
   /**
@@ -76,7 +109,7 @@ export class EndpointSlots {
   }
 
   giveBack(place: Place, durationMs: number, use?: SlotUse): void {
-    for (const next of this.#limiter.release(place, durationMs, steady(), use)) this.#user?.run(next);
+    for (const next of this.#limiter.release(place, durationMs, steady(), use)) next.end();
     this.#watch();
   }
 
@@ -86,7 +119,7 @@ export class EndpointSlots {
     this.load.begin();
     this.#beats = setInterval(() => {
       this.load.beat(ConcurrencyLimiter.beatMs);
-      for (const next of this.#limiter.tick(steady())) this.#user?.run(next);
+      for (const next of this.#limiter.tick(steady())) next.end();
       if (this.#limiter.size > 0) return;
       clearInterval(this.#beats);
       this.#beats = undefined;
@@ -100,7 +133,7 @@ export class EndpointSlots {
       () => {
         this.#expiry = undefined;
         const expired = this.#limiter.expire(steady(), this.load.isBusy);
-        for (const { item, at } of expired) this.#user?.expired(item, byWall(at));
+        for (const { item, at } of expired) item.end(byWall(at));
         this.#watch();
       },
       Math.max(5, next - steady()),

@@ -1,13 +1,11 @@
 import type { ConcurrencyLimits } from '@relay/admission';
 import type { RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
-import type { Attempts } from './attempts.js';
-import type { AttemptRule } from './attempt-rule.js';
+import { EndpointReports } from './attempt-reports.js';
+import { StraightAttempts, type Attempts } from './attempts.js';
 import type { Breakers } from './breakers.js';
-import { DeliveryDispatcher, type DispatchBounds } from './delivery-dispatcher.js';
-import { EndpointReports } from './endpoint-reports.js';
+import { DeliveryDispatcher, type AttemptRule, type DispatchBounds } from './delivery-dispatcher.js';
 import { EndpointSlots } from './endpoint-slots.js';
-import { StraightAttempts } from './straight-attempts.js';
 import { UnopenedWebhooks } from './unopened-webhooks.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 

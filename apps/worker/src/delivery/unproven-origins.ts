@@ -165,5 +165,68 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   }
 }
 
+/** How the wait of a delivery for its origin ended: the origin has answered 2xx, or an entry. */
+export type Turn = 'proven' | Entry;
+
+/**
+ * Straight deliveries to origins that are not known to have answered 2xx. The first delivery of an endpoint asks for the origin's
+ * turn, and the others wait in memory for as long as a delivery waits for a slot. If the first is answered 2xx, they follow at
+ * once, so a new endpoint that works gets its thousandth envelope as soon as its second.
+ */
+export class TrialQueue {
+  /** Deliveries that wait, by endpoint. The first one of each asked at most `maxWaitMs` ago. */
+  readonly #lines = new Map<string, { readonly webhook: Asker; readonly end: (turn: Turn) => void }[]>();
+  #waiting = 0;
+
+  constructor(
+    private readonly origins: Pick<UnprovenOrigins, 'enter' | 'isProven' | 'askAgainAt'>,
+    private readonly maxWaitMs: number,
+  ) {}
+
+  /** Deliveries that wait in memory. */
+  get waiting(): number {
+    return this.#waiting;
+  }
+
+  /** Waits for the turn of a delivery, for `maxWaitMs` at most. */
+  turn(webhook: Asker): Promise<Turn> {
+    return new Promise((end) => {
+      const { endpoint } = webhook;
+      this.#waiting += 1;
+      const line = this.#lines.get(endpoint);
+      line?.push({ webhook, end });
+      if (line !== undefined) return;
+      this.#lines.set(endpoint, [{ webhook, end }]);
+      setTimeout(() => this.#expire(endpoint), this.maxWaitMs);
+      void this.#ask(webhook);
+    });
+  }
+
+  /** Ends the wait of all deliveries to an origin, because the origin has answered 2xx. */
+  release(origin: string): void {
+    for (const endpoint of this.#lines.keys())
+      if (originOf(endpoint) === origin) for (const { end } of this.#take(endpoint, Infinity)) end('proven');
+  }
+
+  async #ask(webhook: Asker): Promise<void> {
+    const { endpoint } = webhook;
+    const entry = await this.origins.enter(webhook);
+    if (this.origins.isProven(endpoint)) return this.release(originOf(endpoint));
+    for (const { end } of this.#take(endpoint, 1)) end(entry);
+  }
+
+  #expire(endpoint: string): void {
+    for (const { webhook, end } of this.#take(endpoint, Infinity))
+      end({ mayGo: false, at: this.origins.askAgainAt(webhook), hasTurn: false });
+    this.#lines.delete(endpoint);
+  }
+
+  #take(endpoint: string, count: number): { readonly webhook: Asker; readonly end: (turn: Turn) => void }[] {
+    const taken = this.#lines.get(endpoint)?.splice(0, count) ?? [];
+    this.#waiting -= taken.length;
+    return taken;
+  }
+}
+
 /** Converts a time of the steady clock to the host's clock. */
 const byWall = (at: number): number => Math.ceil(at - performance.now() + Date.now());

@@ -1,18 +1,50 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from '@relay/events';
+import { ClientStore } from '@relay/identity';
 import { untilStored } from '@relay/jobs';
 import { type LogPartition, type LookUp, type LookUpResult, PartitionProgress } from '@relay/progress';
 import { ThrottledLog } from '@relay/telemetry';
-import type { ChunkPart } from '../log/log-chunk.js';
+import { RedisWebhookView } from '@relay/webhooks';
+import type { BatchPart } from '../log/batch.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
-import { Registrations } from './registrations.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 /**
  * State of an envelope. `repeat`: an earlier record of it may still run. `nobody`: no partner that it names exists.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
+
+/** The registrations with which records are read: the webhooks at that moment, and the partners that exist. */
+@Injectable()
+export class Registrations {
+  /** Partners found so far. Clients are never deleted. */
+  readonly #partners = new Set<string>();
+
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'refreshTo'>,
+    @Inject(ClientStore) private readonly clients: Pick<ClientStore, 'find'>,
+  ) {}
+
+  refreshTo(version: number): Promise<void> {
+    return this.webhooks.refreshTo(version);
+  }
+
+  /** Returns the audiences that name partners none of whom exists. Rejects while Redis is away. */
+  async strangers(audiences: readonly (readonly string[])[]): Promise<ReadonlySet<readonly string[]>> {
+    const found = new Set<readonly string[]>();
+    for (const audience of audiences)
+      if (audience.length > 0 && !(await this.#hasPartner(audience))) found.add(audience);
+    return found;
+  }
+
+  async #hasPartner(audience: readonly string[]): Promise<boolean> {
+    if (audience.some((id) => this.#partners.has(id))) return true;
+    for (const id of audience)
+      if (id !== '' && (await this.clients.find(id))?.kind === 'partner') this.#partners.add(id);
+    return audience.some((id) => this.#partners.has(id));
+  }
+}
 
 /** Reads the records of a chunk and finds out what the store knows of their envelopes. */
 @Injectable()
@@ -30,7 +62,7 @@ export class EnvelopeLookup {
   }
 
   /** Looks up the ids of a chunk in one round trip, and waits until the registrations at the time of the look-up are known. */
-  async find(part: ChunkPart, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
+  async find(part: BatchPart, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
     const envelopes = records.filter((item) => item.kind === 'envelope');
     const ids = new Set<string>();
     const repeats = new Set(envelopes.filter((item) => this.#isRepeat(part, item, ids)));
@@ -56,7 +88,7 @@ export class EnvelopeLookup {
   }
 
   /** @param earlier the ids of the earlier records of the chunk */
-  #isRepeat(part: ChunkPart, { envelope: { id } }: EnvelopeRecord, earlier: Set<string>): boolean {
+  #isRepeat(part: BatchPart, { envelope: { id } }: EnvelopeRecord, earlier: Set<string>): boolean {
     if (earlier.has(id)) return true;
     earlier.add(id);
     return this.running.find(id) !== undefined || part.hashOf(id) !== undefined;

@@ -1,16 +1,83 @@
-import { Controller } from '@nestjs/common';
+import { Controller, Inject, Injectable } from '@nestjs/common';
 import { EventPattern, Payload } from '@nestjs/microservices';
+import { deliveryId } from '@relay/delivery';
 import type { EnvelopeRecord, ReadRecord } from '@relay/events';
-import type { LogPartition } from '@relay/progress';
-import type { Webhook } from '@relay/webhooks';
+import { newJob, untilStored } from '@relay/jobs';
+import { type LogPartition, PartitionProgress } from '@relay/progress';
+import { shardNumber } from '@relay/redis';
+import { RetryQueue } from '@relay/retry';
+import { ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
-import { type ChunkPart, LOG_CHUNK, type LogChunk, type RecordHandle } from '../log/log-chunk.js';
-import { divideByShard } from './divide-by-shard.js';
+import { type BatchPart, LOG_CHUNK, type LogChunk } from '../log/batch.js';
+import type { PartitionRecord } from '../log/pending-writes.js';
+import { ParkingRule } from '../parking/parking-rule.js';
 import { EnvelopeLookup, type EnvelopeState } from './envelope-lookup.js';
-import { Recipients } from './recipients.js';
+import { type RunningEnvelope, RunningEnvelopes } from './running-envelopes.js';
 import { SkippedRecords } from './skipped-records.js';
-import type { RunningEnvelope } from './running-envelope.js';
-import { RunningEnvelopes } from './running-envelopes.js';
+
+/** Decides which webhooks get an envelope now, and for which it waits in the log. */
+@Injectable()
+export class Recipients {
+  constructor(
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'matching'>,
+    @Inject(ParkingRule) private readonly parking: Pick<ParkingRule, 'isDue' | 'notice'>,
+    @Inject(PartitionProgress) private readonly progress: Pick<PartitionProgress, 'partials'>,
+    @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'existing' | 'add'>,
+    private readonly log: ThrottledLog,
+  ) {}
+
+  /**
+   * Returns the webhooks that get the record now, and parks others. Called while the record is handed out, because a range begins
+   * at its offset. A record that is read again begins a range only for a disabled webhook, because any other webhook may have got
+   * it already.
+   */
+  of(
+    { envelope: { type, audience } }: EnvelopeRecord,
+    handle: PartitionRecord,
+    running: RunningEnvelope,
+  ): readonly Webhook[] {
+    return this.webhooks.matching(type, audience).filter((webhook) => {
+      const mayPark = !handle.isReadAgain || webhook.status === 'disabled';
+      if (mayPark && !handle.isParked(webhook.id) && this.parking.isDue(webhook))
+        handle.park(webhook.id, this.parking.notice(webhook));
+      if (!handle.isParked(webhook.id)) return true;
+      running.parked(webhook.id);
+      return false;
+    });
+  }
+
+  /**
+   * Returns the webhooks of a record read again after a crash that have neither a mark nor a job or dead letter of this
+   * acceptance. A worker that has lost the partition and does not know it yet may have stored a job since, so the job is stored
+   * again like our own.
+   */
+  async unsettled(
+    at: LogPartition,
+    item: EnvelopeRecord,
+    webhooks: readonly Webhook[],
+    handle: PartitionRecord,
+  ): Promise<readonly Webhook[]> {
+    const { acceptedAt, envelope } = item;
+    const { id: envelopeId, contentHash: hash } = envelope;
+    const idOf = ({ id: webhookId }: Webhook): string =>
+      deliveryId({ webhookId, envelopeId, hash, series: 0, acceptedAt });
+    return untilStored(
+      async () => {
+        const marked = (await this.progress.partials(at, [envelopeId])).get(envelopeId);
+        handle.marked({ id: envelopeId, webhookIds: [...(marked ?? [])] });
+        const unmarked = webhooks.filter((webhook) => marked?.has(webhook.id) !== true);
+        const queued = await this.queue.existing(unmarked.map(idOf));
+        for (const webhook of unmarked)
+          if (queued.has(idOf(webhook)))
+            handle.added(() => this.queue.add({ job: newJob(webhook, item), at: Date.now() }));
+        return unmarked.filter((webhook) => !queued.has(idOf(webhook)));
+      },
+      this.log,
+      { ...at, envelopeId },
+    );
+  }
+}
 
 /**
  * Turns records of the log into deliveries: looks up the ids of a chunk, matches webhooks, and dispatches one straight delivery
@@ -37,7 +104,7 @@ export class FanOutConsumer {
     await Promise.all(chunk.parts.map((part) => this.#takePart(part, divided.get(part.at.shard ?? 0) ?? [])));
   }
 
-  async #takePart(part: ChunkPart, records: readonly ReadRecord[]): Promise<void> {
+  async #takePart(part: BatchPart, records: readonly ReadRecord[]): Promise<void> {
     const found = await part.answered(this.lookup.find(part, records));
     if (found === undefined) return;
     for (const item of records) {
@@ -52,7 +119,7 @@ export class FanOutConsumer {
   }
 
   /** Starts one record; returns a promise if reading must wait for it. Never throws or rejects. */
-  #start(part: ChunkPart, item: ReadRecord, state: EnvelopeState, handle: RecordHandle): Promise<void> | undefined {
+  #start(part: BatchPart, item: ReadRecord, state: EnvelopeState, handle: PartitionRecord): Promise<void> | undefined {
     if (item.kind === 'poison') return this.rejected.poison(part.at, item, handle);
     try {
       const delivered = this.#deliver(part, item, state, handle);
@@ -63,10 +130,10 @@ export class FanOutConsumer {
   }
 
   #deliver(
-    part: ChunkPart,
+    part: BatchPart,
     item: EnvelopeRecord,
     state: EnvelopeState,
-    handle: RecordHandle,
+    handle: PartitionRecord,
   ): Promise<void> | undefined {
     if (state === 'duplicate') return this.rejected.duplicate(item, handle);
     if (state === 'conflict') return this.rejected.conflict(item, handle);
@@ -86,7 +153,7 @@ export class FanOutConsumer {
   }
 
   /** Delivers a record whose first record was settled after the look-up: the mark is written by now. */
-  async #deliverRepeat(part: ChunkPart, item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+  async #deliverRepeat(part: BatchPart, item: EnvelopeRecord, handle: PartitionRecord): Promise<void> {
     await this.#deliver(part, item, await this.lookup.findAgain(part.at, item), handle);
   }
 
@@ -94,7 +161,7 @@ export class FanOutConsumer {
     at: LogPartition,
     item: EnvelopeRecord,
     webhooks: readonly Webhook[],
-    handle: RecordHandle,
+    handle: PartitionRecord,
     envelope: RunningEnvelope,
   ): Promise<void> {
     await this.#dispatch(item, await this.recipients.unsettled(at, item, webhooks, handle), envelope);
@@ -105,7 +172,7 @@ export class FanOutConsumer {
     if (only === undefined) return running.settle();
     running.expect(webhooks.length);
     if (webhooks.length > 1) return this.#dispatchAll(record, webhooks, running);
-    this.dispatcher.dispatch({ webhook: only, record, settler: running });
+    this.dispatcher.dispatch(running.delivery(only, record));
     return undefined;
   }
 
@@ -114,11 +181,11 @@ export class FanOutConsumer {
     for (const webhook of webhooks) {
       const room = this.dispatcher.room();
       if (room !== undefined) await room;
-      this.dispatcher.dispatch({ webhook, record, settler: running });
+      this.dispatcher.dispatch(running.delivery(webhook, record));
     }
   }
 
-  async #fail(item: EnvelopeRecord, handle: RecordHandle, error: unknown): Promise<void> {
+  async #fail(item: EnvelopeRecord, handle: PartitionRecord, error: unknown): Promise<void> {
     const entry = { id: item.envelope.id, hash: item.envelope.contentHash };
     const again = await this.rejected.failed(item, error);
     const envelope = this.running.find(entry.id);
@@ -130,4 +197,16 @@ export class FanOutConsumer {
     envelope.added(again);
     envelope.settle();
   }
+}
+
+/** Returns the records of each shard in their order. A record that is no envelope belongs to shard 0. */
+function divideByShard(records: readonly ReadRecord[], shards: number): ReadonlyMap<number, readonly ReadRecord[]> {
+  const divided = new Map<number, ReadRecord[]>();
+  for (const item of records) {
+    const shard = item.kind === 'envelope' ? shardNumber(item.envelope.id, shards) : 0;
+    const own = divided.get(shard);
+    if (own === undefined) divided.set(shard, [item]);
+    else own.push(item);
+  }
+  return divided;
 }

@@ -12,10 +12,8 @@ import { ParkingModule } from '../parking/parking.module.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
-import { EnvelopeLookup } from './envelope-lookup.js';
-import { FanOutConsumer } from './fan-out.consumer.js';
-import { Recipients } from './recipients.js';
-import { Registrations } from './registrations.js';
+import { EnvelopeLookup, Registrations } from './envelope-lookup.js';
+import { FanOutConsumer, Recipients } from './fan-out.consumer.js';
 import { SkippedRecords } from './skipped-records.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 

@@ -1,5 +1,5 @@
 import { ThrottledLog } from '@relay/telemetry';
-import type { StoreAgain, RecordHandle } from '../log/log-chunk.js';
+import type { StoreAgain } from '../log/pending-writes.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
 const at = { topic: 'task.created', partition: 0 };
@@ -13,13 +13,10 @@ describe('running envelopes', () => {
     envelopes = new RunningEnvelopes(new ThrottledLog({ warn: say, error: say, info: say, debug: say }));
     told = [];
   });
-  const handleOf = (name: string): RecordHandle => ({
-    isReadAgain: false,
+  const handleOf = (name: string): Parameters<RunningEnvelopes['start']>[3] => ({
     begun: () => undefined,
     added: () => void told.push(`${name}: added`),
     webhookSettled: () => undefined,
-    marked: () => undefined,
-    isParked: () => false,
     park: (webhookId) => void told.push(`${name}: parks ${webhookId}`),
     markDuplicate: () => void told.push(`${name}: duplicate`),
     settled: (mark) => void told.push(`${name}: settled ${mark?.id}`),

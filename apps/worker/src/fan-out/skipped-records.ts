@@ -6,7 +6,7 @@ import type { LogPartition } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
-import type { RecordHandle, StoreAgain } from '../log/log-chunk.js';
+import type { PartitionRecord, StoreAgain } from '../log/pending-writes.js';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 
 /** Maximum of rejected records that are stored at once; above it, reading waits. */
@@ -29,12 +29,12 @@ export class SkippedRecords {
   }
 
   /** Counts a repeat of an envelope that runs already; the record is settled with it. */
-  repeat(item: EnvelopeRecord, handle: RecordHandle): undefined {
+  repeat(item: EnvelopeRecord, handle: PartitionRecord): undefined {
     this.#count(item, handle, 'duplicate');
     this.metrics.duplicate();
   }
 
-  duplicate(item: EnvelopeRecord, handle: RecordHandle): undefined {
+  duplicate(item: EnvelopeRecord, handle: PartitionRecord): undefined {
     this.#count(item, handle, 'duplicate');
     handle.markDuplicate();
     this.metrics.duplicate();
@@ -42,17 +42,17 @@ export class SkippedRecords {
   }
 
   /** @returns undefined while few are being stored, otherwise a promise to wait for before more are read */
-  poison(at: LogPartition, item: ReadRecord & { kind: 'poison' }, handle: RecordHandle): Promise<void> | undefined {
+  poison(at: LogPartition, item: ReadRecord & { kind: 'poison' }, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#rejectedRecords.poison(at, item.record, item.reason).then(() => handle.settled()));
   }
 
   /** @returns as `poison` */
-  conflict(item: EnvelopeRecord, handle: RecordHandle): Promise<void> | undefined {
+  conflict(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#conflict(item, handle));
   }
 
   /** Makes an envelope for partners none of whom exists a dead letter. @returns as `poison` */
-  unaddressed(item: EnvelopeRecord, handle: RecordHandle): Promise<void> | undefined {
+  unaddressed(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#unaddressed(item, handle));
   }
 
@@ -65,11 +65,11 @@ export class SkippedRecords {
    * Counts a repeat or conflict. A record that is read again is not counted: it may be the first of its id, or was counted
    * before.
    */
-  #count({ envelope: { id } }: EnvelopeRecord, { isReadAgain }: RecordHandle, kind: 'duplicate' | 'conflict'): void {
+  #count({ envelope: { id } }: EnvelopeRecord, { isReadAgain }: PartitionRecord, kind: 'duplicate' | 'conflict'): void {
     if (!isReadAgain) this.repeats.count(id, kind);
   }
 
-  async #conflict(item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+  async #conflict(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> {
     this.#count(item, handle, 'conflict');
     handle.markDuplicate();
     handle.added(
@@ -78,7 +78,7 @@ export class SkippedRecords {
     handle.settled();
   }
 
-  async #unaddressed(item: EnvelopeRecord, handle: RecordHandle): Promise<void> {
+  async #unaddressed(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> {
     const { id, contentHash: hash, audience } = item.envelope;
     const named = audience.filter((partner) => partner !== '').join(', ');
     const detail = named === '' ? 'relay-partner names nobody' : `no such partner: ${named}`;

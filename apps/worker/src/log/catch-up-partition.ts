@@ -1,6 +1,5 @@
 import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type Tracker } from '@relay/progress';
-import type { StoreAgain } from './log-chunk.js';
-import type { PendingWrites } from './pending-writes.js';
+import type { PendingWrites, StoreAgain } from './pending-writes.js';
 
 /** A range while it is handed out. Its results count until all of it is settled (see `CatchUpRange`). */
 export interface RangeCatchUp extends ParkedRange {

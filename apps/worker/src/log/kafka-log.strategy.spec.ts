@@ -4,7 +4,7 @@ import { PinoLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
 import type { EachBatchPayload, Kafka } from 'kafkajs';
 import { KafkaLogStrategy } from './kafka-log.strategy.js';
-import { LOG_CHUNK, type LogChunk } from './log-chunk.js';
+import { LOG_CHUNK, type LogChunk } from './batch.js';
 import { LogReader } from './log-reader.js';
 import { PartitionReader } from './partition-reader.js';
 

@@ -1,7 +1,7 @@
 import { redisReady, Shard, Shards } from '@relay/redis';
 import { startRedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { LastLoad } from './last-load.adapter.js';
+import { LastLoad } from './reading-pause.js';
 
 describe('the load of two shards', () => {
   it('has what the one that is away last said, and what the other one says now', async () => {

@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { OffsetGap } from '@relay/kafka';
 import { type LogPartition, PartitionProgress } from '@relay/progress';
 import { Log, ThrottledLog } from '@relay/telemetry';
+import { Gauge, Registry } from 'prom-client';
 import { KAFKA_ADMIN } from '../platform/tokens.js';
 import type { CatchUpPartition } from './catch-up-partition.js';
-import { KnownPartitions } from './known-partitions.js';
-import { LogCommits, type PartitionReaders } from './log-commits.js';
+import { KnownPartitions, LogCommits, type PartitionReaders } from './log-commits.js';
 import {
   LOG_READER_OPTIONS,
   type LogBounds,
@@ -14,8 +14,7 @@ import {
   TopicIds,
 } from './log-reader-options.js';
 import { Ownerships } from './ownerships.js';
-import { PartitionReader } from './partition-reader.js';
-import type { PartitionState } from './partition-state.js';
+import { PartitionReader, type PartitionState } from './partition-reader.js';
 
 /**
  * All partitions that this worker reads. A partition is read once and has a reader for each shard, which takes the records of its
@@ -273,3 +272,29 @@ const isReading = (reader: PartitionReader): reader is PartitionReader & { reado
 
 const nameOf = ({ topic, partition, shard }: LogPartition): string =>
   `${topic}/${partition}${shard === undefined ? '' : ` in shard ${shard}`}`;
+
+const STATES = ['lost', 'doubtful'] as const;
+
+/**
+ * Gauge of the partitions that this worker does not read, by shard, counted at each scrape. With one shard it has no value,
+ * because the worker's health reports the fault.
+ */
+@Injectable()
+export class ShardPartitionsGauge {
+  constructor(registry: Registry, @Inject(LogReader) reader: Pick<LogReader, 'countsOf'>) {
+    registry.registerMetric(
+      new Gauge({
+        name: 'relay_shard_partitions',
+        help: 'Partitions of this worker whose records of the shard are not read, because their progress is lost or doubtful: take sum().',
+        labelNames: ['shard', 'state'],
+        registers: [],
+        collect() {
+          this.reset();
+          for (const state of STATES)
+            for (const [shard, count] of reader.countsOf(state).entries())
+              this.set({ shard: String(shard), state }, count);
+        },
+      }),
+    );
+  }
+}

@@ -10,14 +10,11 @@ import { MetricsModule } from '../metrics/metrics.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { FATAL, QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
-import { ConsumerWatch } from './consumer-watch.js';
-import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
+import { ConsumerWatch, KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
 import { LogArchive } from './log-archive.adapter.js';
-import { LastLoad } from './last-load.adapter.js';
-import { LogReader } from './log-reader.js';
+import { LogReader, ShardPartitionsGauge } from './log-reader.js';
 import { LOG_READER_OPTIONS, type LogReaderOptions, TopicIds } from './log-reader-options.js';
-import { READING_LOAD, ReadingPause } from './reading-pause.js';
-import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
+import { LastLoad, READING_LOAD, ReadingPause } from './reading-pause.js';
 import { KafkaTopicIds } from './topic-ids.adapter.js';
 
 /** Reads the log: owns partitions, finds the offset at which each begins, and pauses reading. */

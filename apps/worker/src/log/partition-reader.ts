@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   Tracker,
   type LogPartition,
@@ -8,14 +9,22 @@ import {
 } from '@relay/progress';
 import type { Log } from '@relay/telemetry';
 import { CatchUpPartition } from './catch-up-partition.js';
-import type { RecordHandle } from './log-chunk.js';
-import type { LogLoss, LossOf } from './log-loss.js';
-import { PartitionClaim } from './partition-claim.js';
-import { PartitionRecord } from './partition-record.js';
-import { PendingWrites } from './pending-writes.js';
-import type { PartitionState } from './partition-state.js';
-import { owned, same } from './positions.js';
-import { ReadSoFar } from './read-so-far.js';
+import { ReadSoFar, type LogLoss, type LossOf } from './log-loss.js';
+import { PartitionRecord, PendingWrites } from './pending-writes.js';
+import { pause } from './timing.js';
+
+/**
+ * State of a partition that this worker reads.
+ *
+ * - `owning`: just assigned. Nothing is handed out or written until the store has confirmed this worker as the owner and given
+ *   the position to read from.
+ * - `reading`: records are handed out; every flush writes marks and high water together.
+ * - `doubtful`: a flush was refused, Redis was reconnected, or the log is shorter. It ends only by `own`, which the reader of the
+ *   log calls only while this worker is in the group, so a zombie never takes a partition back.
+ * - `lost`: the store knows nothing of a log that was read before. An operator must act; nothing is handed out.
+ * - `left`: the partition went to another member. Running deliveries end, and their marks are written until a flush is refused.
+ */
+export type PartitionState = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
 
 /** One partition, or one shard's part of it, while this worker reads it. */
 export class PartitionReader {
@@ -221,7 +230,7 @@ export class PartitionReader {
    * when its batch was fetched. Without it, a record fetched before a restart looks like the far side of a gap, and all records
    * before it look settled.
    */
-  accept(offset: number, restarts = this.#restarts, time = 0): RecordHandle | undefined {
+  accept(offset: number, restarts = this.#restarts, time = 0): PartitionRecord | undefined {
     const tracker = this.#tracker;
     if (restarts !== this.#restarts || this.#state !== 'reading') return undefined;
     if (tracker === undefined || !tracker.accept(offset)) return undefined;
@@ -308,5 +317,46 @@ export class PartitionReader {
     } catch {
       // Redis is away, which its connection reports. The next flush tries again.
     }
+  }
+}
+
+/** Returns our own position after an ownership, which has raised the sequence. */
+const owned = ({ highWater, sequence }: Position): Position => ({ highWater, sequence: sequence + 1 });
+
+const same = (a: Position, b: Position | undefined): boolean =>
+  b !== undefined && a.highWater === b.highWater && a.sequence === b.sequence;
+
+/**
+ * Longest wait in ms for the earlier owner of a partition to end its running deliveries, and the interval of the claims. The
+ * owner releases the partition as soon as they have ended, mostly within milliseconds; longer deliveries are attempted twice. A
+ * killed owner releases nothing, so this time adds to the recovery from a crash.
+ */
+const [HAND_OVER_MS, HAND_OVER_STEP_MS] = [3_000, 50];
+
+/** Takes the ownership of a partition, under one token for as long as a worker reads it. */
+class PartitionClaim {
+  readonly token = randomUUID();
+  /** Id of a claim without an answer yet; Redis may still have received it. */
+  #id: string | undefined;
+
+  constructor(
+    private readonly at: LogPartition,
+    private readonly progress: Pick<PartitionProgress, 'own'>,
+    private readonly handOverMs = HAND_OVER_MS,
+  ) {}
+
+  /** Claims the partition. Waits a moment for an owner with running deliveries, which are attempted twice otherwise. */
+  async make(start: number | undefined, hasLeft: () => boolean): Promise<OwnedPosition | undefined> {
+    const since = performance.now();
+    // A claim after the release of a partition that has left keeps its next owner waiting.
+    while (!hasLeft()) {
+      const take = performance.now() - since >= this.handOverMs;
+      this.#id ??= randomUUID();
+      const found = await this.progress.own(this.at, this.token, { start, take, claim: this.#id });
+      if (found !== 'owned-elsewhere') this.#id = undefined;
+      if (found !== 'owned-elsewhere') return found;
+      await pause(HAND_OVER_STEP_MS);
+    }
+    return undefined;
   }
 }

@@ -1,4 +1,4 @@
-import { isScarce, pauseFor } from './pause-rule.js';
+import { isScarce, pauseFor } from './reading-pause.js';
 
 const load = (used: number, max: number, queued: number) => ({ memory: { used, max }, queued });
 

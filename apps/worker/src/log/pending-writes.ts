@@ -1,6 +1,8 @@
 import type { SeenEntry } from '@relay/dedupe';
-import { ParkedRanges, type Flush, type Parking, type PartialMark } from '@relay/progress';
-import type { StoreAgain } from './log-chunk.js';
+import { ParkedRanges, type Flush, type Parking, type PartialMark, type Tracker } from '@relay/progress';
+
+/** Stores a job or dead letter again. A repeat is harmless: its id is there already unless the store has lost it. */
+export type StoreAgain = () => Promise<void>;
 
 /** The results that one flush writes. */
 type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly StoreAgain[] };
@@ -98,5 +100,77 @@ export class PendingWrites {
     this.#repeats.unshift(...repeats);
     for (const mark of partial) this.#dirty.add(mark.id);
     if (parking !== undefined) this.parked.putBack(parking);
+  }
+}
+
+/**
+ * One record that was handed out, until all of it is settled. Its outcome counts only until reading restarts elsewhere.
+ */
+export class PartitionRecord {
+  /** Ranges that were current when the record began; a restart makes new ones. */
+  readonly #parked: ParkedRanges;
+  readonly #restarts: number;
+
+  constructor(
+    private readonly offset: number,
+    /** Whether an earlier owner, or this worker before a restart of reading, may have handed the record out. */
+    readonly isReadAgain: boolean,
+    private readonly reader: { readonly restarts: number },
+    private readonly tracker: Tracker,
+    private readonly pending: PendingWrites,
+  ) {
+    this.#parked = pending.parked;
+    this.#restarts = reader.restarts;
+  }
+
+  get #isCurrent(): boolean {
+    return this.#restarts === this.reader.restarts;
+  }
+
+  /** Whether the record waits in the log for this webhook. */
+  isParked(webhookId: string): boolean {
+    return this.#parked.isParked(webhookId, this.offset);
+  }
+
+  /**
+   * Parks the webhook from this record on. Called only before a delivery of the record has begun.
+   * @param notice notice to its partner, as a line that is stored with the range
+   */
+  park(webhookId: string, notice?: string): void {
+    this.#parked.park(webhookId, this.offset, notice);
+  }
+
+  /** Marks the record as a repeat or conflict, so that no parked webhook gets it later. Called while it is handed out. */
+  markDuplicate(): void {
+    this.#parked.drop(this.offset);
+  }
+
+  /**
+   * Adds a confirmed job or dead letter of the record. It is stored again if Redis loses its latest writes before the next flush.
+   */
+  added(again: StoreAgain): void {
+    if (this.#isCurrent) this.pending.added(again);
+  }
+
+  /** Marks the record's envelope as running. */
+  begun(entry: SeenEntry): void {
+    if (this.#isCurrent) this.pending.begun(entry);
+  }
+
+  /** Takes over the partial mark that the store has of the record's envelope. */
+  marked(mark: PartialMark): void {
+    if (this.#isCurrent) this.pending.marked(mark);
+  }
+
+  /** Settles one webhook of the envelope while others run. */
+  webhookSettled(envelopeId: string, webhookId: string): void {
+    if (this.#isCurrent) this.pending.webhookSettled(envelopeId, webhookId);
+  }
+
+  /** Settles the record. Called once; `mark` is written for its envelope, if it has one. */
+  settled(mark?: SeenEntry): void {
+    if (!this.#isCurrent) return;
+    this.tracker.settle(this.offset);
+    if (mark !== undefined) this.pending.settled(mark);
   }
 }

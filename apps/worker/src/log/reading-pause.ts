@@ -1,9 +1,71 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { countDeliveries } from '@relay/jobs';
+import { fullestOf, readMemory, type RedisMemory } from '@relay/metrics';
+import type { Shards } from '@relay/redis';
 import { Log } from '@relay/telemetry';
 import { Gauge, Registry } from 'prom-client';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
-import { isScarce, pauseFor, type ReadingLoad } from './pause-rule.js';
+
+/** Load of the stores that reading fills. */
+export interface ReadingLoad {
+  /** Bytes that Redis uses, and its `maxmemory`; 0: no limit. */
+  readonly memory: { readonly used: number; readonly max: number };
+  /** Deliveries in the queue, waiting or running. */
+  readonly queued: number;
+}
+
+const PAUSE_MEMORY = 0.7;
+const RESUME_MEMORY = 0.6;
+const RESUME_QUEUE = 0.8;
+/**
+ * Share of `maxmemory` above which optional data is left out. It is well below the share at which reading resumes, because the
+ * history is not trimmed while none of it is written.
+ */
+const SCARCE_MEMORY = 0.5;
+
+/**
+ * Returns why reading pauses, in words; undefined while reading continues. Redis must never be full, so the log is the buffer.
+ * Reading resumes below the level at which it pauses, so that it does not flutter.
+ */
+export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {
+  const share = shareOf(load);
+  if (share >= (isPaused ? RESUME_MEMORY : PAUSE_MEMORY))
+    return `Redis uses ${Math.round(share * 100)} % of its maxmemory; resumes below ${RESUME_MEMORY * 100} %`;
+  const resumeAt = Math.floor(queueLimit * RESUME_QUEUE);
+  if (isPaused ? load.queued > resumeAt : load.queued > queueLimit)
+    return `${load.queued} deliveries are queued; resumes at ${resumeAt}`;
+  return undefined;
+}
+
+/** Whether optional data is left out, so that accepted envelopes have the memory. */
+export const isScarce = (load: ReadingLoad): boolean => shareOf(load) > SCARCE_MEMORY;
+
+const shareOf = ({ memory: { used, max } }: ReadingLoad): number => (max === 0 ? 0 : used / max);
+
+/**
+ * Reads how full Redis and the queue are. For a shard that is away the last answer counts: its data is still there, and the other
+ * shards go on filling.
+ */
+export class LastLoad {
+  readonly #memory: (RedisMemory | undefined)[] = [];
+  readonly #queued: number[] = [];
+
+  constructor(private readonly shards: Shards) {}
+
+  /** @throws Error of Redis when no server has ever answered */
+  async read(): Promise<ReadingLoad> {
+    const { all, connections } = this.shards;
+    const readings = [
+      ...connections.map(async (redis, index) => void (this.#memory[index] = await readMemory(redis))),
+      ...all.map(async (shard, index) => void (this.#queued[index] = await countDeliveries(shard))),
+    ];
+    const failed = (await Promise.allSettled(readings)).find((reading) => reading.status === 'rejected');
+    const known = this.#memory.filter((memory) => memory !== undefined);
+    if (known.length === 0) throw failed?.reason;
+    return { memory: fullestOf(known), queued: this.#queued.reduce((sum, count) => sum + (count ?? 0), 0) };
+  }
+}
 
 /** Reads how full Redis and the queue are (`() => Promise<ReadingLoad>`). */
 export const READING_LOAD = Symbol('load of Redis and the queue');

@@ -1,5 +1,5 @@
 import { Registry } from 'prom-client';
-import { ShardPartitionsGauge } from './shard-partitions-gauge.js';
+import { ShardPartitionsGauge } from './log-reader.js';
 
 const scrape = async (counts: Readonly<Record<string, readonly number[]>>): Promise<string[]> => {
   const registry = new Registry();

@@ -1,8 +1,8 @@
 import { LogFetcher, type TopicsOfCluster } from '@relay/kafka';
 import type { RegistryClaim } from '@relay/registry';
 import type { Kafka } from 'kafkajs';
-import { cached } from './cached.js';
 import { TopicIds } from './log-reader-options.js';
+import { cached } from './timing.js';
 
 /** Time in ms for which an answer is kept, so that the partitions, which ask at the same time, share it. */
 const KEPT_MS = 100;

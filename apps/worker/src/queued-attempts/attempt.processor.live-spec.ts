@@ -18,7 +18,7 @@ import { Queue, type Job } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { EnabledWebhooks } from './enabled-webhooks.js';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
-import { AttemptLog } from '../delivery/attempt-log.js';
+import { AttemptLog } from '../delivery/attempt-reports.js';
 import { QueueConsumer } from './queue-consumer.js';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;

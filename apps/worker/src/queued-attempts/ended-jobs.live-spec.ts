@@ -11,7 +11,7 @@ import type { Log, LogFields } from '@relay/telemetry';
 import type { MemoryPublisher } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { startSpecWorker, type SpecWorker } from '../spec-worker.js';
-import { AttemptLog } from '../delivery/attempt-log.js';
+import { AttemptLog } from '../delivery/attempt-reports.js';
 import { QueueConsumer } from './queue-consumer.js';
 
 const HOUR = 3_600_000;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { Job } from 'bullmq';
-import { AttemptLog } from '../delivery/attempt-log.js';
+import { AttemptLog } from '../delivery/attempt-reports.js';
 import { AttemptProcessor } from './attempt.processor.js';
 import { putBack } from './put-back.adapter.js';
 import { MAKE_QUEUE_WORKERS, type Process, type QueueWorkers } from './queue-workers.adapter.js';

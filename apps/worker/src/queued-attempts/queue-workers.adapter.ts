@@ -2,7 +2,7 @@ import { bullOptions, DELIVERIES_QUEUE, StoredJob } from '@relay/jobs';
 import type { Shard, Shards } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { DelayedError, Worker, type Job } from 'bullmq';
-import { logFieldsOf } from '../delivery/log-fields.js';
+import { logFieldsOf } from '../delivery/attempt-reports.js';
 
 /** Time in ms for which a job is locked for this worker; the lock is renewed while the job runs. */
 const LOCK_MS = 20_000;

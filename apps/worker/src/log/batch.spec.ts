@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { HeartbeatWait } from './heartbeat-wait.js';
+import { HeartbeatWait } from './batch.js';
 
 const LOOK_MS = 500;
 

@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, expect, it, jest } from '@jest/globals';
-import type { Entry } from './unproven-origins.js';
-import { TrialQueue } from './trial-queue.js';
+import { TrialQueue, type Entry } from './unproven-origins.js';
 
 const WEBHOOK = { endpoint: 'p https://a', id: 'w' };
 const MAX_WAIT_MS = 250;
@@ -11,25 +10,26 @@ afterEach(() => void jest.useRealTimers());
 /** Each first delivery of an endpoint is told the next entry. */
 function aQueue(entries: Entry[]) {
   const events: string[] = [];
-  const trials = new TrialQueue<string>(
+  const trials = new TrialQueue(
     {
       isProven: () => false,
       enter: () => Promise.resolve(entries.shift() ?? { mayGo: false, at: 9, hasTurn: false }),
       askAgainAt: () => 7,
     },
-    {
-      run: (item) => void events.push(`${item} runs`),
-      offer: (item) => void events.push(`${item} is offered`),
-      store: (item, at, hasTurn) => void events.push(`${item} stored for ${at}${hasTurn ? ', its turn' : ''}`),
-    },
     MAX_WAIT_MS,
   );
-  return { trials, events };
+  const add = async (item: string): Promise<void> => {
+    const turn = await trials.turn(WEBHOOK);
+    if (turn === 'proven') events.push(`${item} is offered`);
+    else if (turn.mayGo) events.push(`${item} runs`);
+    else events.push(`${item} stored for ${turn.at}${turn.hasTurn ? ', its turn' : ''}`);
+  };
+  return { trials, add: (item: string) => void add(item), events };
 }
 
 it('the first delivery has the turn, and the others become jobs unless it is answered 2xx in time', async () => {
-  const { trials, events } = aQueue([{ mayGo: true }]);
-  for (const item of ['first', 'second', 'third']) trials.add(item, WEBHOOK);
+  const { trials, add, events } = aQueue([{ mayGo: true }]);
+  for (const item of ['first', 'second', 'third']) add(item);
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS - 1);
   expect([events, trials.waiting]).toEqual([['first runs'], 2]);
   await jest.advanceTimersByTimeAsync(1);
@@ -38,8 +38,8 @@ it('the first delivery has the turn, and the others become jobs unless it is ans
 });
 
 it('all deliveries of an origin that is answered 2xx follow at once', async () => {
-  const { trials, events } = aQueue([{ mayGo: true }]);
-  for (const item of ['first', 'second']) trials.add(item, WEBHOOK);
+  const { trials, add, events } = aQueue([{ mayGo: true }]);
+  for (const item of ['first', 'second']) add(item);
   await jest.advanceTimersByTimeAsync(1);
   trials.release('https://a');
   await jest.advanceTimersByTimeAsync(2 * MAX_WAIT_MS);
@@ -47,10 +47,10 @@ it('all deliveries of an origin that is answered 2xx follow at once', async () =
 });
 
 it('a delivery whose turn comes later becomes a job with that turn, and the next one asks again', async () => {
-  const { trials, events } = aQueue([{ mayGo: false, at: 5, hasTurn: true }]);
-  trials.add('first', WEBHOOK);
+  const { add, events } = aQueue([{ mayGo: false, at: 5, hasTurn: true }]);
+  add('first');
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
-  trials.add('second', WEBHOOK);
+  add('second');
   await jest.advanceTimersByTimeAsync(MAX_WAIT_MS);
   expect(events).toEqual(['first stored for 5, its turn', 'second stored for 9']);
 });

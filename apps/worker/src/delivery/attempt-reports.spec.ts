@@ -3,8 +3,7 @@ import type { AttemptFacts } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import type { Webhook } from '@relay/webhooks';
 import type { EventReporter } from '../reporting/event-reporter.js';
-import { AttemptLog } from './attempt-log.js';
-import type { KeptAnswer } from './delivery-facts.js';
+import { AttemptLog, type KeptAnswer } from './attempt-reports.js';
 
 const webhook = { id: 'a-webhook', partnerId: 'a "partner"' } as Webhook;
 const delivery = {

@@ -1,16 +1,25 @@
 import type { LogRecord } from '@relay/events';
 import { leaderEpochOf } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
-import type { Batch, KafkaMessage } from 'kafkajs';
-import type { HeartbeatWait } from './heartbeat-wait.js';
-import type { ChunkPart, RecordHandle } from './log-chunk.js';
+import type { Batch, EachBatchPayload, KafkaMessage } from 'kafkajs';
 import type { PartitionReader } from './partition-reader.js';
+import type { PartitionRecord } from './pending-writes.js';
+
+/** The Nest pattern under which the transport hands chunks of the log to the fan-out. */
+export const LOG_CHUNK = 'log.chunk';
+
+/** Consecutive records of one partition, to be handed out in their order. */
+export interface LogChunk {
+  readonly records: readonly LogRecord[];
+  /** Parts that may be handed out now; the records of other shards wait. */
+  readonly parts: readonly BatchPart[];
+}
 
 /** Time in ms after which a shard without an answer no longer holds up the records of the others. */
 const PATIENCE_MS = 1_000;
 
-/** The part of a batch that one reader takes, until that reader restarts at another offset. */
-export class BatchPart implements ChunkPart {
+/** The part of a batch that one reader takes, until that reader restarts at another offset. One shard has all of each batch. */
+export class BatchPart {
   readonly #restarts: number;
   #chunk: readonly KafkaMessage[] = [];
   #isAwaited = false;
@@ -70,18 +79,28 @@ export class BatchPart implements ChunkPart {
     this.#isAwaited = isAwaited;
   }
 
-  accept({ offset, timestamp }: LogRecord): RecordHandle | undefined {
+  /** Takes a record up; returns undefined if it was handed out before. */
+  accept({ offset, timestamp }: LogRecord): PartitionRecord | undefined {
     return this.reader.accept(offset, this.#restarts, timestamp);
   }
 
+  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
   hashOf(envelopeId: string): string | undefined {
     return this.reader.hashOf(envelopeId);
   }
 
+  /**
+   * Waits for a value while the group gets heartbeats. Resolves with undefined if the partition may be leaving, its store is
+   * away, the process stops or the promise was rejected: nothing more may be handed out then.
+   */
   during<T>(waiting: Promise<T>): Promise<{ readonly value: T } | undefined> {
     return this.wait.for(waiting, this);
   }
 
+  /**
+   * Waits like `during`, for an answer of the store. If other shards wait for the part, a store that takes longer than a second
+   * counts as away: the reader asks it for its position again, and the other shards go on.
+   */
   answered<T>(answer: Promise<T>): Promise<{ readonly value: T } | undefined> {
     if (!this.#isAwaited) return this.during(answer);
     const end = performance.now() + PATIENCE_MS;
@@ -91,6 +110,7 @@ export class BatchPart implements ChunkPart {
     });
   }
 
+  /** Ends the part once all of its records were taken up. */
   ended(): void {
     const last = this.#chunk.at(-1);
     if (last === undefined) return;
@@ -99,5 +119,63 @@ export class BatchPart implements ChunkPart {
       this.reader.passed(Number(last.offset) + 1, this.#restarts, time);
     }
     if (this.goesOn) this.#follow(last);
+  }
+}
+
+/** Interval in ms at which a wait checks whether its reason still holds. */
+const LOOK_MS = 500;
+
+const ALWAYS = { goesOn: true };
+
+/** Waits while kafkajs is within a batch, and sends heartbeats; otherwise the group takes this consumer for dead. */
+export class HeartbeatWait {
+  #fault: Error | undefined;
+
+  constructor(
+    private readonly payload: Pick<EachBatchPayload, 'heartbeat'>,
+    private readonly isStopping: () => boolean,
+  ) {}
+
+  /**
+   * Waits for as long as `reason` goes on.
+   * @param looking is called before each look
+   * @returns the value; undefined when the promise was rejected, the reason is gone, the process stops or a heartbeat failed
+   */
+  for<T>(
+    waiting: Promise<T>,
+    reason: { readonly goesOn: boolean } = ALWAYS,
+    looking?: () => void,
+  ): Promise<{ readonly value: T } | undefined> {
+    return new Promise((resolve) => {
+      const isOver = (): boolean => this.isStopping() || !reason.goesOn;
+      const end = (result?: { readonly value: T }): void => {
+        clearInterval(timer);
+        resolve(isOver() ? undefined : result);
+      };
+      const timer = setInterval(() => {
+        looking?.();
+        if (isOver()) end();
+        else void this.#beat().then((isAlive) => isAlive || end());
+      }, LOOK_MS);
+      waiting.then(
+        (value) => end({ value }),
+        () => end(),
+      );
+    });
+  }
+
+  async #beat(): Promise<boolean> {
+    try {
+      await this.payload.heartbeat();
+      return true;
+    } catch (error) {
+      this.#fault ??= error instanceof Error ? error : new Error(String(error));
+      return false;
+    }
+  }
+
+  /** Leaves a heartbeat that failed (rebalance, broker away) to kafkajs. @throws it */
+  throwFault(): void {
+    if (this.#fault !== undefined) throw this.#fault;
   }
 }
