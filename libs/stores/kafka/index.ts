@@ -4,16 +4,15 @@
 export { AttemptFinder, readAttempt, EnvelopeFinder } from './finders.adapter.js';
 export type { SoughtAttempts, FoundEnvelope, SoughtEnvelope } from './finders.adapter.js';
 export { answeredWithin, askedAgain, KeptAdmin, readLag, withAdmin, type TopicLag } from './kept-admin.adapter.js';
-export { connectKafka } from './kafka-client.adapter.js';
+export { connectKafka, openProducer } from './kafka-client.adapter.js';
 export { assignerOf, GroupConsumer, isOtherDeployment } from './group-consumer.adapter.js';
 export { codeOf, hasCode, isDeletionRefused, isTimeout, placeOutside } from './kafka-errors.adapter.js';
 export { Kafka } from './kafka.port.js';
 export type { Acknowledgement, BatchInHand, CommittedOffset, FetchedBatch } from './kafka.port.js';
 export type { KafkaAdmin, KafkaMessage, KafkaProducer, OutgoingBatch } from './kafka.port.js';
-export { leaderEpochOf, logRecordOf, LogFetcher } from './log-fetcher.adapter.js';
+export { logRecordOf, LogFetcher } from './log-fetcher.adapter.js';
 export type { FetchBounds, FetchedPart, LogPlace, LogSlice, Offsets } from './log-fetcher.adapter.js';
 export type { TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
-export { openProducer } from './producer.adapter.js';
 export { checkTopics, createTopics, findTopics, readTopicConfigs, configFaults } from './topics.adapter.js';
 export { LOG_RETENTION_MS, planTopics, topicFaults, topicNotes } from './topics.adapter.js';
 export type { TopicConfigFound, TopicFound, TopicSettings } from './topics.adapter.js';

@@ -1,6 +1,7 @@
-import { Kafka as Driver, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka as Driver, logLevel } from 'kafkajs';
+import type { KafkaConfig, LogEntry, SASLOptions, TopicMessages } from 'kafkajs';
 import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
-import type { Kafka } from './kafka.port.js';
+import type { Kafka, KafkaProducer, OutgoingBatch } from './kafka.port.js';
 import { answeredWithin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */
@@ -38,6 +39,34 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Driver {
 
 /** The driver behind a client, which `connectKafka` has made. */
 export const driverOf = (kafka: Kafka): Driver => kafka as Driver;
+
+/**
+ * Opens a producer without repeats of its own.
+ * @param isIdempotent with one repeat, which kafkajs needs for that
+ */
+export async function openProducer(kafka: Kafka, isIdempotent: boolean): Promise<KafkaProducer> {
+  const producer = driverOf(kafka).producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: () => (chosen) => chosen.message.partition ?? 0,
+    idempotent: isIdempotent,
+    retry: { retries: isIdempotent ? 1 : 0 },
+  });
+  await producer.connect();
+  return {
+    send: (batches, timeout) => producer.sendBatch({ acks: -1, timeout, topicMessages: byTopic(batches) }),
+    disconnect: () => producer.disconnect(),
+  };
+}
+
+function byTopic(batches: readonly OutgoingBatch[]): TopicMessages[] {
+  const topics = new Map<string, TopicMessages>();
+  for (const { topic, partition, records } of batches) {
+    let entry = topics.get(topic);
+    if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
+    for (const { key, value, headers } of records) entry.messages.push({ key, value, headers, partition });
+  }
+  return [...topics.values()];
+}
 
 const levelOf = (entry: LogEntry): 'error' | 'warn' | 'debug' =>
   entry.level === logLevel.ERROR ? 'error' : entry.level === logLevel.WARN ? 'warn' : 'debug';

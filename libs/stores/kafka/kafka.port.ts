@@ -34,9 +34,7 @@ export interface KafkaAdmin {
     groupId: string;
     topics?: string[];
   }): Promise<readonly { readonly topic: string; readonly partitions: readonly PartitionOffset[] }[]>;
-  describeGroups(
-    groupIds: string[],
-  ): Promise<{ readonly groups: readonly { readonly members: readonly unknown[] }[] }>;
+  describeGroups(groupIds: string[]): Promise<{ readonly groups: readonly { readonly members: readonly unknown[] }[] }>;
   deleteGroups(groupIds: string[]): Promise<unknown>;
 }
 
@@ -77,7 +75,7 @@ export interface KafkaMessage {
   readonly value: Buffer | null;
   readonly headers?: LogRecord['headers'];
   readonly timestamp: string;
-  /** The batch that it was stored in. */
+  /** @property partitionLeaderEpoch number of the leader that wrote it (KIP-101), which each new leader of the partition raises */
   readonly batchContext?: { readonly partitionLeaderEpoch: number };
 }
 

@@ -200,7 +200,3 @@ export const logRecordOf = (message: KafkaMessage): LogRecord => ({
   headers: message.headers ?? {},
   timestamp: Number(message.timestamp),
 });
-
-/** The number of the leader that wrote a record (KIP-101), which each new leader of the partition raises. */
-export const leaderEpochOf = (message: KafkaMessage): number | undefined =>
-  message.batchContext?.partitionLeaderEpoch;

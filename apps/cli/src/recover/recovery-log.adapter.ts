@@ -1,6 +1,15 @@
 import { lossOf } from '@relay/doctor';
 import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
-import { type Kafka, type KafkaAdmin, type KafkaMessage, LogFetcher, type LogRange, readRanges, type TopicIds, withAdmin } from '@relay/kafka';
+import {
+  type Kafka,
+  type KafkaAdmin,
+  type KafkaMessage,
+  LogFetcher,
+  type LogRange,
+  readRanges,
+  type TopicIds,
+  withAdmin,
+} from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
 import { connectedRoles, type Shards } from '@relay/redis';
 import type { KafkaConfig } from '../connections.adapter.js';
