@@ -71,7 +71,7 @@ export class GroupConsumer {
     this.#consumer.on(HEARTBEAT, () => listener.beaten?.());
     this.#consumer.on(REBALANCING, () => listener.rebalancing?.());
     this.#consumer.on(CRASH, ({ payload }) => listener.crashed(payload.error, !payload.restart));
-    // Such a batch comes to no `eachBatch`.
+    // kafkajs calls `eachBatch` for a batch with records only.
     this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
       if (batchSize === 0 && firstOffset !== null)
         listener.foundEmpty(topic, partition, Number(firstOffset), Number(lastOffset) + 1);
