@@ -70,7 +70,7 @@ interface RecordOrigin {
   traceparent?: string;
 }
 
-/** A Kafka header of kafkajs: an array for a repeated one, null for one without a value. */
+/** Value of a Kafka header: an array for a repeated one, null for one without a value. */
 export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefined;
 
 /** The facts that the worker reads from a record's headers. */

@@ -1,7 +1,7 @@
-import { answeredWithin, askedAgain, readRanges, type KeptAdmin } from '@relay/kafka';
+import { answeredWithin, askedAgain, isDeletionRefused, readRanges } from '@relay/kafka';
+import type { KafkaAdmin, KeptAdmin } from '@relay/kafka';
 import type { Publisher } from '@relay/publishing';
 import { type Log, ThrottledLog } from '@relay/telemetry';
-import kafkajs, { type Admin } from 'kafkajs';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
 /** Shorter than the wait of a caller. */
@@ -37,8 +37,7 @@ export class KafkaRegistryLog extends RegistryLog {
 
   cluster(): Promise<string | null> {
     return this.#ask(async (admin) => {
-      // The types of kafkajs leave out that brokers may report none.
-      const { clusterId }: { clusterId: string | null } = await admin.describeCluster();
+      const { clusterId } = await admin.describeCluster();
       return clusterId === '' ? null : (clusterId ?? null);
     });
   }
@@ -70,13 +69,13 @@ export class KafkaRegistryLog extends RegistryLog {
         await admin.deleteTopicRecords({ topic: this.name, partitions });
         return 'deleted';
       } catch (error) {
-        if (isRefused(error)) return 'not-permitted';
+        if (isDeletionRefused(error)) return 'not-permitted';
         throw error;
       }
     });
   }
 
-  #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+  #ask<T>(question: (admin: KafkaAdmin) => Promise<T>): Promise<T> {
     return answeredWithin(
       BOUNDS_MS,
       askedAgain(BOUNDS_MS, () => this.admin.ask(question)),
@@ -89,11 +88,4 @@ export class KafkaRegistryLog extends RegistryLog {
       take(messages.map(({ offset, value }) => ({ offset: Number(offset), value: value ?? Buffer.alloc(0) }))),
     );
   }
-}
-
-function isRefused(error: unknown): boolean {
-  if (!(error instanceof kafkajs.KafkaJSDeleteTopicRecordsError) || !('partitions' in error)) return false;
-  const [partition] = error.partitions as readonly { readonly error: Error }[];
-  const cause = partition?.error;
-  return cause instanceof kafkajs.KafkaJSProtocolError && cause.type === 'TOPIC_AUTHORIZATION_FAILED';
 }

@@ -98,6 +98,13 @@ describe('the role of a file', () => {
     expect(importing(others, DRIVER)).toEqual([]);
   });
 
+  it('keeps kafkajs, and the names of its types, within one folder', () => {
+    const using = shipped.filter(({ imports }) => imports.some(({ from }) => /^kafkajs(?:\/|$)/.test(from)));
+    expect(using.length).toBeGreaterThan(3);
+    expect(using.length).toBeLessThanOrEqual(8);
+    expect(using.filter(({ path }) => !path.startsWith('libs/stores/kafka/')).map(({ path }) => path)).toEqual([]);
+  });
+
   it('keeps the framework out of the package of the client', () => {
     const packaged = shippedLibs.filter(({ path }) => /^libs\/(?:clients|events|kit\/json)\//.test(path));
     expect(packaged.length).toBeGreaterThan(20);

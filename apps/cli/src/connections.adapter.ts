@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Away } from '@relay/doctor';
 import { kafkaEnv, redisAddressFault, redisEnv } from '@relay/config';
-import { answeredWithin, connectKafka } from '@relay/kafka';
+import { answeredWithin, connectKafka, type Kafka } from '@relay/kafka';
 import { assertNotResharding, saidShards } from '@relay/progress';
 import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards, StoreClock } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import type { Kafka } from 'kafkajs';
 import type { z } from 'zod';
 import { settingsOf, type Shell } from './shell.js';
 

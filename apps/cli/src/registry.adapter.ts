@@ -1,6 +1,6 @@
 import { keyringEnv } from '@relay/config';
 import { registryTopic } from '@relay/events';
-import { KeptAdmin } from '@relay/kafka';
+import { type Kafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, type Publisher } from '@relay/publishing';
 import {
@@ -14,7 +14,6 @@ import {
 import type { Shards } from '@relay/redis';
 import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import type { Kafka } from 'kafkajs';
 import { withKafka, withRedis, type KafkaConfig } from './connections.adapter.js';
 import { settingsOf, type Shell } from './shell.js';
 

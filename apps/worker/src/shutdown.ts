@@ -5,11 +5,10 @@ import { DeadLetterReader } from '@relay/dead-letters';
 import { RepeatCounter } from '@relay/dedupe';
 import { Sender } from '@relay/delivery';
 import { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from '@relay/jobs';
-import { AttemptFinder, EnvelopeFinder, KeptAdmin } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, type KafkaAdmin, KeptAdmin } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { RetryQueue } from '@relay/retry';
 import { Log, reasonOf, Tracing } from '@relay/telemetry';
-import type { Admin } from 'kafkajs';
 import { CatchUp } from './catch-up/catch-up.js';
 import { AttemptLog } from './delivery/attempt-reports.js';
 import { Breakers } from './delivery/breakers.js';
@@ -80,7 +79,7 @@ const STEPS: readonly Step[] = [
     close: (parts) => [
       parts.get<Publisher>(Publisher).close(),
       parts.get<Sender>(Sender).close(),
-      parts.get<Admin>(KAFKA_ADMIN).disconnect(),
+      parts.get<KafkaAdmin>(KAFKA_ADMIN).disconnect(),
       parts.get(AttemptFinder).close(),
       parts.get(EnvelopeFinder).close(),
       parts.get(KeptAdmin).close(),

@@ -4,7 +4,7 @@ import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { REDIS_CONDITIONS } from '@relay/doctor';
 import { egressOpenings } from '@relay/egress';
 import { envelopeTopics } from '@relay/events';
-import { createTopics, planTopics } from '@relay/kafka';
+import { createTopics, Kafka, type KafkaAdmin, planTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { watchClock } from '@relay/metrics';
 import { assertNumberOfShards } from '@relay/progress';
@@ -15,7 +15,6 @@ import type { WorkerConfig } from '@relay/settings';
 import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { type Admin, Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { ConsumerWatch, KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
@@ -38,7 +37,7 @@ export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
 }
 
 /** Waits until the brokers answer and every topic exists; in development missing topics are created. */
-export async function waitForKafka(kafka: Kafka, admin: Admin, config: WorkerConfig, log: Log): Promise<void> {
+export async function waitForKafka(kafka: Kafka, admin: KafkaAdmin, config: WorkerConfig, log: Log): Promise<void> {
   await persist(() => admin.connect(), log, 'Kafka');
   if (config.RELAY_ENV === 'development')
     await persist(() => createTopics(kafka, config), log, 'Kafka to create topics');
@@ -193,7 +192,7 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
     queueShards.all[number]?.redis.on('ready', again);
   }
   phase = 'waiting for Kafka';
-  await waitForKafka(app.get(Kafka), app.get<Admin>(KAFKA_ADMIN), config, log);
+  await waitForKafka(app.get(Kafka), app.get<KafkaAdmin>(KAFKA_ADMIN), config, log);
   conditions.start();
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');

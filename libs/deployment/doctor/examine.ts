@@ -1,9 +1,8 @@
 import { ConfigurationFault } from '@relay/config';
-import type { TopicSettings } from '@relay/kafka';
+import type { Kafka, TopicSettings } from '@relay/kafka';
 import type { Keyring } from '@relay/keyring';
 import type { RedisSettings, Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import type { Kafka } from 'kafkajs';
 import { checkCluster } from './cluster-check.adapter.js';
 import { Away, fault, type Finding, ok, orFault, warning } from './finding.js';
 import { checkForLoss, type LogNames } from './loss.adapter.js';

@@ -1,9 +1,8 @@
 import { envelopeTopics, registryTopic } from '@relay/events';
-import { withAdmin } from '@relay/kafka';
+import { type Kafka, type KafkaAdmin, withAdmin } from '@relay/kafka';
 import { knownKey, recoveryKey, RedisPartitionProgress, type LogPartition } from '@relay/progress';
 import { isRedisAway, REGISTRY_APPLIED, type Shard, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import type { Admin, Kafka } from 'kafkajs';
 import { fault, ok, warning, type Finding } from './finding.js';
 
 export const TOKEN = 'recovery-';
@@ -69,7 +68,7 @@ export function checkForLoss(shards: Shards, kafka: Kafka, names: LogNames): Pro
   ]);
 }
 
-async function checkRegistry(redis: Redis, admin: Admin, topic: string): Promise<Finding> {
+async function checkRegistry(redis: Redis, admin: KafkaAdmin, topic: string): Promise<Finding> {
   const applied = Number((await redis.get(REGISTRY_APPLIED)) ?? -1) + 1;
   const bounds = (await admin.fetchTopicOffsets(topic)).find(({ partition }) => partition === 0);
   const end = Number(bounds?.high ?? 0);
@@ -84,7 +83,7 @@ async function checkRegistry(redis: Redis, admin: Admin, topic: string): Promise
 }
 
 async function readPartitions(
-  admin: Admin,
+  admin: KafkaAdmin,
   { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: groupId }: LogNames,
 ): Promise<ReadPartition[]> {
   const found = await admin.fetchOffsets({ groupId, topics: envelopeTopics(prefix) });

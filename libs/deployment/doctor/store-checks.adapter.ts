@@ -1,11 +1,18 @@
 import { ClientStore } from '@relay/identity';
-import { findTopics, readTopicConfigs, topicNotes, type TopicFound, type TopicSettings, withAdmin } from '@relay/kafka';
+import {
+  findTopics,
+  type Kafka,
+  readTopicConfigs,
+  type TopicFound,
+  topicNotes,
+  type TopicSettings,
+  withAdmin,
+} from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
-import type { Kafka } from 'kafkajs';
 import { halvesOf, TOPIC_CONDITIONS } from './conditions.js';
 import { Away, fault, faultInProduction, ok, orFault, warning, type Finding } from './finding.js';
 import { storedFinding, useFinding, usesOf } from './key-use.js';

@@ -1,7 +1,7 @@
 import { partitionOf } from '@relay/events';
-import { answeredWithin } from '@relay/kafka';
+import { answeredWithin, hasCode, isTimeout, openProducer } from '@relay/kafka';
+import type { Acknowledgement, Kafka, KafkaProducer } from '@relay/kafka';
 import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
-import type { Kafka, Producer, ProducerBatch, TopicMessages } from 'kafkajs';
 import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 import { TopicDirectory } from './topic-directory.adapter.js';
@@ -42,7 +42,7 @@ export class KafkaPublisher extends Publisher {
   readonly #settings: KafkaPublisherSettings;
   readonly #failedSends = new FailedSends();
   readonly #log: ThrottledLog;
-  #producer: Promise<Producer> | undefined;
+  #producer: Promise<KafkaProducer> | undefined;
   #isClosed = false;
 
   constructor(
@@ -123,11 +123,12 @@ export class KafkaPublisher extends Publisher {
   }
 
   async #send(batches: readonly Batch[]): Promise<(number | undefined)[]> {
-    this.#producer ??= this.#connect();
+    const { idempotent, deadlineMs } = this.#settings;
+    this.#producer ??= openProducer(this.kafka, idempotent);
     const connecting = this.#producer;
     try {
       const producer = await connecting;
-      const answers = await producer.sendBatch(this.#requestOf(batches));
+      const answers = await producer.send(batches, deadlineMs);
       const lost = unacknowledged(batches, answers);
       if (lost.length > 0) {
         const names = lost.map((batch) => `${batch.topic}/${batch.partition}`).join(', ');
@@ -140,28 +141,6 @@ export class KafkaPublisher extends Publisher {
       void this.#directory.refresh();
       throw failureOf(error);
     }
-  }
-
-  async #connect(): Promise<Producer> {
-    const { idempotent } = this.#settings;
-    const producer = this.kafka.producer({
-      allowAutoTopicCreation: false,
-      createPartitioner: () => (chosen) => chosen.message.partition ?? 0,
-      idempotent,
-      retry: { retries: idempotent ? 1 : 0 },
-    });
-    await producer.connect();
-    return producer;
-  }
-
-  #requestOf(batches: readonly Batch[]): ProducerBatch {
-    const topics = new Map<string, TopicMessages>();
-    for (const { topic, partition, records } of batches) {
-      let entry = topics.get(topic);
-      if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
-      for (const { key, value, headers } of records) entry.messages.push({ key, value, headers, partition });
-    }
-    return { acks: -1, timeout: this.#settings.deadlineMs, topicMessages: [...topics.values()] };
   }
 }
 
@@ -178,27 +157,13 @@ const systemClock: LaneClock = {
  * Error codes by which a broker refuses the record itself. Any other code is a fault of the cluster, of the access to it, or
  * (INVALID_TIMESTAMP) of this clock: the record is sent again.
  */
-const REFUSED = new Set(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD']);
+const REFUSED = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD'];
 
 function failureOf(error: unknown): PublishFailed {
   if (error instanceof PublishFailed) return error;
   const reason = reasonOf(error);
-  // kafkajs wraps an error once or twice and keeps it as `cause`.
-  for (let at = error; at instanceof Error; at = at.cause) {
-    if ('type' in at && REFUSED.has(String(at.type))) return new PublishFailed('refused', reason, error);
-    if (at.name === 'KafkaJSRequestTimeoutError') return new PublishFailed('timeout', reason, error);
-    if (at.cause === at) break;
-  }
-  return new PublishFailed('unavailable', reason, error);
-}
-
-/** The answer of kafkajs for one partition of a produce request. */
-interface Acknowledgement {
-  readonly topicName: string;
-  readonly partition: number;
-  readonly errorCode: number;
-  /** Offset of the batch's first record, as text. */
-  readonly baseOffset?: string;
+  if (hasCode(error, ...REFUSED)) return new PublishFailed('refused', reason, error);
+  return new PublishFailed(isTimeout(error) ? 'timeout' : 'unavailable', reason, error);
 }
 
 type Sent = Pick<Batch, 'topic' | 'partition'>;

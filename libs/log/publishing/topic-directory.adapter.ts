@@ -1,6 +1,5 @@
-import { answeredWithin } from '@relay/kafka';
+import { answeredWithin, codeOf, type Kafka, type KafkaAdmin } from '@relay/kafka';
 import { reasonOf, type Log } from '@relay/telemetry';
-import type { Admin, Kafka } from 'kafkajs';
 import { PublishFailed } from './publisher.port.js';
 
 /** Node id of the leader by partition; -1 while there is none. */
@@ -128,7 +127,7 @@ export class TopicDirectory {
   }
 
   /** With one faulty topic kafkajs rejects the answer for all of them: then each is asked for alone. */
-  async #read(admin: Admin, topics: readonly string[]): Promise<void> {
+  async #read(admin: KafkaAdmin, topics: readonly string[]): Promise<void> {
     try {
       (await leadersOf(admin, topics)).forEach((leaders, topic) => this.#topics.set(topic, leaders));
     } catch {
@@ -136,7 +135,7 @@ export class TopicDirectory {
     }
   }
 
-  async #readEach(admin: Admin, topics: readonly string[]): Promise<void> {
+  async #readEach(admin: KafkaAdmin, topics: readonly string[]): Promise<void> {
     for (const topic of topics) {
       try {
         this.#topics.set(topic, (await leadersOf(admin, [topic])).get(topic) ?? []);
@@ -146,7 +145,7 @@ export class TopicDirectory {
     }
   }
 
-  async #ask<T>(question: (admin: Admin) => Promise<T>): Promise<T> {
+  async #ask<T>(question: (admin: KafkaAdmin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
     const answer = admin.connect().then(() => question(admin));
     // Disconnects only after the end of `connect`; otherwise kafkajs keeps connecting.
@@ -156,7 +155,7 @@ export class TopicDirectory {
   }
 }
 
-async function leadersOf(admin: Admin, topics: readonly string[]): Promise<Map<string, Leaders>> {
+async function leadersOf(admin: KafkaAdmin, topics: readonly string[]): Promise<Map<string, Leaders>> {
   const found = new Map<string, Leaders>();
   if (topics.length === 0) return found; // for kafkajs an empty list means all topics
   for (const { name, partitions } of (await admin.fetchTopicMetadata({ topics: [...topics] })).topics) {
@@ -174,6 +173,4 @@ const away = (reason: string, cause?: unknown): PublishFailed =>
 const missing = (topic: string, cause: unknown): PublishFailed =>
   new PublishFailed('unavailable', `There is no topic ${topic}: make it with \`relay topics create\``, cause);
 
-// kafkajs gives protocol errors the name of the error code as `type`.
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'type' in error && error.type === 'UNKNOWN_TOPIC_OR_PARTITION';
+const isMissing = (error: unknown): boolean => codeOf(error) === 'UNKNOWN_TOPIC_OR_PARTITION';

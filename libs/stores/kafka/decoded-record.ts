@@ -76,7 +76,8 @@ function readName(cursor: Cursor, position: number): string {
   const last = lastNames[position];
   if (last?.length === length && isAt(buffer, start, last)) return last;
   const name = buffer.toString('utf8', start, cursor.offset);
-  // A name of as many characters as bytes has only characters that are their byte, or the one for what is no UTF-8.
+  // If a name has as many characters as bytes, each character equals its byte, or is U+FFFD for a byte that is no UTF-8. Bytes never
+  // equal U+FFFD, so `isAt` does not match such a name.
   if (position < MAX_NAMES && length <= MAX_NAME_LENGTH && name.length === length) lastNames[position] = name;
   return name;
 }

@@ -1,5 +1,7 @@
-import { Kafka, logLevel, type KafkaConfig, type LogEntry, type SASLOptions } from 'kafkajs';
+import { Kafka as Driver, logLevel } from 'kafkajs';
+import type { KafkaConfig, LogEntry, SASLOptions, TopicMessages } from 'kafkajs';
 import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.js';
+import type { Kafka, KafkaProducer, OutgoingBatch } from './kafka.port.js';
 import { answeredWithin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */
@@ -15,9 +17,12 @@ interface KafkaSettings extends TokenSettings {
 
 type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
 
-/** A kafkajs client. Its own retries are short: each caller has a deadline and handles failures itself. */
-export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
-  return new Kafka({
+/**
+ * A client of the brokers. Its own retries are short: each caller has a deadline and handles failures itself.
+ * @returns the driver's whole client, for specs; the relay names `Kafka` alone
+ */
+export function connectKafka(settings: KafkaSettings, log: KafkaLog): Driver {
+  return new Driver({
     clientId: settings.KAFKA_CLIENT_ID,
     brokers: () => startingBroker(settings.KAFKA_BROKERS.map(splittable)),
     socketFactory: openSocket,
@@ -30,6 +35,37 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Kafka {
       log(levelOf(entry), `kafka: ${entry.log.message}; what failed is repeated`, fieldsOf(entry)),
     ...securityOf(settings),
   });
+}
+
+/** The driver behind a client, which `connectKafka` has made. */
+export const driverOf = (kafka: Kafka): Driver => kafka as Driver;
+
+/**
+ * Opens a producer without repeats of its own.
+ * @param isIdempotent with one repeat, which kafkajs needs for that
+ */
+export async function openProducer(kafka: Kafka, isIdempotent: boolean): Promise<KafkaProducer> {
+  const producer = driverOf(kafka).producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: () => (chosen) => chosen.message.partition ?? 0,
+    idempotent: isIdempotent,
+    retry: { retries: isIdempotent ? 1 : 0 },
+  });
+  await producer.connect();
+  return {
+    send: (batches, timeout) => producer.sendBatch({ acks: -1, timeout, topicMessages: byTopic(batches) }),
+    disconnect: () => producer.disconnect(),
+  };
+}
+
+function byTopic(batches: readonly OutgoingBatch[]): TopicMessages[] {
+  const topics = new Map<string, TopicMessages>();
+  for (const { topic, partition, records } of batches) {
+    let entry = topics.get(topic);
+    if (entry === undefined) topics.set(topic, (entry = { topic, messages: [] }));
+    for (const { key, value, headers } of records) entry.messages.push({ key, value, headers, partition });
+  }
+  return [...topics.values()];
 }
 
 const levelOf = (entry: LogEntry): 'error' | 'warn' | 'debug' =>

@@ -1,4 +1,4 @@
-import type { Kafka } from 'kafkajs';
+import type { Kafka } from './kafka.port.js';
 import { kafkajsModule } from './kafkajs-mends.adapter.js';
 
 const METADATA_MS = 60_000;

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import kafkajs, { type Admin, type Kafka } from 'kafkajs';
+import { isRetriable } from './kafka-errors.adapter.js';
+import type { Kafka, KafkaAdmin } from './kafka.port.js';
 
 /**
  * Returns the answer, or throws the error of `late` after `ms` milliseconds. A frozen broker keeps its connections, so the driver
@@ -24,8 +25,7 @@ export async function answeredWithin<T>(
 const PAUSE_MS = 250;
 
 /**
- * Repeats a request while the brokers answer with a retriable error: a starting broker loads its groups, a new topic has no
- * leader yet. In some of its steps kafkajs gives up at once.
+ * Repeats a request while the brokers answer with a retriable error. In some of its steps kafkajs gives up at once.
  * @throws any other error of `ask`, and every error after that time
  */
 export async function askedAgain<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
@@ -39,14 +39,11 @@ export async function askedAgain<T>(withinMs: number, ask: () => Promise<T>): Pr
     }
 }
 
-const isRetriable = (error: unknown): boolean =>
-  error instanceof kafkajs.KafkaJSError && error.retriable && !(error instanceof kafkajs.KafkaJSNonRetriableError);
-
 /** An HTTP request that needs Kafka is answered within 10 s in any case. */
 const ANSWER_MS = 8_000;
 const CLOSE_MS = 1_000;
 
-type Question<T> = (admin: Admin) => Promise<T>;
+type Question<T> = (admin: KafkaAdmin) => Promise<T>;
 
 /**
  * One admin connection for all requests of a process, because a login costs the brokers more than an answer. The first
@@ -110,7 +107,7 @@ class KeptConnection {
   /** Requests without an answer. */
   #open = 0;
 
-  constructor(private readonly admin: Admin) {
+  constructor(private readonly admin: KafkaAdmin) {
     this.#opened = admin.connect();
   }
 
@@ -149,7 +146,7 @@ class KeptConnection {
 }
 
 /** Runs `work` with an admin connection and ends it. Rejects when no broker answers. */
-export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+export async function withAdmin<T>(kafka: Kafka, work: (admin: KafkaAdmin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
   await admin.connect();
   try {
@@ -166,7 +163,7 @@ export interface TopicLag {
 }
 
 /** The lag of a group by topic, without missing topics. Rejects when no broker answers. */
-export async function readLag(admin: Admin, groupId: string, topics: readonly string[]): Promise<TopicLag[]> {
+export async function readLag(admin: KafkaAdmin, groupId: string, topics: readonly string[]): Promise<TopicLag[]> {
   const existing = new Set(await admin.listTopics());
   const asked = topics.filter((topic) => existing.has(topic));
   if (asked.length === 0) return [];

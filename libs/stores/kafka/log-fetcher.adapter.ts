@@ -1,5 +1,6 @@
 import type { LogRecord } from '@relay/events';
-import kafkajs, { type Kafka, type KafkaMessage } from 'kafkajs';
+import { placeOutside } from './kafka-errors.adapter.js';
+import type { Kafka, KafkaMessage } from './kafka.port.js';
 import { batchOf, newCluster, READ_COMMITTED, topicIdsOf } from './kafkajs-cluster.adapter.js';
 import type { Cluster, TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
 import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
@@ -142,10 +143,6 @@ export class LogFetcher {
   }
 }
 
-/** Returns the place of an offset-out-of-range error: its offset was deleted, or is behind the end of a log that lost records. */
-export const placeOutside = (error: unknown): Omit<LogPlace, 'offset'> | undefined =>
-  error instanceof kafkajs.KafkaJSOffsetOutOfRange ? { topic: error.topic, partition: error.partition } : undefined;
-
 const partitionsOf = (cluster: Cluster, topic: string): number[] =>
   cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
 
@@ -203,8 +200,3 @@ export const logRecordOf = (message: KafkaMessage): LogRecord => ({
   headers: message.headers ?? {},
   timestamp: Number(message.timestamp),
 });
-
-/** The number of the leader that wrote a record (KIP-101), which each new leader of the partition raises; the types of kafkajs leave it out. */
-export const leaderEpochOf = (message: KafkaMessage): number | undefined =>
-  (message as KafkaMessage & { readonly batchContext?: { readonly partitionLeaderEpoch: number } }).batchContext
-    ?.partitionLeaderEpoch;

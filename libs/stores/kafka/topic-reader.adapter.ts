@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import kafkajs from 'kafkajs';
-import type { Admin, Batch, EachBatchPayload, Kafka, KafkaMessage, PartitionAssigner } from 'kafkajs';
+import { GroupConsumer, onlyPartitions, type GroupListener } from './group-consumer.adapter.js';
+import type { BatchInHand, FetchedBatch, Kafka, KafkaAdmin, KafkaMessage } from './kafka.port.js';
 import { askedAgain } from './kept-admin.adapter.js';
 
 /** After this time without a record the broker has stopped answering. */
@@ -58,39 +58,32 @@ interface Left {
 async function readLeft(
   kafka: Kafka,
   left: Map<string, Left>,
-  { group, maxBytes }: { group: string; maxBytes: number },
+  { group: prefix, maxBytes }: { group: string; maxBytes: number },
   take: TakeRange,
 ): Promise<void> {
   const parts = [...left.values()];
   const ranges = parts.map(({ range }) => range);
-  const groupId = `${group}-once-${randomUUID()}`;
-  const consumer = kafka.consumer({
+  const groupId = `${prefix}-once-${randomUUID()}`;
+  const group = new GroupConsumer(kafka, {
     groupId,
-    partitionAssigners: [onlyPartitions(ranges)],
-    allowAutoTopicCreation: false,
+    assigner: onlyPartitions(ranges),
     maxWaitTimeInMs: 200,
     sessionTimeout: 60_000, // one slice may take its time
     maxBytesPerPartition: maxBytes,
+    concurrency: 4,
     retry: { initialRetryTime: 200, retries: 8, restartOnFailure: () => Promise.resolve(false) },
   });
-  const { GROUP_JOIN, CRASH, END_BATCH_PROCESS } = consumer.events;
   let [taking, heardAt] = [0, Date.now()];
   let watch: NodeJS.Timeout | undefined;
   try {
-    await consumer.connect();
-    await consumer.subscribe({ topics: [...new Set(ranges.map(({ topic }) => topic))], fromBeginning: true });
+    await group.connect([...new Set(ranges.map(({ topic }) => topic))]);
     await new Promise<void>((resolve, reject) => {
       watch = setInterval(() => {
         if (taking === 0 && Date.now() - heardAt > IDLE_MS)
           reject(new Error('Kafka has stopped answering while the log was read'));
       }, 1_000);
-      consumer.on(CRASH, ({ payload }) => reject(payload.error));
-      consumer.on(GROUP_JOIN, () => {
-        for (const { range, next } of left.values())
-          consumer.seek({ topic: range.topic, partition: range.partition, offset: String(next) });
-      });
-      const eachBatch = async (payload: EachBatchPayload): Promise<void> => {
-        const { batch } = payload;
+      const takeBatch = async (inHand: BatchInHand): Promise<void> => {
+        const { batch } = inHand;
         const part = left.get(nameOf(batch));
         if (part === undefined) return;
         const { range, next } = part;
@@ -107,29 +100,38 @@ async function readLeft(
           taking -= 1;
           heardAt = Date.now();
         }
-        passed(part, batch.lastOffset());
-        if (left.size > 0) await payload.heartbeat();
+        passed(part, Number(batch.lastOffset()) + 1);
+        if (left.size > 0) await inHand.heartbeat();
       };
-      const passed = (part: Left, lastOffset: string): void => {
-        part.next = Number(lastOffset) + 1;
+      const passed = (part: Left, to: number): void => {
+        part.next = to;
         if (part.next >= part.range.end) left.delete(nameOf(part.range));
         if (left.size === 0) resolve();
       };
-      // A batch of nothing but markers of transactions, or aborted records, comes to no `eachBatch`.
-      consumer.on(END_BATCH_PROCESS, ({ payload: { batchSize, firstOffset, lastOffset, ...at } }) => {
-        const part = left.get(nameOf(at));
-        if (part === undefined || batchSize > 0 || firstOffset === null) return;
-        heardAt = Date.now();
-        const gap = { from: part.next, to: Math.min(Number(firstOffset), part.range.end) };
-        if (gap.from < gap.to) part.gaps = [...part.gaps, gap];
-        passed(part, lastOffset);
-      });
-      consumer.run({ autoCommit: false, partitionsConsumedConcurrently: 4, eachBatch }).catch(reject);
+      const listener: GroupListener = {
+        joined: () => {
+          for (const { range, next } of left.values()) group.seek(range.topic, range.partition, next);
+        },
+        batch: async (inHand) => {
+          await takeBatch(inHand);
+          inHand.resolveOffset(inHand.batch.lastOffset());
+        },
+        foundEmpty: (topic, partition, from, end) => {
+          const part = left.get(nameOf({ topic, partition }));
+          if (part === undefined) return;
+          heardAt = Date.now();
+          const gap = { from: part.next, to: Math.min(from, part.range.end) };
+          if (gap.from < gap.to) part.gaps = [...part.gaps, gap];
+          passed(part, end);
+        },
+        crashed: reject,
+      };
+      group.run(listener).catch(reject);
     });
     for (const part of parts) if (part.gaps.length > 0) await take(part.range, [], part.gaps);
   } finally {
     clearInterval(watch);
-    await consumer.disconnect();
+    await group.leave();
     await forget(kafka, groupId);
   }
 }
@@ -149,32 +151,6 @@ async function forget(kafka: Kafka, groupId: string): Promise<void> {
   }
 }
 
-/** An assigner that assigns these partitions to this member and leaves the others unread. */
-const onlyPartitions =
-  (ranges: readonly LogRange[]): PartitionAssigner =>
-  () => ({
-    name: 'only-partitions',
-    version: 1,
-    assign: ({ members }) => {
-      const assignment: Record<string, number[]> = {};
-      for (const { topic, partition } of ranges) (assignment[topic] ??= []).push(partition);
-      return Promise.resolve(
-        members.map(({ memberId }) => ({
-          memberId,
-          memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
-            version: 1,
-            assignment,
-            userData: Buffer.alloc(0),
-          }),
-        })),
-      );
-    },
-    protocol: ({ topics }) => ({
-      name: 'only-partitions',
-      metadata: kafkajs.AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
-    }),
-  });
-
 /** The offsets `[from, to)`, at which the log has no record any more: compaction removed it. */
 export interface OffsetGap {
   readonly from: number;
@@ -182,11 +158,10 @@ export interface OffsetGap {
 }
 
 /**
- * The gaps in what was fetched, from the offset `next` on and below `end`. Markers and records of aborted transactions are
- * there: the types of kafkajs leave out the member with all that was fetched.
+ * The gaps in what was fetched, from the offset `next` on and below `end`. Markers and records of aborted transactions are no
+ * gaps.
  */
-export function gapsIn(batch: Batch, next: number, end = Infinity): OffsetGap[] {
-  const { rawMessages } = batch as Batch & { readonly rawMessages: readonly { readonly offset: string }[] };
+export function gapsIn({ rawMessages }: Pick<FetchedBatch, 'rawMessages'>, next: number, end = Infinity): OffsetGap[] {
   const gaps: OffsetGap[] = [];
   let from = next;
   for (const { offset } of rawMessages) {
@@ -206,9 +181,9 @@ export interface TimeWindow {
 /**
  * The range of each partition of a topic within a window, which may be empty. A range begins at the first record that is not
  * older than `since`, so records whose times are out of order may be on the wrong side. Includes partitions that were added a
- * moment ago, since kafkajs' admin client asks for the partitions each time.
+ * moment ago, since the admin client asks for the partitions each time.
  */
-export async function rangesWithin(admin: Admin, topic: string, window: TimeWindow): Promise<LogRange[]> {
+export async function rangesWithin(admin: KafkaAdmin, topic: string, window: TimeWindow): Promise<LogRange[]> {
   const bounds = await admin.fetchTopicOffsets(topic);
   const [since, until] = await Promise.all([
     offsetsAt(admin, topic, window.since),
@@ -222,7 +197,7 @@ export async function rangesWithin(admin: Admin, topic: string, window: TimeWind
   }));
 }
 
-async function offsetsAt(admin: Admin, topic: string, time: number | undefined): Promise<Map<number, number>> {
+async function offsetsAt(admin: KafkaAdmin, topic: string, time: number | undefined): Promise<Map<number, number>> {
   if (time === undefined) return new Map();
   // For Kafka negative times have special meanings, such as the newest or the oldest record.
   const found = await admin.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));

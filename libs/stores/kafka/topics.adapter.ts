@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import kafkajs, { type Admin, type Kafka } from 'kafkajs';
 import {
   deadLettersTopic,
   deliveryAttemptsTopic,
@@ -9,6 +8,8 @@ import {
   operationsTopic,
   registryTopic,
 } from '@relay/events';
+import { hasCode } from './kafka-errors.adapter.js';
+import type { Kafka, KafkaAdmin } from './kafka.port.js';
 import { withAdmin } from './kept-admin.adapter.js';
 
 /** Names are those of docs/configuration.md. */
@@ -140,9 +141,8 @@ function suffices(name: string, found: string | undefined, planned: string): boo
 const AT_LEAST: ReadonlySet<string> = new Set(['min.insync.replicas', 'retention.bytes', 'retention.ms']);
 
 const CREATE_TIMEOUT_MS = 30_000;
-/** An ES module cannot import this name from kafkajs. */
-const { TOPIC } = kafkajs.ConfigResourceTypes;
-const NOT_YET: ReadonlySet<unknown> = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
+/** Kafka's number for a topic among the resources that have settings. */
+const TOPIC = 2;
 
 /**
  * Creates the missing topics in one request; existing topics stay as they are.
@@ -174,7 +174,7 @@ export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promis
 }
 
 /** The existing topics of the relay. Rejects when no broker answers. */
-export async function findTopics(admin: Admin, settings: TopicSettings): Promise<TopicFound[]> {
+export async function findTopics(admin: KafkaAdmin, settings: TopicSettings): Promise<TopicFound[]> {
   const existing = new Set(await admin.listTopics());
   // kafkajs rejects the whole request when one of its topics does not exist; an empty list means all topics.
   const asked = planTopics(settings).flatMap(({ topic }) => (existing.has(topic) ? [topic] : []));
@@ -189,7 +189,7 @@ export async function findTopics(admin: Admin, settings: TopicSettings): Promise
  * The settings of the existing topics. Rejects when no broker answers, or when this client may not read settings
  * (DescribeConfigs), a right that the roles do not need.
  */
-export async function readTopicConfigs(admin: Admin, settings: TopicSettings): Promise<TopicConfigFound[]> {
+export async function readTopicConfigs(admin: KafkaAdmin, settings: TopicSettings): Promise<TopicConfigFound[]> {
   const existing = new Set(await admin.listTopics());
   const asked = planTopics(settings).filter(({ topic }) => existing.has(topic));
   if (asked.length === 0) return [];
@@ -207,22 +207,17 @@ export async function readTopicConfigs(admin: Admin, settings: TopicSettings): P
  * Waits until every topic has its leaders. The wait of kafkajs 2.2.4 fails when the broker that it asks does not know a topic
  * yet, which is usual under KRaft right after the controller has created it.
  */
-async function untilLed(admin: Admin, topics: string[]): Promise<void> {
+async function untilLed(admin: KafkaAdmin, topics: string[]): Promise<void> {
   for (const deadline = performance.now() + CREATE_TIMEOUT_MS; ;) {
     try {
       await admin.fetchTopicMetadata({ topics });
       return;
     } catch (error) {
-      if (!isEarly(error) || performance.now() > deadline) throw error;
+      const isEarly = hasCode(error, 'UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE');
+      if (!isEarly || performance.now() > deadline) throw error;
       await delay(100);
     }
   }
-}
-
-/** kafkajs wraps the broker's error after a few repeats of its own. */
-function isEarly(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ('type' in error && NOT_YET.has(error.type)) || isEarly(error.cause);
 }
 
 const requestOf = (plan: TopicPlan) => ({

@@ -1,5 +1,6 @@
-// Owns the connection to Redis, the beginnings of all keys (what is global, and shards), running Lua scripts, the time that all processes
-// share, and a complete append-only file after a restart of Redis. It has no domain words but a view of a log and the lines of notices: each domain lib has an adapter and scripts of its own.
+// Owns the connection to Redis, the beginnings of all keys (what is global, and shards), running Lua scripts, the time that all
+// processes share, and a complete append-only file after a restart of Redis. It has no domain words but a view of a log and the
+// lines of notices: each domain lib has an adapter and scripts of its own.
 // Guarantees that a `command` connection never queues or resends by itself, and that a script is loaded again when Redis has
 // forgotten it.
 // Leaves repeating to the caller, who knows what a repeat means.

@@ -93,7 +93,10 @@ export function wrongServer(again: true | 2): (error: Error) => boolean | 2 {
   };
 }
 
-/** Ends the connection when its server became a replica: reads get no refusal, and an error within EXEC is an answer. */
+/**
+ * Asks the server for its role each second, and ends the connection if it became a replica. `wrongServer` alone does not notice that:
+ * a replica answers reads, and ioredis does not report an error within the answer to EXEC.
+ */
 export function watchRole(redis: Redis): void {
   let isAsking = false;
   const ask = async (): Promise<void> => {

@@ -139,7 +139,11 @@ export function redisFault(...connections: readonly Redis[]): string | undefined
   return away === undefined ? undefined : (refused.get(away) ?? `not connected (${away.status})`);
 }
 
-/** Waits until the connection takes commands; reports the reason every 5 s. */
+/**
+ * Waits until the connection takes commands.
+ * @param onWait called after half a second, and every 5 s
+ * @throws Error when `signal` aborts the wait
+ */
 export async function redisReady(redis: Redis, onWait: () => void, signal?: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return;
   // A connection takes some milliseconds, which is not worth a report.

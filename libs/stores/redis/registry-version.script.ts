@@ -10,7 +10,7 @@ export const REGISTRY_REBUILDING = globalKey('registry', 'rebuilding');
 export const registryVersionKeys = [globalKey('registry', 'version'), REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
 /**
- * The Lua function \`registry_version\`: the version of the registry that Redis shows, or \`NO_REGISTRY\` if Redis shows none.
+ * The Lua function `registry_version`: the version of the registry that Redis shows, or `NO_REGISTRY` if Redis shows none.
  * A Redis that was emptied and one that is being rebuilt also have a version, but hold none or some of the webhooks.
  */
 export const registryVersionLua = `

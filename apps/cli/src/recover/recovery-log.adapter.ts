@@ -1,9 +1,17 @@
 import { lossOf } from '@relay/doctor';
 import { deadLettersTopic, deliveryAttemptsTopic, envelopeTopics } from '@relay/events';
-import { LogFetcher, type LogRange, readRanges, type TopicIds, withAdmin } from '@relay/kafka';
+import {
+  type Kafka,
+  type KafkaAdmin,
+  type KafkaMessage,
+  LogFetcher,
+  type LogRange,
+  readRanges,
+  type TopicIds,
+  withAdmin,
+} from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
 import { connectedRoles, type Shards } from '@relay/redis';
-import type { Admin, Kafka, KafkaMessage } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 
 const WEEK_MS = 7 * 86_400_000;
@@ -53,12 +61,12 @@ async function topicIdsOf(kafka: Kafka, prefix: string): Promise<TopicIds> {
   }
 }
 
-async function wholeRanges(admin: Admin, topic: string): Promise<LogRange[]> {
+async function wholeRanges(admin: KafkaAdmin, topic: string): Promise<LogRange[]> {
   const bounds = await admin.fetchTopicOffsets(topic);
   return bounds.map(({ partition, low, high }) => ({ topic, partition, from: Number(low), end: Number(high) }));
 }
 
-async function eventRanges(admin: Admin, topic: string, groupId: string, since: number): Promise<EventRange[]> {
+async function eventRanges(admin: KafkaAdmin, topic: string, groupId: string, since: number): Promise<EventRange[]> {
   const [ranges, starts, [committed]] = await Promise.all([
     wholeRanges(admin, topic),
     admin.fetchTopicOffsetsByTimestamp(topic, since),

@@ -1,5 +1,5 @@
 import { readRecord } from '@relay/events';
-import { logRecordOf, readRanges, withAdmin } from '@relay/kafka';
+import { type Kafka, logRecordOf, readRanges, withAdmin } from '@relay/kafka';
 import {
   droppedKey,
   isReplay,
@@ -11,7 +11,6 @@ import {
   type LogPartition,
 } from '@relay/progress';
 import { shardNumber } from '@relay/redis';
-import type { Kafka } from 'kafkajs';
 import type { KafkaConfig } from '../connections.adapter.js';
 import { Division } from './division.js';
 import { partitionsOf, type Move } from './inventory.adapter.js';

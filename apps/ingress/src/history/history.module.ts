@@ -2,7 +2,7 @@ import { Inject, Module, type FactoryProvider, type OnApplicationShutdown } from
 import { Audit } from '@relay/audit';
 import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { RedisDeliveryHistory } from '@relay/history';
-import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, Kafka, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { connectShards, Shards } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
@@ -10,7 +10,6 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import { StoryState } from '@relay/story';
 import { WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { Kafka } from 'kafkajs';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { built } from '../built.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';

@@ -13,8 +13,7 @@ import {
   startRedisServer,
   type RedisServer,
 } from '@relay/testing';
-import { KeptAdmin } from '@relay/kafka';
-import { Kafka } from 'kafkajs';
+import { Kafka, KeptAdmin } from '@relay/kafka';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';

@@ -9,10 +9,9 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
-import { LogFetcher } from '@relay/kafka';
+import { Kafka, LogFetcher } from '@relay/kafka';
 import { Operation, type OperationText } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
-import { Kafka } from 'kafkajs';
 import { z } from 'zod';
 import { PartnerRoutes } from '../access/partner-routes.js';
 import { built } from '../built.js';

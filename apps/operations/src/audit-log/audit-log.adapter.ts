@@ -1,9 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OperationsRecord, operationsTopic } from '@relay/events';
-import { answeredWithin, KeptAdmin, LogFetcher, rangesWithin } from '@relay/kafka';
+import { answeredWithin, Kafka, KeptAdmin, LogFetcher, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
-import { Kafka } from 'kafkajs';
 import {
   type AuditAnswer,
   type AuditQuery,

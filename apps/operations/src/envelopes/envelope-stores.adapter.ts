@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { OnApplicationShutdown } from '@nestjs/common';
-import { AttemptFinder, EnvelopeFinder, LogFetcher, type KeptAdmin } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, type Kafka, type KeptAdmin, LogFetcher } from '@relay/kafka';
 import type { Shards } from '@relay/redis';
 import { PendingDeliveries } from '@relay/retry';
 import { AttemptIndex, AttemptLog } from '@relay/search';
@@ -10,7 +10,6 @@ import { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from '@re
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
-import type { Kafka } from 'kafkajs';
 
 /** Owns the stores and connections behind the stories of envelopes and the search. */
 export class EnvelopeStores implements OnApplicationShutdown {

@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
-import { KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
+import { Kafka, KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { fullestMemory, type RedisMemory } from '@relay/metrics';
 import { parkedWebhooks } from '@relay/progress';
 import { ProblemError } from '@relay/problem';
@@ -9,7 +9,6 @@ import { Shards } from '@relay/redis';
 import type { AttemptTally } from '@relay/search';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Log } from '@relay/telemetry';
-import { Kafka } from 'kafkajs';
 import { EnvelopeStores } from '../envelopes/envelope-stores.adapter.js';
 import { ALERT_RULES, AlertWatch } from './alert-rules.js';
 import { AnswersInTime, SharedAnswer } from './answers-in-time.js';

@@ -1,7 +1,6 @@
 import type { LogRecord } from '@relay/events';
-import { leaderEpochOf } from '@relay/kafka';
+import type { BatchInHand, FetchedBatch, KafkaMessage } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
-import type { Batch, EachBatchPayload, KafkaMessage } from 'kafkajs';
 import type { PartitionReader } from './partition-reader.js';
 import type { PartitionRecord } from './pending-writes.js';
 
@@ -45,7 +44,7 @@ export class BatchPart {
   }
 
   /** Whether Kafka may have lost records that were read. A leader that was just elected may report too low an end. */
-  isDoubtful({ highWatermark, messages }: Batch): boolean {
+  isDoubtful({ highWatermark, messages }: FetchedBatch): boolean {
     return Number(highWatermark) < this.next || this.#hasOtherLeader(messages);
   }
 
@@ -55,12 +54,12 @@ export class BatchPart {
    */
   #hasOtherLeader(messages: readonly KafkaMessage[]): boolean {
     const first = this.#first(messages);
-    const isOther = first !== undefined && leaderEpochOf(first) !== this.reader.leaderEpoch;
+    const isOther = first !== undefined && first.batchContext?.partitionLeaderEpoch !== this.reader.leaderEpoch;
     return isOther && this.reader.read.newest > 0;
   }
 
   /** Takes the leader of the next record as known, after the log was compared. */
-  compared({ messages }: Batch): void {
+  compared({ messages }: FetchedBatch): void {
     this.#follow(this.#first(messages));
   }
 
@@ -70,7 +69,7 @@ export class BatchPart {
   }
 
   #follow(message: KafkaMessage | undefined): void {
-    if (message !== undefined) this.reader.leaderEpoch = leaderEpochOf(message);
+    if (message !== undefined) this.reader.leaderEpoch = message.batchContext?.partitionLeaderEpoch;
   }
 
   /** Begins to hand out a chunk. @param isAwaited whether the parts of other shards wait for this part */
@@ -132,7 +131,7 @@ export class HeartbeatWait {
   #fault: Error | undefined;
 
   constructor(
-    private readonly payload: Pick<EachBatchPayload, 'heartbeat'>,
+    private readonly payload: Pick<BatchInHand, 'heartbeat'>,
     private readonly isStopping: () => boolean,
   ) {}
 

@@ -1,18 +1,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
-import { gapsIn, logRecordOf } from '@relay/kafka';
+import { assignerOf, gapsIn, GroupConsumer, isOtherDeployment, Kafka, logRecordOf } from '@relay/kafka';
+import type { BatchInHand, FetchedBatch, KafkaMessage } from '@relay/kafka';
 import { Publisher } from '@relay/publishing';
 import { Health } from '@relay/telemetry';
-import {
-  Kafka,
-  PartitionAssigners,
-  type Batch,
-  type Consumer,
-  type EachBatchPayload,
-  type KafkaMessage,
-  type PartitionAssigner,
-} from 'kafkajs';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { FATAL } from '../platform/tokens.js';
 import { BatchPart, HeartbeatWait, LOG_CHUNK, type LogChunk } from './batch.js';
@@ -43,7 +35,7 @@ export interface KafkaLogOptions {
  */
 @Injectable()
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
-  readonly #consumer: Consumer;
+  readonly #consumer: GroupConsumer;
   #stopping = false;
   /** Notices when this consumer gets no answers any more. */
   readonly watch = new FetchWatch();
@@ -57,18 +49,18 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     @Inject(KAFKA_LOG_OPTIONS) private readonly options: KafkaLogOptions,
   ) {
     super();
-    this.#consumer = kafka.consumer({
+    this.#consumer = new GroupConsumer(kafka, {
       groupId: options.groupId,
-      partitionAssigners: [assignerOf(options.deployment)],
-      // After a broker's crash kafkajs joins as a new member, and the group waits this long for the old one.
+      assigner: assignerOf(options.deployment),
+      // After a broker's crash the member joins as a new one, and the group waits this long for the old one.
       // Deliveries must continue within 10 s.
       sessionTimeout: 8_000,
       rebalanceTimeout: 20_000,
       heartbeatInterval: 1_000,
       // An idle fetch returns this often, and lets a seek, a heartbeat or a stop proceed.
       maxWaitTimeInMs: 500,
-      allowAutoTopicCreation: false,
       metadataMaxAge: 60_000,
+      concurrency: 16,
       retry: { initialRetryTime: 200, maxRetryTime: 1_000, retries: 5, restartOnFailure: async () => !this.#stopping },
     });
   }
@@ -84,49 +76,40 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 
   async #start(): Promise<void> {
-    const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING, END_BATCH_PROCESS } = this.#consumer.events;
     const progressed = (): void => this.watch.progressed(performance.now());
-    this.#consumer.on(FETCH, progressed);
-    const seek = (topic: string, partition: number, offset: number): void =>
-      this.#consumer.seek({ topic, partition, offset: String(offset) });
-    this.reader.use({ seek, commit: (offsets) => this.#consumer.commitOffsets(offsets) });
-    this.#consumer.on(GROUP_JOIN, ({ payload }) => {
-      progressed();
-      this.reader.assigned(payload.memberAssignment);
-    });
-    this.#consumer.on(HEARTBEAT, () => {
-      progressed();
-      this.reader.heartbeat();
-    });
-    this.#consumer.on(REBALANCING, () => this.reader.rebalancing());
-    // A batch of nothing but markers or aborted records reaches no handler. Without this, ranges that end behind it wait for
-    // ever.
-    this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
-      if (batchSize > 0 || firstOffset === null) return;
-      const readers = this.reader.reading(topic, partition);
-      for (const reader of readers) reader.foundEmpty(Number(firstOffset), Number(lastOffset) + 1);
-      // A log that begins with such a batch is owned from there and read again.
-      if (readers.length === 0) void this.reader.ready(topic, partition, Number(firstOffset));
-    });
-    this.#consumer.on(CRASH, ({ payload }) => {
-      const { groupId } = this.options;
-      const reason = isOtherDeployment(payload.error)
-        ? `the consumer group ${groupId} has workers of another deployment: give each deployment a KAFKA_CONSUMER_GROUP of its own`
-        : payload.error.message;
-      this.reader.stopped(reason);
-      if (!payload.restart && !this.#stopping) this.options.onDead(reason);
-    });
-    await this.#consumer.connect();
-    await this.#consumer.subscribe({ topics: [...this.options.topics], fromBeginning: true });
+    this.reader.use(this.#consumer);
+    await this.#consumer.connect(this.options.topics);
     await this.#consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: 16,
-      eachBatch: (payload) => this.#batch(payload),
+      fetched: progressed,
+      joined: (assignment) => {
+        progressed();
+        this.reader.assigned(assignment);
+      },
+      beaten: () => {
+        progressed();
+        this.reader.heartbeat();
+      },
+      rebalancing: () => this.reader.rebalancing(),
+      // Without this, ranges that end behind such a batch wait for ever.
+      foundEmpty: (topic, partition, from, end) => {
+        const readers = this.reader.reading(topic, partition);
+        for (const reader of readers) reader.foundEmpty(from, end);
+        // A log that begins with such a batch is owned from there and read again.
+        if (readers.length === 0) void this.reader.ready(topic, partition, from);
+      },
+      crashed: (error, isFinal) => {
+        const { groupId } = this.options;
+        const reason = isOtherDeployment(error)
+          ? `the consumer group ${groupId} has workers of another deployment: give each deployment a KAFKA_CONSUMER_GROUP of its own`
+          : error.message;
+        this.reader.stopped(reason);
+        if (isFinal && !this.#stopping) this.options.onDead(reason);
+      },
+      batch: (inHand) => this.#batch(inHand),
     });
   }
 
-  async #batch(payload: EachBatchPayload): Promise<void> {
+  async #batch(payload: BatchInHand): Promise<void> {
     const { batch } = payload;
     const [first] = batch.messages;
     if (first === undefined) return;
@@ -149,7 +132,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 
   /** Returns the readers that own the partition by now; none if it may not be read. */
-  async #owned({ topic, partition, messages }: Batch, wait: HeartbeatWait): Promise<readonly PartitionReader[]> {
+  async #owned({ topic, partition, messages }: FetchedBatch, wait: HeartbeatWait): Promise<readonly PartitionReader[]> {
     const owned = await wait.for(this.reader.ready(topic, partition, Number(messages[0]?.offset)));
     wait.throwFault();
     return owned?.value ?? [];
@@ -159,7 +142,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
    * Asks Kafka whether it lost records that were read, for each part that this batch makes doubtful. @returns the parts that go
    * on
    */
-  async #compared(batch: Batch, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<readonly BatchPart[]> {
+  async #compared(
+    batch: FetchedBatch,
+    parts: readonly BatchPart[],
+    wait: HeartbeatWait,
+  ): Promise<readonly BatchPart[]> {
     const doubtful = parts.filter((part) => part.isDoubtful(batch));
     const compared = doubtful.map(async (part) => {
       await this.reader.compare(part.reader);
@@ -174,7 +161,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
    * Whether the log holds no record between the last one read and this batch. If it may hold one, seeks to the first offset not
    * read.
    */
-  async #isWhole(payload: EachBatchPayload, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<boolean> {
+  async #isWhole(payload: BatchInHand, parts: readonly BatchPart[], wait: HeartbeatWait): Promise<boolean> {
     const { batch } = payload;
     const { topic, partition } = batch;
     const next = nextOf(parts);
@@ -183,14 +170,14 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (payload.isStale() || parts.some((part) => !part.goesOn)) return false;
     if (nextOf(parts) !== next) return false;
     if (!isGap(batch, next, low)) {
-      this.#consumer.seek({ topic, partition, offset: String(next) });
+      this.#consumer.seek(topic, partition, next);
       return false;
     }
     return true;
   }
 
   /** Hands out the batch in chunks. */
-  async #handOutAll(payload: EachBatchPayload, all: readonly BatchPart[], wait: HeartbeatWait): Promise<void> {
+  async #handOutAll(payload: BatchInHand, all: readonly BatchPart[], wait: HeartbeatWait): Promise<void> {
     const { batch } = payload;
     let parts = all;
     const gaps = gapsIn(batch, Math.min(...all.map(({ reader, next }) => reader.catchUpPartition()?.emptyTo ?? next)));
@@ -215,7 +202,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   }
 
   /** Hands the records to the fan-out. @throws a failed heartbeat */
-  async #handOut(due: readonly BatchPart[], messages: KafkaMessage[], wait: HeartbeatWait): Promise<void> {
+  async #handOut(due: readonly BatchPart[], messages: readonly KafkaMessage[], wait: HeartbeatWait): Promise<void> {
     const next = nextOf(due);
     const paused = this.readingPause.end();
     if (paused !== undefined) await wait.for(paused);
@@ -238,7 +225,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   close(): void {
     this.#stopping = true;
     try {
-      this.#consumer.pause(this.options.topics.map((topic) => ({ topic })));
+      this.#consumer.pause(this.options.topics);
     } catch {
       // The consumer is not in its group, before its first join or while Kafka is away: nothing is being read.
     }
@@ -246,7 +233,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
 
   /** Leaves the group. */
   async leave(): Promise<void> {
-    await this.#consumer.disconnect();
+    await this.#consumer.leave();
   }
 
   on(): void {
@@ -264,26 +251,11 @@ const nextOf = (parts: readonly BatchPart[]): number => Math.min(...parts.map(({
 /**
  * Whether the log holds no record from `next` to a batch that begins beyond it. A fetch made at or before `next` proves it: the
  * offsets are Kafka's own markers or deleted records. Any other fetch proves it only if Kafka deleted everything before the
- * batch: kafkajs fetches at the group's commit after a join, and at the first record when an offset is out of range. The types of
- * kafkajs leave out the member with the fetched offset; a remembered seek may be older than the join.
+ * batch: kafkajs fetches at the group's commit after a join, and at the first record when an offset is out of range. A remembered
+ * seek may be older than the join.
  */
-const isGap = (batch: Batch, next: number, low: number): boolean =>
-  low > next || Number((batch as Batch & { readonly fetchedOffset: string }).fetchedOffset) <= next;
-
-/**
- * kafkajs' round robin under a name of this deployment's own. The broker refuses a member that shares no assigner
- * with the group (INCONSISTENT_GROUP_PROTOCOL), so workers of two deployments never share the partitions of one
- * group.
- */
-const assignerOf =
-  (deployment: string): PartitionAssigner =>
-  (config) => ({ ...PartitionAssigners.roundRobin(config), name: `round-robin of ${deployment}` });
-
-/** Whether the broker refused a join because the group's members have other assigners. */
-function isOtherDeployment(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  return ('type' in error && error.type === 'INCONSISTENT_GROUP_PROTOCOL') || isOtherDeployment(error.cause);
-}
+const isGap = (batch: FetchedBatch, next: number, low: number): boolean =>
+  low > next || Number(batch.fetchedOffset) <= next;
 
 const QUIET_MS = 30_000;
 const HOPELESS_MS = 60_000;

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { LogRecord } from '@relay/events';
-import { logRecordOf, readRanges, type OffsetGap } from '@relay/kafka';
+import { Kafka, logRecordOf, readRanges } from '@relay/kafka';
+import type { KafkaAdmin, KafkaMessage, OffsetGap } from '@relay/kafka';
 import type { LogPartition } from '@relay/progress';
-import { Kafka, type Admin, type KafkaMessage } from 'kafkajs';
 import { StoreConditions } from '../platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
@@ -15,7 +15,7 @@ const FETCH_BYTES = 64 * 1024;
 export class LogArchive {
   constructor(
     private readonly kafka: Kafka,
-    @Inject(KAFKA_ADMIN) private readonly admin: Admin,
+    @Inject(KAFKA_ADMIN) private readonly admin: KafkaAdmin,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'KAFKA_CONSUMER_GROUP'>,
     @Inject(StoreConditions) private readonly conditions: Pick<StoreConditions, 'retentionMs'>,
   ) {}

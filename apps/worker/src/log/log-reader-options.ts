@@ -1,13 +1,13 @@
-import type { Admin, TopicPartitionOffsetAndMetadata } from 'kafkajs';
+import type { CommittedOffset, KafkaAdmin } from '@relay/kafka';
 
 /** The calls of the transport that the reader needs. Both throw while the consumer does not run. */
 export interface LogControls {
   seek(topic: string, partition: number, offset: number): void;
-  commit(offsets: TopicPartitionOffsetAndMetadata[]): Promise<void>;
+  commit(offsets: readonly CommittedOffset[]): Promise<void>;
 }
 
 /** The log's own bounds and the group's commits, asked when a partition is assigned. */
-export type LogBounds = Pick<Admin, 'fetchOffsets' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
+export type LogBounds = Pick<KafkaAdmin, 'fetchOffsets' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
 
 /** Kafka's ids of the topics. A topic that is created again has another id. */
 export abstract class TopicIds {

@@ -1,10 +1,10 @@
 import { Module } from '@nestjs/common';
 import { envelopeTopics, registryTopic } from '@relay/events';
+import { Kafka } from '@relay/kafka';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { Redis } from 'ioredis';
-import { Kafka } from 'kafkajs';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { RegistryModule } from '../registry/registry.module.js';

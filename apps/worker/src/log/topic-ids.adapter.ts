@@ -1,6 +1,5 @@
-import { LogFetcher, type TopicsOfCluster } from '@relay/kafka';
+import { type Kafka, LogFetcher, type TopicsOfCluster } from '@relay/kafka';
 import type { RegistryClaim } from '@relay/registry';
-import type { Kafka } from 'kafkajs';
 import { TopicIds } from './log-reader-options.js';
 import { cached } from './timing.js';
 

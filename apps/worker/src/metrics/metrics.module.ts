@@ -1,7 +1,7 @@
 import { Inject, Injectable, Module } from '@nestjs/common';
 import { ENVELOPE_TYPES, envelopeTopics } from '@relay/events';
 import { readQueues } from '@relay/jobs';
-import { readLag, type TopicLag } from '@relay/kafka';
+import { type KafkaAdmin, readLag, type TopicLag } from '@relay/kafka';
 import {
   fullestMemory,
   readDisks,
@@ -18,7 +18,6 @@ import type { WorkerConfig } from '@relay/settings';
 import { Health, registerProcessMetrics, ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, UNVERIFIED } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import type { Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import { DeliveryMetrics } from './delivery-metrics.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
@@ -30,7 +29,7 @@ export class ConsumerLag {
   readonly #topics: string[];
 
   constructor(
-    @Inject(KAFKA_ADMIN) private readonly admin: Admin,
+    @Inject(KAFKA_ADMIN) private readonly admin: KafkaAdmin,
     @Inject(WORKER_CONFIG) private readonly config: WorkerConfig,
   ) {
     this.#topics = envelopeTopics(config.KAFKA_TOPIC_PREFIX);

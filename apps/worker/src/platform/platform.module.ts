@@ -1,12 +1,11 @@
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { connectKafka } from '@relay/kafka';
+import { connectKafka, Kafka, type KafkaAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { registerMissingKeys } from '@relay/metrics';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, Shards, type RedisUse } from '@relay/redis';
 import { Health, Log, openTracing, PinoLog, reasonOf, ThrottledLog, Tracing, type LogFields } from '@relay/telemetry';
 import { Redis } from 'ioredis';
-import { Kafka, type Admin } from 'kafkajs';
 import { Registry } from 'prom-client';
 import type { WorkerConfig } from '@relay/settings';
 import { StoreConditions } from './store-conditions.adapter.js';
@@ -38,7 +37,7 @@ const drivers = [
   { provide: KAFKA_ADMIN, useFactory: (kafka: Kafka) => kafka.admin(), inject: [Kafka] },
   {
     provide: StoreConditions,
-    useFactory: (shards: Shards, admin: Admin, config: WorkerConfig, registry: Registry, log: Log) =>
+    useFactory: (shards: Shards, admin: KafkaAdmin, config: WorkerConfig, registry: Registry, log: Log) =>
       new StoreConditions(shards, admin, config, registry, log),
     inject: [Shards, KAFKA_ADMIN, WORKER_CONFIG, Registry, Log],
   },

@@ -1,10 +1,9 @@
 import { type Condition, REDIS_CONDITIONS, TOPIC_CONDITIONS } from '@relay/doctor';
-import { findTopics, LOG_RETENTION_MS, readTopicConfigs, type TopicConfigFound } from '@relay/kafka';
+import { findTopics, type KafkaAdmin, LOG_RETENTION_MS, readTopicConfigs, type TopicConfigFound } from '@relay/kafka';
 import { isRedisAway, type Shards } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { WorkerConfig } from '@relay/settings';
 import type { Redis } from 'ioredis';
-import type { Admin } from 'kafkajs';
 import { Gauge, type Registry } from 'prom-client';
 
 const LOOK_MS = 60_000;
@@ -24,7 +23,7 @@ export class StoreConditions {
 
   constructor(
     private readonly shards: Pick<Shards, 'connections'>,
-    private readonly admin: Admin,
+    private readonly admin: KafkaAdmin,
     private readonly config: WorkerConfig,
     registry: Registry,
     private readonly log: Pick<Log, 'error' | 'warn' | 'info'>,

@@ -7,7 +7,7 @@ export const WORKER_CONFIG = Symbol('configuration of the worker');
 export const QUEUE_REDIS = Symbol('queue connection to Redis');
 /** The shards over queue connections (`Shards`). */
 export const QUEUE_SHARDS = Symbol('shards over queue connections');
-/** kafkajs' admin client: connected at the start and kept, because each assignment asks for bounds and commits. */
+/** Kafka's admin client (`KafkaAdmin`): connected at the start and kept, because each assignment asks for bounds and commits. */
 export const KAFKA_ADMIN = Symbol('Kafka admin');
 /** Ends the process, which cannot recover by itself (`(reason: string) => void`). */
 export const FATAL = Symbol('fatal fault');

@@ -1,11 +1,10 @@
 import { Module } from '@nestjs/common';
 import { RedisDeliveryHistory } from '@relay/history';
-import { AttemptFinder, EnvelopeFinder, KeptAdmin, LogFetcher } from '@relay/kafka';
+import { AttemptFinder, EnvelopeFinder, Kafka, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Shards } from '@relay/redis';
 import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
-import { Kafka } from 'kafkajs';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';

@@ -1,13 +1,12 @@
 import { Module } from '@nestjs/common';
 import { registryTopic } from '@relay/events';
-import { KeptAdmin } from '@relay/kafka';
+import { Kafka, KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryLog, RegistryView } from '@relay/registry';
 import { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import { Kafka } from 'kafkajs';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { RegistryKeeper } from './registry-keeper.js';

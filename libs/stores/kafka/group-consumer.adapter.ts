@@ -1,0 +1,145 @@
+import kafkajs from 'kafkajs';
+import type { Batch, Consumer, EachBatchPayload, PartitionAssigner } from 'kafkajs';
+import { hasCode } from './kafka-errors.adapter.js';
+import { driverOf } from './kafka-client.adapter.js';
+import type { BatchInHand, CommittedOffset, FetchedBatch, Kafka } from './kafka.port.js';
+
+/** Settings of a member, in milliseconds and bytes; Kafka's documentation has them under similar names. */
+interface GroupSettings {
+  readonly groupId: string;
+  readonly assigner: GroupAssigner;
+  readonly sessionTimeout: number;
+  readonly rebalanceTimeout?: number;
+  readonly heartbeatInterval?: number;
+  readonly maxWaitTimeInMs: number;
+  readonly maxBytesPerPartition?: number;
+  readonly metadataMaxAge?: number;
+  /** Partitions whose batches are handed out at the same time. */
+  readonly concurrency: number;
+  readonly retry: Readonly<{
+    initialRetryTime: number;
+    maxRetryTime?: number;
+    retries: number;
+    /** Whether the member joins again after a fault that repeats did not mend. */
+    restartOnFailure: () => Promise<boolean>;
+  }>;
+}
+
+/** Divides the partitions among the members of a group. */
+export type GroupAssigner = PartitionAssigner;
+
+export interface GroupListener {
+  /** The group assigned partitions, by topic. Offsets that are sought now apply to the first fetch. */
+  joined(assignment: Readonly<Record<string, number[]>>): void;
+  /** A batch with records. The member reads on from the last resolved offset once this resolves. */
+  batch(inHand: BatchInHand): Promise<void>;
+  /** A batch of nothing but markers and records of aborted transactions, at the offsets `[from, end)`. */
+  foundEmpty(topic: string, partition: number, from: number, end: number): void;
+  /** The member has stopped. @param isFinal whether it does not join again by itself */
+  crashed(error: Error, isFinal: boolean): void;
+  /** A fetch was answered. */
+  fetched?(): void;
+  /** A heartbeat was answered. */
+  beaten?(): void;
+  rebalancing?(): void;
+}
+
+/** One member of a consumer group, which commits nothing by itself. */
+export class GroupConsumer {
+  readonly #consumer: Consumer;
+  readonly #concurrency: number;
+
+  constructor(kafka: Kafka, { assigner, concurrency, ...settings }: GroupSettings) {
+    this.#concurrency = concurrency;
+    this.#consumer = driverOf(kafka).consumer({
+      ...settings,
+      partitionAssigners: [assigner],
+      allowAutoTopicCreation: false,
+    });
+  }
+
+  async connect(topics: readonly string[]): Promise<void> {
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true });
+  }
+
+  /** Joins the group and reads. */
+  async run(listener: GroupListener): Promise<void> {
+    const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING, END_BATCH_PROCESS } = this.#consumer.events;
+    this.#consumer.on(FETCH, () => listener.fetched?.());
+    this.#consumer.on(GROUP_JOIN, ({ payload }) => listener.joined(payload.memberAssignment));
+    this.#consumer.on(HEARTBEAT, () => listener.beaten?.());
+    this.#consumer.on(REBALANCING, () => listener.rebalancing?.());
+    this.#consumer.on(CRASH, ({ payload }) => listener.crashed(payload.error, !payload.restart));
+    // kafkajs calls `eachBatch` for a batch with records only.
+    this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
+      if (batchSize === 0 && firstOffset !== null)
+        listener.foundEmpty(topic, partition, Number(firstOffset), Number(lastOffset) + 1);
+    });
+    await this.#consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: this.#concurrency,
+      eachBatch: (payload) => listener.batch(payload as WholePayload),
+    });
+  }
+
+  /** The next fetch of the partition begins at this offset. @throws Error while the member does not run */
+  seek(topic: string, partition: number, offset: number): void {
+    this.#consumer.seek({ topic, partition, offset: String(offset) });
+  }
+
+  commit(offsets: readonly CommittedOffset[]): Promise<void> {
+    return this.#consumer.commitOffsets([...offsets]);
+  }
+
+  /** Fetches nothing more, and stays in the group. @throws Error while the member does not run */
+  pause(topics: readonly string[]): void {
+    this.#consumer.pause(topics.map((topic) => ({ topic })));
+  }
+
+  /** Leaves the group. */
+  leave(): Promise<void> {
+    return this.#consumer.disconnect();
+  }
+}
+
+/** The types of kafkajs leave out two members of a batch. */
+type WholePayload = EachBatchPayload & { readonly batch: Batch & FetchedBatch };
+
+/**
+ * Round robin under a name of this deployment's own. The broker refuses a member that shares no assigner with the group
+ * (INCONSISTENT_GROUP_PROTOCOL), so workers of two deployments never share the partitions of one group.
+ */
+export const assignerOf =
+  (deployment: string): GroupAssigner =>
+  (config) => ({ ...kafkajs.PartitionAssigners.roundRobin(config), name: `round-robin of ${deployment}` });
+
+/** Whether the broker refused a join because the group's members have other assigners. */
+export const isOtherDeployment = (error: unknown): boolean => hasCode(error, 'INCONSISTENT_GROUP_PROTOCOL');
+
+/** Assigns these partitions to each member and leaves the others unread. */
+export const onlyPartitions =
+  (places: readonly { readonly topic: string; readonly partition: number }[]): GroupAssigner =>
+  () => ({
+    name: 'only-partitions',
+    version: 1,
+    assign: ({ members }) => {
+      const assignment: Record<string, number[]> = {};
+      for (const { topic, partition } of places) (assignment[topic] ??= []).push(partition);
+      return Promise.resolve(
+        members.map(({ memberId }) => ({
+          memberId,
+          memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
+            version: 1,
+            assignment,
+            userData: Buffer.alloc(0),
+          }),
+        })),
+      );
+    },
+    protocol: ({ topics }) => ({
+      name: 'only-partitions',
+      metadata: kafkajs.AssignerProtocol.MemberMetadata.encode({ version: 1, topics, userData: Buffer.alloc(0) }),
+    }),
+  });

@@ -1,0 +1,36 @@
+import kafkajs from 'kafkajs';
+
+/** Whether the same request may succeed a moment later: a starting broker loads its groups, a new topic has no leader yet. */
+export const isRetriable = (error: unknown): boolean =>
+  error instanceof kafkajs.KafkaJSError && error.retriable && !(error instanceof kafkajs.KafkaJSNonRetriableError);
+
+/** Whether the broker answered with one of these codes of Kafka's protocol, such as `MESSAGE_TOO_LARGE`. */
+export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  chainOf(error).some((each) => codes.includes(codeOf(each) ?? ''));
+
+/** The code with which the broker answered; undefined for any other error, and for one that wraps the broker's. */
+export const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'type' in error ? String(error.type) : undefined;
+
+/** Whether a request got no answer in time. */
+export const isTimeout = (error: unknown): boolean =>
+  chainOf(error).some(({ name }) => name === 'KafkaJSRequestTimeoutError');
+
+/** The error and its causes: after repeats of its own kafkajs wraps the broker's error, once or twice. */
+function chainOf(error: unknown): Error[] {
+  const chain: Error[] = [];
+  for (let at = error; at instanceof Error && !chain.includes(at); at = at.cause) chain.push(at);
+  return chain;
+}
+
+/** Whether the brokers refused to delete records of the first partition because this client may not. */
+export function isDeletionRefused(error: unknown): boolean {
+  if (!(error instanceof kafkajs.KafkaJSDeleteTopicRecordsError) || !('partitions' in error)) return false;
+  const [partition] = error.partitions as readonly { readonly error: Error }[];
+  const cause = partition?.error;
+  return cause instanceof kafkajs.KafkaJSProtocolError && cause.type === 'TOPIC_AUTHORIZATION_FAILED';
+}
+
+/** Returns the place of an offset-out-of-range error: its offset was deleted, or is behind the end of a log that lost records. */
+export const placeOutside = (error: unknown): { readonly topic: string; readonly partition: number } | undefined =>
+  error instanceof kafkajs.KafkaJSOffsetOutOfRange ? { topic: error.topic, partition: error.partition } : undefined;

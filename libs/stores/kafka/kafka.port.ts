@@ -1,0 +1,138 @@
+import type { LogRecord } from '@relay/events';
+
+/** A client of the brokers, which opens no connection by itself. `connectKafka` makes it. */
+export abstract class Kafka {
+  abstract admin(options?: AdminOptions): KafkaAdmin;
+}
+
+interface AdminOptions {
+  /** @property initialRetryTime milliseconds before the first repeat */
+  readonly retry: { readonly retries: number; readonly initialRetryTime?: number };
+}
+
+/** One connection for questions about topics and groups. Offsets are decimal texts; each call rejects if no broker answers. */
+export interface KafkaAdmin {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  /** Brokers may report no id. */
+  describeCluster(): Promise<{ readonly clusterId?: string | null }>;
+  listTopics(): Promise<readonly string[]>;
+  /** Rejects if one of the topics does not exist; an empty list means all topics. */
+  fetchTopicMetadata(of: { topics: string[] }): Promise<{ readonly topics: readonly TopicMetadata[] }>;
+  createTopics(of: { topics: NewTopic[]; timeout: number; waitForLeaders: boolean }): Promise<boolean>;
+  describeConfigs(of: {
+    includeSynonyms: boolean;
+    resources: { type: number; name: string; configNames: string[] }[];
+  }): Promise<{ readonly resources: readonly ConfigsOfResource[] }>;
+  /** Offset of the first record, and the offset behind the last record. */
+  fetchTopicOffsets(topic: string): Promise<readonly (Place & { readonly low: string; readonly high: string })[]>;
+  /** Offset of the first record that is not older than the time, in epoch milliseconds; -1 or the end if there is none. */
+  fetchTopicOffsetsByTimestamp(topic: string, time?: number): Promise<readonly PartitionOffset[]>;
+  deleteTopicRecords(of: { topic: string; partitions: PartitionOffset[] }): Promise<void>;
+  /** Offsets that the group has committed; -1 for a partition without one. */
+  fetchOffsets(of: {
+    groupId: string;
+    topics?: string[];
+  }): Promise<readonly { readonly topic: string; readonly partitions: readonly PartitionOffset[] }[]>;
+  describeGroups(groupIds: string[]): Promise<{ readonly groups: readonly { readonly members: readonly unknown[] }[] }>;
+  deleteGroups(groupIds: string[]): Promise<unknown>;
+}
+
+interface Place {
+  readonly partition: number;
+}
+
+interface PartitionOffset extends Place {
+  readonly offset: string;
+}
+
+interface TopicMetadata {
+  readonly name: string;
+  readonly partitions: readonly {
+    readonly partitionId: number;
+    /** Node id; -1 while there is none. */
+    readonly leader: number;
+    readonly replicas: readonly number[];
+  }[];
+}
+
+interface NewTopic {
+  readonly topic: string;
+  readonly numPartitions: number;
+  readonly replicationFactor: number;
+  readonly configEntries: { readonly name: string; readonly value: string }[];
+}
+
+interface ConfigsOfResource {
+  readonly resourceName: string;
+  readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
+}
+
+/** A record as it was fetched: offset and timestamp (epoch milliseconds) are decimal texts. */
+export interface KafkaMessage {
+  readonly offset: string;
+  readonly key: Buffer | null;
+  readonly value: Buffer | null;
+  readonly headers?: LogRecord['headers'];
+  readonly timestamp: string;
+  /** @property partitionLeaderEpoch number of the leader that wrote it (KIP-101), which each new leader of the partition raises */
+  readonly batchContext?: { readonly partitionLeaderEpoch: number };
+}
+
+/** Records that one fetch found in one partition. */
+export interface FetchedBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly messages: readonly KafkaMessage[];
+  /** All that was fetched: also markers and records of aborted transactions. */
+  readonly rawMessages: readonly { readonly offset: string }[];
+  /** Offset that the fetch asked for. */
+  readonly fetchedOffset: string;
+  /** Offset behind the last record that every in-sync replica has. */
+  readonly highWatermark: string;
+  /** Offset of the last of `rawMessages`. */
+  lastOffset(): string;
+}
+
+/** A batch in the hands of a group's member, which has its partition until then. */
+export interface BatchInHand {
+  readonly batch: FetchedBatch;
+  /** Whether the partition was moved or sought meanwhile. */
+  isStale(): boolean;
+  /** The next fetch begins behind this offset. */
+  resolveOffset(offset: string): void;
+  /** Tells the group that this member lives. Rejects if the group rebalances or the broker is away. */
+  heartbeat(): Promise<void>;
+}
+
+export interface CommittedOffset extends PartitionOffset {
+  readonly topic: string;
+}
+
+/** Records to store in one partition, in their order. */
+export interface OutgoingBatch {
+  readonly topic: string;
+  readonly partition: number;
+  readonly records: readonly {
+    readonly key: string;
+    readonly value: Buffer;
+    readonly headers: Readonly<Record<string, string>>;
+  }[];
+}
+
+/** The broker's answer for one partition of a send. */
+export interface Acknowledgement {
+  readonly topicName: string;
+  readonly partition: number;
+  /** 0 if every in-sync replica has the records. */
+  readonly errorCode: number;
+  /** Offset of the batch's first record, as text. */
+  readonly baseOffset?: string;
+}
+
+/** One connection to each leader that gets records. */
+export interface KafkaProducer {
+  /** Sends all batches with acks=all. @param timeoutMs within which the replicas must have them */
+  send(batches: readonly OutgoingBatch[], timeoutMs: number): Promise<readonly Acknowledgement[]>;
+  disconnect(): Promise<void>;
+}
