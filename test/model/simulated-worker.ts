@@ -14,10 +14,10 @@ import type { EndpointSlots } from '../../apps/worker/src/delivery/endpoint-slot
 import { aDispatcher } from '../../apps/worker/src/delivery/spec-dispatcher.js';
 import { DeliveryMetrics } from '../../apps/worker/src/metrics/delivery-metrics.js';
 import { EventReporter } from '../../apps/worker/src/reporting/event-reporter.js';
-import { FanOutConsumer, Recipients } from '../../apps/worker/src/fan-out/fan-out.consumer.js';
-import { EnvelopeLookup } from '../../apps/worker/src/fan-out/envelope-lookup.js';
+import { EnvelopeLookup, FanOutConsumer, Recipients } from '../../apps/worker/src/fan-out/fan-out.consumer.js';
 import { SkippedRecords } from '../../apps/worker/src/fan-out/skipped-records.js';
 import { RunningEnvelopes } from '../../apps/worker/src/fan-out/running-envelopes.js';
+import { FetchWatch } from '../../apps/worker/src/log/consumer-watch.js';
 import { KafkaLogStrategy } from '../../apps/worker/src/log/kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from '../../apps/worker/src/log/batch.js';
 import type { LogArchive } from '../../apps/worker/src/log/log-archive.adapter.js';
@@ -130,12 +130,8 @@ export class SimulatedWorker {
       shards: world.states.length,
     });
     const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
-    const strategy = new KafkaLogStrategy(kafka, this.reader, pause, {
-      deployment: 'relay.registry',
-      groupId: 'g',
-      topics: [TOPIC],
-      onDead: () => undefined,
-    });
+    const options = { deployment: 'relay.registry', groupId: 'g', topics: [TOPIC], onDead: () => undefined };
+    const strategy = new KafkaLogStrategy(kafka, this.reader, pause, options, new FetchWatch());
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
     const orders = new RemoteOrders(this.redis(0), world.replays);

@@ -16,7 +16,8 @@ import { Health, Log, nestLoggerOf, reasonOf, serveHealth } from '@relay/telemet
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
-import { ConsumerWatch, KafkaLogStrategy } from './log/kafka-log.strategy.js';
+import { ConsumerWatch } from './log/consumer-watch.js';
+import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { pause } from './log/timing.js';
 import { StoreConditions } from './platform/store-conditions.adapter.js';

@@ -12,8 +12,7 @@ import { ParkingModule } from '../parking/parking.module.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
-import { EnvelopeLookup, Registrations } from './envelope-lookup.js';
-import { FanOutConsumer, Recipients } from './fan-out.consumer.js';
+import { EnvelopeLookup, FanOutConsumer, Recipients, Registrations } from './fan-out.consumer.js';
 import { SkippedRecords } from './skipped-records.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 

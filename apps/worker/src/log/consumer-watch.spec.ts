@@ -1,4 +1,4 @@
-import { FetchWatch } from './kafka-log.strategy.js';
+import { FetchWatch } from './consumer-watch.js';
 
 /** Looks every second from one second to another. */
 function look(watch: FetchWatch, from: number, to: number, brokersAnswer = true): void {

@@ -3,6 +3,7 @@ import { jest } from '@jest/globals';
 import { PinoLog } from '@relay/telemetry';
 import { MemoryPartitionProgress, MemoryState } from '@relay/testing';
 import type { EachBatchPayload, Kafka } from 'kafkajs';
+import { FetchWatch } from './consumer-watch.js';
 import { KafkaLogStrategy } from './kafka-log.strategy.js';
 import { LOG_CHUNK, type LogChunk } from './batch.js';
 import { LogReader } from './log-reader.js';
@@ -62,12 +63,8 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   };
   const client = { consumer: () => consumer } as unknown as Kafka;
   const noPause = { end: () => undefined };
-  const strategy = new KafkaLogStrategy(client, reader, noPause, {
-    groupId: 'g',
-    deployment: 'd',
-    topics: [topic],
-    onDead: () => undefined,
-  });
+  const transport = { groupId: 'g', deployment: 'd', topics: [topic], onDead: () => undefined };
+  const strategy = new KafkaLogStrategy(client, reader, noPause, transport, new FetchWatch());
   const handedOut: number[] = [];
   /** Records that a marker of a transaction follows. */
   const marked = new Set<number>();

@@ -3,11 +3,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { assignerOf, gapsIn, GroupConsumer, isOtherDeployment, Kafka, logRecordOf } from '@relay/kafka';
 import type { BatchInHand, FetchedBatch, KafkaMessage } from '@relay/kafka';
-import { Publisher } from '@relay/publishing';
-import { Health } from '@relay/telemetry';
 import { isObservable, lastValueFrom } from 'rxjs';
-import { FATAL } from '../platform/tokens.js';
 import { BatchPart, HeartbeatWait, LOG_CHUNK, type LogChunk } from './batch.js';
+import { FetchWatch } from './consumer-watch.js';
 import { LogReader } from './log-reader.js';
 import type { PartitionReader } from './partition-reader.js';
 import { ReadingPause } from './reading-pause.js';
@@ -37,8 +35,6 @@ export interface KafkaLogOptions {
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: GroupConsumer;
   #stopping = false;
-  /** Notices when this consumer gets no answers any more. */
-  readonly watch = new FetchWatch();
   /** Looked up once, because Nest builds the pattern's route again at each look-up. */
   #handler: MessageHandler | null | undefined;
 
@@ -47,6 +43,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     private readonly reader: LogReader,
     @Inject(ReadingPause) private readonly readingPause: Pick<ReadingPause, 'end'>,
     @Inject(KAFKA_LOG_OPTIONS) private readonly options: KafkaLogOptions,
+    private readonly watch: FetchWatch,
   ) {
     super();
     this.#consumer = new GroupConsumer(kafka, {
@@ -256,69 +253,3 @@ const nextOf = (parts: readonly BatchPart[]): number => Math.min(...parts.map(({
  */
 const isGap = (batch: FetchedBatch, next: number, low: number): boolean =>
   low > next || Number(batch.fetchedOffset) <= next;
-
-const QUIET_MS = 30_000;
-const HOPELESS_MS = 60_000;
-/** A look that is late by more ms than this shows that the whole process stood still, not the consumer. */
-const LATE_MS = 5_000;
-
-/**
- * Notices a consumer that silently stands still: the brokers answer the producer of this process, but the consumer gets no fetch
- * (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed out). kafkajs can wait for
- * the answer to a heartbeat for ever, and every batch and fetch waits with it. Only a new process helps, so liveness fails, and
- * the process ends by itself if nothing restarts it. Times are milliseconds of a steady clock.
- */
-export class FetchWatch {
-  #since: number | undefined;
-  #lookedAt = 0;
-
-  /** Notes an answered fetch or heartbeat, or a join of the group. */
-  progressed(now: number): void {
-    this.#since = now;
-  }
-
-  /** Called every second. */
-  look(now: number, brokersAnswer: boolean): void {
-    const isLate = now - this.#lookedAt > LATE_MS;
-    this.#lookedAt = now;
-    if (this.#since === undefined || !brokersAnswer || isLate) this.#since = now;
-  }
-
-  /** The fault in words, as of the last look. */
-  get fault(): string | undefined {
-    const quietMs = this.#quietMs;
-    if (quietMs < QUIET_MS) return undefined;
-    return `the consumer has had no fetch and no heartbeat answered for ${Math.round(quietMs / 1_000)} s although the brokers answer`;
-  }
-
-  get isHopeless(): boolean {
-    return this.#quietMs >= HOPELESS_MS;
-  }
-
-  get #quietMs(): number {
-    return this.#since === undefined ? 0 : this.#lookedAt - this.#since;
-  }
-}
-
-const LOOK_MS = 1_000;
-
-/** Makes liveness fail when the consumer silently stops, and ends the process if nothing restarts it. */
-@Injectable()
-export class ConsumerWatch {
-  constructor(
-    private readonly strategy: KafkaLogStrategy,
-    private readonly health: Health,
-    @Inject(Publisher) private readonly publisher: Pick<Publisher, 'state'>,
-    @Inject(FATAL) private readonly fatal: (reason: string) => void,
-  ) {}
-
-  /** Called once the consumer has started: until then it may rightly get no answer. */
-  start(): void {
-    const { watch } = this.strategy;
-    this.health.live('consumer', () => watch.fault);
-    setInterval(() => {
-      watch.look(performance.now(), this.publisher.state === 'connected');
-      if (watch.isHopeless) this.fatal(watch.fault ?? '');
-    }, LOOK_MS).unref();
-  }
-}

@@ -10,7 +10,8 @@ import { MetricsModule } from '../metrics/metrics.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { FATAL, QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
-import { ConsumerWatch, KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
+import { ConsumerWatch, FetchWatch } from './consumer-watch.js';
+import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
 import { LogArchive } from './log-archive.adapter.js';
 import { LogReader, ShardPartitionsGauge } from './log-reader.js';
 import { LOG_READER_OPTIONS, type LogReaderOptions, TopicIds } from './log-reader-options.js';
@@ -67,6 +68,7 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
     LogReader,
     LogArchive,
     KafkaLogStrategy,
+    FetchWatch,
     ConsumerWatch,
     ShardPartitionsGauge,
   ],
