@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { REGISTRY_APPLIED, REGISTRY_REBUILDING, runScript, GLOBAL_TAG } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './snapshot.script.js';
+import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './rebuild.script.js';
 import type { RegistryClaim } from './registry-claim.adapter.js';
 import type { LoggedCommand, RegistryLog } from './registry-log.port.js';
 import { APPLY, registryKeys, SNAPSHOT, STATES, type Entity } from './registry.script.js';

@@ -1,15 +1,9 @@
 import { ClientDirectory } from '@relay/identity';
 import type { ClientRecord, CredentialType, OperatorRole, Scope } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import {
-  AccessTokens,
-  admits,
-  isStillGranted,
-  type PortalGrant,
-  type PortalRule,
-  type VerifiedToken,
-} from './access-tokens.js';
+import { AccessTokens, type VerifiedToken } from './access-tokens.js';
 import { Guesses } from './guesses.port.js';
+import { admits, isStillGranted, type PortalRule, type PortalGrant } from './portal-grant.js';
 
 const unauthorized = (detail: string, challenge: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });

@@ -10,7 +10,7 @@ export { AccessTokens, holderOf, parseSigningKeys, type VerifiedToken } from './
 export { FailureLimiter, hiddenKey, NetworkFailures, sharedLimiter } from './failure-limiter.adapter.js';
 export type { FailureLimit, SpentLimit } from './failure-limiter.adapter.js';
 export { Guesses } from './guesses.port.js';
-export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './access-tokens.js';
+export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './portal-grant.js';
 export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl, PortalLinks } from './portal-links.adapter.js';
 export type { PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js';

@@ -3,7 +3,7 @@
 // Guarantees that secrets are stored only as keyed hashes and compared in constant time, and that a client seen before is found
 // without a round trip, also while Redis is away.
 // Leaves to `access` which client may call which route, and to the apps when the directory is refreshed.
-export { BoundedMemory, TextMemory } from './client-directory.js';
+export { BoundedMemory, TextMemory } from './text-memory.js';
 export { ClientDirectory, type ProvenClient } from './client-directory.js';
 export { isSecret } from './client-secret.js';
 export { ClientStore } from './redis-client-store.adapter.js';

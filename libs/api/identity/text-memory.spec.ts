@@ -1,4 +1,4 @@
-import { TextMemory } from './client-directory.js';
+import { TextMemory } from './text-memory.js';
 
 const end = 'e'.repeat(43);
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
-import { answersOf, type Route, sharedAnswers, sharedHeaders } from './answers.js';
-import { type ApiParts, type OperationText, type Schema, SchemaBook } from './operation.decorator.js';
+import { answersOf, sharedAnswers, sharedHeaders } from './answers.js';
+import type { ApiParts, OperationText } from './operation.decorator.js';
+import type { Route } from './routes.adapter.js';
+import { SchemaBook, type Schema } from './schema-book.js';
 
 /** Returns the parameters of one operation, path parameters first. */
 function parametersOf({ path = {}, query, headers }: OperationText, book: SchemaBook): Schema[] {

@@ -5,7 +5,8 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { readRecord, type StoredRecord, type WebhookCommand } from './stored-webhook.js';
 import { StoredWebhooks } from './stored-webhooks.adapter.js';
-import { changesLua, webhookKeys } from './webhook-layout.script.js';
+import { webhookKeys } from './webhook-layout.script.js';
+import { changesLua } from './webhook-read.script.js';
 import { webhookOf, WebhookView, openedOf, type Webhook, type OpenedWebhook } from './webhook-view.js';
 
 interface OpenedLimits {

@@ -3,7 +3,8 @@ import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { readRecord, readStored, CommandResult } from './stored-webhook.js';
 import type { StoredRecord, StoredWebhook, WebhookCommand } from './stored-webhook.js';
-import { idsLua, listLua, refusalLua, SLICE, webhookKeys, wholeLua } from './webhook-layout.script.js';
+import { SLICE, webhookKeys } from './webhook-layout.script.js';
+import { idsLua, listLua, refusalLua, wholeLua } from './webhook-read.script.js';
 
 const list = defineScript('webhook-list', listLua);
 const ids = defineScript('webhook-ids', idsLua);
