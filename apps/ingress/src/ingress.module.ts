@@ -2,9 +2,8 @@ import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import type { IngressConfig } from '@relay/settings';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
-import { DocumentsModule } from './documents/documents.module.js';
+import { DocumentsModule, ErrorsModule } from './documents/documents.module.js';
 import { HistoryModule } from './history/history.module.js';
-import { ErrorsModule } from './http/errors.module.js';
 import { ListenModule } from './listen/listen.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { LogModule, PlatformModule } from './platform.module.js';
@@ -38,7 +37,7 @@ export class IngressModule {
       PlatformModule.register(config),
       LogModule,
       ...FEATURES,
-      DocumentsModule.register(controllersOf(FEATURES)),
+      DocumentsModule.register(controllersOf(FEATURES), config),
     ];
     return { module: IngressModule, imports };
   }

@@ -17,7 +17,7 @@ import { Health, Log, reasonOf, registerProcessMetrics, serveHealth, ThrottledLo
 import { Redis } from 'ioredis';
 import { Kafka } from 'kafkajs';
 import { Registry } from 'prom-client';
-import { createIngressApp } from './http/ingress-app.js';
+import { createIngressApp } from './access/access.module.js';
 import { IngressModule } from './ingress.module.js';
 
 /** Registers the build, readiness and key ages of the ingress. */

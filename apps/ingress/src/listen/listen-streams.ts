@@ -6,8 +6,15 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog } from '@relay/telemetry';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { ListenReader } from './listen-reader.js';
-import { Listener } from './listener.js';
-import { madeAnew, resumed, StreamKeys, type Position, type StreamPlace, type ToldPosition } from './position.js';
+import {
+  Listener,
+  madeAnew,
+  resumed,
+  StreamKeys,
+  type Position,
+  type StreamPlace,
+  type ToldPosition,
+} from './listener.js';
 
 /** Figures of the streams of a process. */
 interface StreamFigures {
