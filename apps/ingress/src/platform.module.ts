@@ -119,7 +119,7 @@ function storesOf(config: IngressConfig, shards: Shards, log: ThrottledLog): Val
   ];
 }
 
-/** Returns the readers of the log. Each has connections of its own, which its first use opens. */
+/** Returns the readers of the log, each over connections of its own. The first use of a connection opens it. */
 function logReadersOf({ KAFKA_TOPIC_PREFIX: prefix }: IngressConfig, kafka: Kafka): ValueProvider[] {
   const admin = new KeptAdmin(kafka);
   return [

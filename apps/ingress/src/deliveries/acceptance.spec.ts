@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { EVENT_TYPES, readEnvelope, type AcceptedEnvelope } from '@relay/events';
 import { PublishFailed } from '@relay/publishing';
 import { ThrottledLog, type Log } from '@relay/telemetry';

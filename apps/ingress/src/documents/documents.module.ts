@@ -31,7 +31,7 @@ import { docsPage, STYLE } from './docs-page.js';
 import { EventCatalogue, eventCatalogue } from './event-catalogue.js';
 import { ingressApi } from './ingress-api.js';
 
-const document = z.looseObject({}).describe('The document.');
+const anyDocument = z.looseObject({}).describe('The document.');
 
 const reading = (summary: string, mediaType: string, schema: z.ZodType) => ({
   summary,
@@ -40,8 +40,8 @@ const reading = (summary: string, mediaType: string, schema: z.ZodType) => ({
 const schemaName = z.string().describe('Name of the schema, as in this document, and `.json`.');
 
 const operations = operationsOf('Documents', {
-  readOpenApi: reading('This document', 'application/json', document),
-  readAsyncApi: reading('The Kafka topics (AsyncAPI 3)', 'application/json', document),
+  readOpenApi: reading('This document', 'application/json', anyDocument),
+  readAsyncApi: reading('The Kafka topics (AsyncAPI 3)', 'application/json', anyDocument),
   readDocs: reading('This document for people', 'text/html', z.string()),
   readErrors: reading('What each error means', 'text/markdown', z.string()),
   readEventTypes: {
@@ -49,7 +49,7 @@ const operations = operationsOf('Documents', {
     answer: { description: 'All event types.', content: { schema: EventCatalogue } },
   },
   readSchema: {
-    ...reading('One JSON Schema', 'application/schema+json', document),
+    ...reading('One JSON Schema', 'application/schema+json', anyDocument),
     path: { name: { schema: schemaName, example: 'Envelope.json' } },
     problems: ['not-found'],
   },

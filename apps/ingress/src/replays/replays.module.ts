@@ -38,6 +38,7 @@ import {
   publicPath,
   Reads,
 } from '../access/partner-routes.js';
+import { timeOf } from '../history/delivery-lists.js';
 import { HistoryModule } from '../history/history.module.js';
 import { OwnWebhooks } from '../history/own-webhooks.js';
 import { pageLimit } from '../webhooks/listings.js';
@@ -171,7 +172,6 @@ class ReplaysController {
   }
 }
 
-const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
 
 /** Returns the answer to a dry run, in the form of a replay. */
