@@ -12,7 +12,7 @@ import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** The modules of all features, one for each folder, except the documents. */
+/** The modules of all features, in the order of their routes in the OpenAPI document. */
 export const FEATURES: readonly Type[] = [
   ErrorsModule,
   OAuthModule,
@@ -25,7 +25,6 @@ export const FEATURES: readonly Type[] = [
   PortalModule,
 ];
 
-/** Returns the controllers of these modules. */
 export const controllersOf = (modules: readonly Type[]): Type[] =>
   modules.flatMap((module) => (Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, module) ?? []) as Type[]);
 

@@ -9,7 +9,6 @@ import { BATCH_STATUSES, type BatchResult } from './deliveries.openapi.js';
 
 // Nest reads the classes of a constructor when its class is defined, so those that Acceptance takes stand before it.
 
-/** The metrics of the ingress. */
 @Injectable()
 export class IngressMetrics {
   readonly #events: Counter<'event_type' | 'result'>;
@@ -72,7 +71,6 @@ export class RememberedIds {
     return this.#isHanging ? Promise.resolve(undefined) : this.#finds.add(id);
   }
 
-  /** Counts a repeat of an id. */
   repeated(id: string, kind: 'duplicate' | 'conflict'): void {
     this.repeats.count(id, kind);
   }

@@ -217,7 +217,6 @@ class PortalController {
   }
 }
 
-/** The page of the portal. */
 @Controller('portal')
 @Access({ kind: 'public' })
 class PortalPageController {

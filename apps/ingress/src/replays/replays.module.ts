@@ -178,16 +178,9 @@ const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: time
 function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
   const now = Date.now();
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
-  const facts = {
-    ...window,
-    ...counts,
-    ...target,
-    id: '',
-    orderedBy: 'partner' as const,
-    createdAt: now,
-    endedAt: now,
-  };
-  return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
+  const times = { ...window, createdAt: now, endedAt: now };
+  const facts = replayFacts({ ...target, ...counts, ...times, id: '', orderedBy: 'partner', state: 'done' });
+  return { ...facts, id: null, state: 'dry-run' };
 }
 
 @Module({ imports: [HistoryModule], controllers: [ReplaysController] })

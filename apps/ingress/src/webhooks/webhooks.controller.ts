@@ -181,7 +181,6 @@ export class DraftTestController {
   }
 }
 
-/** One webhook by its id. */
 @PartnerRoutes('webhooks/:id')
 export class WebhookController {
   constructor(
