@@ -1,7 +1,6 @@
 import 'reflect-metadata';
 import { RELAY_VERSION } from '@relay/config';
-import { DocumentsController } from '../../apps/ingress/src/documents/documents.module.js';
-import { Documents } from '../../apps/ingress/src/documents/documents.js';
+import { Documents, DocumentsController } from '../../apps/ingress/src/documents/documents.module.js';
 import { CONTROLLERS } from '../../apps/operations/src/controllers.js';
 import { documentBytes } from '../../apps/operations/src/state/document.js';
 import { controllersOf, FEATURES } from '../../apps/ingress/src/ingress.module.js';

@@ -6,7 +6,7 @@ import { aSigningKeyText } from '@relay/testing';
 import { Registry } from 'prom-client';
 import { registerMetrics as registerIngress } from '../../apps/ingress/src/start.js';
 import { aConfig } from '../../apps/ingress/src/http/spec-app.js';
-import { createIngressApp } from '../../apps/ingress/src/http/ingress-app.js';
+import { createIngressApp } from '../../apps/ingress/src/access/access.module.js';
 import { IngressModule } from '../../apps/ingress/src/ingress.module.js';
 import { WorkerModule } from '../../apps/worker/src/worker.module.js';
 import { createOperationsApp } from '../../apps/operations/src/operations-app.js';

@@ -1,5 +1,5 @@
 import { startRedisServer, type RedisServer } from '@relay/testing';
-import { createIngressApp } from './http/ingress-app.js';
+import { createIngressApp } from './access/access.module.js';
 import { aConfig } from './http/spec-app.js';
 import { IngressModule } from './ingress.module.js';
 

@@ -2,9 +2,8 @@ import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { MODULE_METADATA } from '@nestjs/common/constants.js';
 import type { IngressConfig } from '@relay/settings';
 import { DeliveriesModule } from './deliveries/deliveries.module.js';
-import { DocumentsModule } from './documents/documents.module.js';
+import { DocumentsModule, ErrorsModule } from './documents/documents.module.js';
 import { HistoryModule } from './history/history.module.js';
-import { ErrorsModule } from './http/errors.module.js';
 import { ListenModule } from './listen/listen.module.js';
 import { OAuthModule } from './oauth/oauth.module.js';
 import { LogModule, PlatformModule } from './platform.module.js';
@@ -13,7 +12,7 @@ import { ReplaysModule } from './replays/replays.module.js';
 import { SessionsModule } from './sessions/sessions.module.js';
 import { WebhooksModule } from './webhooks/webhooks.module.js';
 
-/** The modules of all features, one for each folder, except the documents. */
+/** The modules of all features, in the order of their routes in the OpenAPI document. */
 export const FEATURES: readonly Type[] = [
   ErrorsModule,
   OAuthModule,
@@ -26,7 +25,6 @@ export const FEATURES: readonly Type[] = [
   PortalModule,
 ];
 
-/** Returns the controllers of these modules. */
 export const controllersOf = (modules: readonly Type[]): Type[] =>
   modules.flatMap((module) => (Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, module) ?? []) as Type[]);
 
@@ -38,7 +36,7 @@ export class IngressModule {
       PlatformModule.register(config),
       LogModule,
       ...FEATURES,
-      DocumentsModule.register(controllersOf(FEATURES)),
+      DocumentsModule.register(controllersOf(FEATURES), config),
     ];
     return { module: IngressModule, imports };
   }

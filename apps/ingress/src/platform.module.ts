@@ -1,18 +1,20 @@
+import { randomBytes } from 'node:crypto';
 import {
   Global,
-  Inject,
   Module,
+  type Abstract,
   type DynamicModule,
   type FactoryProvider,
   type OnApplicationShutdown,
   type ValueProvider,
 } from '@nestjs/common';
-import { tokenProviders } from '@relay/access';
-import { Audit } from '@relay/audit';
+import { SessionStore, tokenProviders } from '@relay/access';
+import { RedisRepeatCounts, RedisSeenStore, RepeatCounter } from '@relay/dedupe';
 import { registryTopic } from '@relay/events';
+import { RedisDeliveryHistory } from '@relay/history';
 import { PartnerQuota } from '@relay/http';
 import { ClientDirectory, ClientStore, type ClientCommand } from '@relay/identity';
-import { connectKafka, Kafka, KeptAdmin } from '@relay/kafka';
+import { AttemptFinder, connectKafka, EnvelopeFinder, Kafka, KeptAdmin, LogFetcher } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { KafkaPublisher, Publisher, TracedPublisher } from '@relay/publishing';
 import { clientNameOf, connectRedis, connectShards, redisFault, Shards } from '@relay/redis';
@@ -23,13 +25,22 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { AccessModule } from './access/access.module.js';
 import { PartnerAudit } from './access/partner-routes.js';
-import { built } from './built.js';
+import { RememberedIds } from './deliveries/acceptance.js';
 
-/** The providers that every module uses: configuration, drivers, keys, log and the client directory. */
+/** Injection token of a constructor parameter: its class, or a symbol. */
+type TokenOf<Each> = symbol | Abstract<Each>;
+
+/** Returns a provider for a class of a lib; these tokens provide the arguments of its constructor. */
+export const built = <Args extends unknown[], Made>(
+  type: new (...args: Args) => Made,
+  ...inject: { [Index in keyof Args]: TokenOf<Args[Index]> }
+): FactoryProvider<Made> => ({ provide: type, useFactory: (...args: Args) => new type(...args), inject });
+
+/** The providers that every module uses: configuration, connections, stores over them, keys, log and the client directory. */
 @Global()
 @Module({})
 export class PlatformModule implements OnApplicationShutdown {
-  constructor(@Inject(Shards) private readonly shards: Shards) {}
+  constructor(private readonly shards: Shards) {}
 
   static register(config: IngressConfig): DynamicModule {
     const providers = [
@@ -43,11 +54,6 @@ export class PlatformModule implements OnApplicationShutdown {
         inject: [Redis, RegistryView],
       },
       built(ClientDirectory, ClientStore, Keyring),
-      {
-        provide: Audit,
-        useFactory: (publisher: Publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now),
-        inject: [Publisher],
-      },
       {
         provide: PartnerQuota,
         useValue: new PartnerQuota({ name: 'partner', points: config.RATE_LIMIT, windowMs: 60_000 }),
@@ -75,6 +81,7 @@ function driversOf(config: IngressConfig): (FactoryProvider | ValueProvider)[] {
       reason: reasonOf(error),
     });
   const redis = connectRedis({ ...config, clientName: clientNameOf('ingress') }, 'command', (error) => away(error));
+  const shards = connectShards(config, 'command', away, redis);
   const kafka = connectKafka(config, (_level, text, fields) =>
     throttled.warn('kafka.fault', text, { detail: JSON.stringify(fields) }),
   );
@@ -88,24 +95,51 @@ function driversOf(config: IngressConfig): (FactoryProvider | ValueProvider)[] {
     { provide: Registry, useValue: new Registry() },
     { provide: Keyring, useValue: Keyring.parse(config.ENCRYPTION_KEYS) },
     { provide: Redis, useValue: redis },
-    { provide: Shards, useValue: connectShards(config, 'command', away, redis) },
+    { provide: Shards, useValue: shards },
     { provide: Kafka, useValue: kafka },
     { provide: Health, useValue: health },
+    ...storesOf(config, shards, throttled),
+    ...logReadersOf(config, kafka),
+  ];
+}
+
+/** Most sessions of a user. A further one ends the session with the earliest expiry. */
+const SESSIONS_OF_USER = 10;
+
+/** Returns what features keep in Redis. */
+function storesOf(config: IngressConfig, shards: Shards, log: ThrottledLog): ValueProvider[] {
+  const seen = new RedisSeenStore(shards, config.DEDUPE_WINDOW);
+  const repeats = new RepeatCounter(new RedisRepeatCounts(shards, config.DEDUPE_WINDOW));
+  const sessions = { ofPartner: config.SESSIONS_PER_PARTNER, ofUser: SESSIONS_OF_USER };
+  return [
+    { provide: RememberedIds, useValue: new RememberedIds(seen, log, repeats) },
+    { provide: RedisDeliveryHistory, useValue: new RedisDeliveryHistory(shards, config.HISTORY_WINDOW) },
+    { provide: SessionStore, useValue: new SessionStore(shards.global, sessions, randomBytes, Date.now) },
+  ];
+}
+
+/** Returns the readers of the log, each over connections of its own. The first use of a connection opens it. */
+function logReadersOf({ KAFKA_TOPIC_PREFIX: prefix }: IngressConfig, kafka: Kafka): ValueProvider[] {
+  const admin = new KeptAdmin(kafka);
+  return [
+    { provide: KeptAdmin, useValue: admin },
+    { provide: LogFetcher, useValue: new LogFetcher(kafka) },
+    { provide: EnvelopeFinder, useValue: new EnvelopeFinder(new LogFetcher(kafka), admin, prefix) },
+    { provide: AttemptFinder, useValue: new AttemptFinder(new LogFetcher(kafka), admin, prefix) },
   ];
 }
 
 const providers = [
   { provide: Publisher, useFactory: publisherOf, inject: [Kafka, Log, Health, Tracing] },
-  built(KeptAdmin, Kafka),
   { provide: RegistryLog, useFactory: registryLogOf, inject: [KeptAdmin, Publisher, INGRESS_CONFIG, Log] },
 ];
 
 /** The log on Kafka, for envelopes and registrations. Specs replace it by a log in memory. */
 @Global()
-@Module({ providers, exports: [KeptAdmin, Publisher, RegistryLog] })
+@Module({ providers, exports: [Publisher, RegistryLog] })
 export class LogModule implements OnApplicationShutdown {
   constructor(
-    @Inject(Publisher) private readonly publisher: Publisher,
+    private readonly publisher: Publisher,
     private readonly admin: KeptAdmin,
   ) {}
 

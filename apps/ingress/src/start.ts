@@ -16,7 +16,7 @@ import type { IngressConfig } from '@relay/settings';
 import { Health, Log, reasonOf, registerProcessMetrics, serveHealth, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
-import { createIngressApp } from './http/ingress-app.js';
+import { createIngressApp } from './access/access.module.js';
 import { IngressModule } from './ingress.module.js';
 
 /** Registers the build, readiness and key ages of the ingress. */

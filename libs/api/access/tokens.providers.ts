@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FactoryProvider } from '@nestjs/common';
+import { Injectable, type ClassProvider, type FactoryProvider } from '@nestjs/common';
 import { ClientDirectory } from '@relay/identity';
 import { ThrottledLog, reasonOf } from '@relay/telemetry';
 import { Redis } from 'ioredis';
@@ -9,13 +9,14 @@ import { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js
 const EVERY_MS = 2_000;
 
 /** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls the lifecycle hooks. */
+@Injectable()
 class DirectoryRefresh {
   #timer: NodeJS.Timeout | undefined;
   #running = false;
 
   constructor(
-    /** In-memory views of Redis; `refresh` rejects while Redis is away. */
-    private readonly kept: readonly { refresh(): Promise<void> }[],
+    private readonly directory: ClientDirectory,
+    private readonly revoked: RevokedTokens,
     private readonly log: ThrottledLog,
   ) {}
 
@@ -33,7 +34,7 @@ class DirectoryRefresh {
     if (this.#running) return;
     this.#running = true;
     try {
-      await Promise.all(this.kept.map((kept) => kept.refresh()));
+      await Promise.all([this.directory.refresh(), this.revoked.refresh()]);
     } catch (error) {
       this.log.warn('clients.remembered', 'Redis does not answer: only clients seen before are let in until it does', {
         reason: reasonOf(error),
@@ -54,7 +55,7 @@ export interface TokenConfig {
 }
 
 /** Returns providers of access tokens, revocations and their refresh, for a module with Redis, ClientDirectory, ThrottledLog. */
-export const tokenProviders = (config: TokenConfig): FactoryProvider[] => [
+export const tokenProviders = (config: TokenConfig): (ClassProvider | FactoryProvider)[] => [
   {
     provide: RevokedTokens,
     useFactory: (redis: Redis) =>
@@ -73,10 +74,5 @@ export const tokenProviders = (config: TokenConfig): FactoryProvider[] => [
       ),
     inject: [RevokedTokens],
   },
-  {
-    provide: DirectoryRefresh,
-    useFactory: (directory: ClientDirectory, revoked: RevokedTokens, log: ThrottledLog) =>
-      new DirectoryRefresh([directory, revoked], log),
-    inject: [ClientDirectory, RevokedTokens, ThrottledLog],
-  },
+  { provide: DirectoryRefresh, useClass: DirectoryRefresh },
 ];

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Caller } from '@relay/access';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { HeldBody } from './body-budget.js';
+import type { HeldBody } from './body-reader.js';
 
 // Extends Fastify’s request by the members that the shell and the guards set.
 declare module 'fastify' {

@@ -8,7 +8,7 @@ export { TakesBody } from './route-rules.decorator.js';
 export type { Body } from './route-rules.decorator.js';
 export { CallerFinder } from './caller-finder.port.js';
 export { DEFAULT_TYPES, mediaTypeOf } from './body-reader.js';
-export { CallerPlaces } from './request-turns.js';
+export { CallerPlaces } from './connections.js';
 export { everyAddress, proxyWarning, createHttpApp } from './http-app.adapter.js';
 export { callerIdOf, callerOf, linkToNext, presentReply, presentRequest } from './fastify-request.js';
 export type { FastifyReply, FastifyRequest } from './fastify-request.js';

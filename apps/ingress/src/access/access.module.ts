@@ -1,48 +1,71 @@
-import { Global, Module } from '@nestjs/common';
+import { Global, Injectable, Module, type DynamicModule } from '@nestjs/common';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import {
   AccessTokens,
   BearerGuard,
-  FailureLimiter,
   Guesses,
   NetworkFailures,
   SourceGuard,
   type AccessRule,
   type Caller,
 } from '@relay/access';
-import { CallerFinder, spentHeaders, type FastifyRequest } from '@relay/http';
+import {
+  CallerFinder,
+  CallerPlaces,
+  createHttpApp,
+  spentHeaders,
+  type FastifyRequest,
+  type ShellSettings,
+} from '@relay/http';
 import { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { Redis } from 'ioredis';
-import { ClientAuthenticator } from '../oauth/client-authenticator.js';
+import { Shards } from '@relay/redis';
+import { ClientAuthenticator, OAuthErrorFilter } from '../oauth/client-authenticator.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
-/** Counts failed tokens and fixed credentials by network, over all processes. */
-class NetworkGuesses extends Guesses {
-  constructor(private readonly failures: NetworkFailures) {
-    super();
-  }
+/** Path whose requests are light: envelopes that arrive together are looked up, published and marked in batches. */
+const LIGHT_PATH = '/deliveries';
 
-  isHeldBack(address: string): boolean {
-    return this.failures.isKnownBlocked(address);
-  }
-
-  async miss(address: string): Promise<ProblemError | undefined> {
-    const spent = await this.failures.fail(address);
-    if (spent === undefined) return undefined;
-    return new ProblemError('too-many-requests', 'Your network sent too many credentials that belong to nobody.', {
-      headers: spentHeaders(spent.limit, spent.waitS),
-    });
-  }
+/** Creates the HTTP application of a module that includes PlatformModule. It does not listen or wait for stores yet. */
+export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
+  const app = await createHttpApp(module, config, LIGHT_PATH);
+  app.useGlobalFilters(new OAuthErrorFilter());
+  const callers = app.get(CallerFinder);
+  const fastify = app.getHttpAdapter().getInstance();
+  fastify.addHook('onRoute', ({ method, url, config: rules }) => {
+    if (rules?.access === undefined) throw new Error(`${String(method)} ${url} does not say who may call it: @Access`);
+  });
+  // This hook runs before the body is read.
+  fastify.addHook('onRequest', async (request) => {
+    const { access } = request.routeOptions.config;
+    // Unknown paths have no rule.
+    if (access !== undefined) request.caller = await callers.callerOf(access, request);
+  });
+  const places = new CallerPlaces();
+  // The body is read by now, so a slow body delays no other request of its caller.
+  fastify.addHook('preHandler', ({ caller, routeOptions: { url, config: rules } }, { raw }, done) => {
+    if (caller === undefined || rules.waits === true) done();
+    else places.take(caller.clientId, raw, done, url === LIGHT_PATH);
+  });
+  return app;
 }
 
 /** Maps the rule of a route to the guard that enforces it. */
+@Injectable()
 class GuardCallerFinder extends CallerFinder {
+  readonly #bearer: BearerGuard;
+  readonly #source: SourceGuard;
+
   constructor(
-    private readonly bearer: BearerGuard,
-    private readonly source: SourceGuard,
+    tokens: AccessTokens,
+    directory: ClientDirectory,
     private readonly clients: ClientAuthenticator,
+    shards: Shards,
   ) {
     super();
+    const guesses = new NetworkGuesses(shards);
+    this.#bearer = new BearerGuard(tokens, directory, guesses);
+    this.#source = new SourceGuard(tokens, directory, guesses);
   }
 
   callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | Caller | undefined {
@@ -52,10 +75,10 @@ class GuardCallerFinder extends CallerFinder {
       case 'client':
         return this.clients.authenticate(request);
       case 'source':
-        return this.source.callerOf(request);
+        return this.#source.callerOf(request);
       case 'listing':
         // The token is optional, but it must be valid if it is sent.
-        return request.headers.authorization === undefined ? undefined : this.bearer.callerOf(request, rule.scopes);
+        return request.headers.authorization === undefined ? undefined : this.#bearer.callerOf(request, rule.scopes);
       case 'bearer':
         return this.#bearerOf(rule.scopes, request);
       case 'operator':
@@ -68,42 +91,39 @@ class GuardCallerFinder extends CallerFinder {
   /** Admits a token. A webhook that a portal token does not show is answered as if it did not exist. */
   async #bearerOf(scopes: readonly string[], request: FastifyRequest): Promise<Caller> {
     const { url = '', config } = request.routeOptions;
-    const caller = await this.bearer.callerOf(request, scopes, config.portal);
+    const caller = await this.#bearer.callerOf(request, scopes, config.portal);
     const { id } = request.params as { readonly id?: string };
     if (url.startsWith('/webhooks/:id') && !isShown(caller, id ?? '')) throw notFound();
     return caller;
   }
 }
 
+/** Counts failed tokens and fixed credentials by network, over all processes. */
+class NetworkGuesses extends Guesses {
+  readonly #failures: NetworkFailures;
+
+  constructor({ global }: Shards) {
+    super();
+    this.#failures = new NetworkFailures(global, { name: 'credential-network', points: 100, windowMs: 60_000 });
+  }
+
+  isHeldBack(address: string): boolean {
+    return this.#failures.isKnownBlocked(address);
+  }
+
+  async miss(address: string): Promise<ProblemError | undefined> {
+    const spent = await this.#failures.fail(address);
+    if (spent === undefined) return undefined;
+    return new ProblemError('too-many-requests', 'Your network sent too many credentials that belong to nobody.', {
+      headers: spentHeaders(spent.limit, spent.waitS),
+    });
+  }
+}
+
 /** Authenticates callers, before the HTTP shell reads a body. */
 @Global()
 @Module({
-  providers: [
-    {
-      provide: ClientAuthenticator,
-      useFactory: (directory: ClientDirectory, redis: Redis) =>
-        new ClientAuthenticator(
-          directory,
-          new FailureLimiter(redis, { name: 'token', points: 10, windowMs: 60_000 }),
-          new NetworkFailures(redis, { name: 'token-network', points: 100, windowMs: 60_000 }),
-        ),
-      inject: [ClientDirectory, Redis],
-    },
-    {
-      provide: CallerFinder,
-      useFactory: (tokens: AccessTokens, directory: ClientDirectory, clients: ClientAuthenticator, redis: Redis) => {
-        const guesses = new NetworkGuesses(
-          new NetworkFailures(redis, { name: 'credential-network', points: 100, windowMs: 60_000 }),
-        );
-        const [bearer, source] = [
-          new BearerGuard(tokens, directory, guesses),
-          new SourceGuard(tokens, directory, guesses),
-        ];
-        return new GuardCallerFinder(bearer, source, clients);
-      },
-      inject: [AccessTokens, ClientDirectory, ClientAuthenticator, Redis],
-    },
-  ],
+  providers: [ClientAuthenticator, { provide: CallerFinder, useClass: GuardCallerFinder }],
   exports: [CallerFinder, ClientAuthenticator],
 })
 export class AccessModule {}

@@ -3,24 +3,27 @@ import {
   Controller,
   createParamDecorator,
   HttpCode,
+  Inject,
   Injectable,
   UseInterceptors,
   type ExecutionContext,
 } from '@nestjs/common';
-import { Audit, type AskingPartner } from '@relay/audit';
+import { Audit, type AskingPartner, type ReportedChange } from '@relay/audit';
 import type { OperationsEvent } from '@relay/events';
 import {
   Access,
   callerOf,
   HasVersions,
   Portal,
+  presentRequest,
   RateLimitInterceptor,
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
 import type { Scope } from '@relay/identity';
 import { Operation, type OperationText } from '@relay/openapi';
-import type { IngressConfig } from '@relay/settings';
+import { Publisher } from '@relay/publishing';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
 /** Declares a controller whose routes need a token of this scope and count for the quota of the partner. */
@@ -60,25 +63,34 @@ export function askedBy(request: FastifyRequest): AskingPartner {
 
 /** Reports actions of partners, and of operators through portal links, on `relay.operations`. */
 @Injectable()
-export class PartnerAudit {
+export class PartnerAudit extends Audit {
   constructor(
-    private readonly audit: Audit,
+    publisher: Publisher,
+    @Inject(INGRESS_CONFIG) { KAFKA_TOPIC_PREFIX }: IngressConfig,
     private readonly log: ThrottledLog,
-  ) {}
+  ) {
+    super(publisher, KAFKA_TOPIC_PREFIX, Date.now);
+  }
 
-  /** Reports an action; called before the action. @throws ProblemError `unavailable` if Kafka does not take the record */
-  report(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
-    return this.audit.report({ event, ...askedBy(request), ...facts });
+  /** Reports what the caller is about to do. @throws ProblemError `unavailable` if Kafka does not take the record */
+  reportAction(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
+    return this.report({ event, ...askedBy(request), ...facts });
+  }
+
+  /** Reports a change that is made deep within a request, with the caller of the present request, if any. @throws as `report` */
+  reportChange(change: ReportedChange): Promise<void> {
+    const request = presentRequest();
+    return this.report({ ...change, ...(request?.caller && askedBy(request)) });
   }
 
   /** Reports only actions of operators: a partner views and tests its own webhooks without a record. */
   async reportOperator(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
-    if (callerOf(request).portal?.operator !== undefined) await this.report(request, event, facts);
+    if (callerOf(request).portal?.operator !== undefined) await this.reportAction(request, event, facts);
   }
 
   /** Reports a portal link without waiting for Kafka, so that a partner's portal opens while Kafka is away. */
   tellLink(request: FastifyRequest, facts: object): void {
-    void this.report(request, 'portal.opened', facts).catch((error: unknown) =>
+    void this.reportAction(request, 'portal.opened', facts).catch((error: unknown) =>
       this.log.warn('portal.untold', 'A partner made a link to its portal, but Kafka did not take the record of it', {
         partnerId: askedBy(request).partnerId,
         reason: reasonOf(error),

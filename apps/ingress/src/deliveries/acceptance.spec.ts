@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { jest } from '@jest/globals';
 import { EVENT_TYPES, readEnvelope, type AcceptedEnvelope } from '@relay/events';
 import { PublishFailed } from '@relay/publishing';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { MemoryPublisher, MemorySeenStore } from '@relay/testing';
-import { Acceptance, type Verdict } from './acceptance.js';
-import { RememberedIds } from './remembered-ids.js';
+import { Registry } from 'prom-client';
+import { Acceptance, IngressMetrics, RememberedIds, type Verdict } from './acceptance.js';
 
 const silent: Log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
 const sender = { clientId: 'source_1', traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' };
@@ -22,8 +23,8 @@ function open(waitMs = 250) {
     { count: (id, kind) => void repeats.push(`${kind} ${id}`) },
     waitMs,
   );
-  const settings = { topicPrefix: 'x.', ceSource: 'https://relay.example' };
-  const acceptance = new Acceptance(log, remembered, settings, () => ACCEPTED_AT);
+  const config = { KAFKA_TOPIC_PREFIX: 'x.', PUBLIC_URL: 'https://relay.example' };
+  const acceptance = new Acceptance(log, remembered, new IngressMetrics(new Registry()), config);
   const accept = (envelope: AcceptedEnvelope): Promise<Verdict> => acceptance.accept(envelope, sender);
   return { log, store, repeats, accept, stored: () => log.read('x.plan.created') };
 }
@@ -67,7 +68,9 @@ describe('acceptance', () => {
   it('stores the received bytes under their key with the headers of the envelope', async () => {
     const { accept, stored } = open();
     const envelope = anEnvelope(undefined, 1, ['p1', 'p2']);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(ACCEPTED_AT);
     expect(await accept(envelope)).toBe('accepted');
+    clock.mockRestore();
     expect(stored()).toEqual([
       {
         partition: 0,

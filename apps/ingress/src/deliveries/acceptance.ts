@@ -1,6 +1,173 @@
-import { recordHeaders, topicOf, type AcceptedEnvelope } from '@relay/events';
-import type { Publisher } from '@relay/publishing';
-import type { RememberedIds } from './remembered-ids.js';
+import { Inject, Injectable } from '@nestjs/common';
+import type { RepeatCounter, SeenEntry, SeenMark, SeenStore } from '@relay/dedupe';
+import { EVENT_TYPES, recordHeaders, topicOf, type AcceptedEnvelope, type EventType } from '@relay/events';
+import { Publisher } from '@relay/publishing';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { reasonOf, type ThrottledLog } from '@relay/telemetry';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { BATCH_STATUSES, type BatchResult } from './deliveries.openapi.js';
+
+// Nest reads the classes of a constructor when its class is defined, so those that Acceptance takes stand before it.
+
+@Injectable()
+export class IngressMetrics {
+  readonly #events: Counter<'event_type' | 'result'>;
+  readonly #publishing: Histogram;
+
+  constructor(registry: Registry) {
+    this.#events = new Counter({
+      name: 'relay_ingress_events_total',
+      help: 'Envelopes received, by event type (unknown where none could be read) and answer.',
+      labelNames: ['event_type', 'result'],
+      registers: [registry],
+    });
+    // Every series begins with 0; otherwise a rate misses its first event.
+    for (const event_type of [...EVENT_TYPES, 'unknown'])
+      for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
+    this.#publishing = new Histogram({
+      name: 'relay_publish_duration_seconds',
+      help: 'From handing an envelope to the publisher to the acknowledgement of all in-sync replicas.',
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    });
+  }
+
+  count(eventType: EventType | 'unknown', result: BatchResult['status']): void {
+    this.#events.inc({ event_type: eventType, result });
+  }
+
+  /** Starts the measurement of a publish; the returned function ends it. */
+  timePublish(): () => void {
+    return this.#publishing.startTimer();
+  }
+}
+
+const MAX_ITEMS = 200;
+/** Milliseconds in which marks gather: each write costs Redis an fsync. Meanwhile flights find repeats in this process. */
+const GATHER_MARKS_MS = 50;
+/** Most marks that wait for a slow store. Further marks are dropped, because the worker still detects repeats. */
+const MAX_WAITING_MARKS = 20_000;
+
+/**
+ * Reads and writes seen marks in batches, without blocking. A store that is away or does not answer in time counts as
+ * empty, and while a look-up hangs, further ones do not wait for it.
+ */
+export class RememberedIds {
+  readonly #finds: MicroBatch<string, SeenMark>;
+  readonly #marks: MicroBatch<SeenEntry, never>;
+  #isHanging = false;
+
+  constructor(
+    private readonly store: SeenStore,
+    private readonly log: ThrottledLog,
+    private readonly repeats: Pick<RepeatCounter, 'count'>,
+    private readonly waitMs = 250,
+  ) {
+    this.#finds = new MicroBatch((ids) => this.#find(ids), MAX_ITEMS);
+    this.#marks = new MicroBatch((entries) => this.#mark(entries), MAX_ITEMS, GATHER_MARKS_MS);
+  }
+
+  find(id: string): Promise<SeenMark | undefined> {
+    return this.#isHanging ? Promise.resolve(undefined) : this.#finds.add(id);
+  }
+
+  repeated(id: string, kind: 'duplicate' | 'conflict'): void {
+    this.repeats.count(id, kind);
+  }
+
+  /** Resolves when the mark is written or has failed; marks are best effort. */
+  async markPublished(entry: SeenEntry): Promise<void> {
+    if (this.#marks.size < MAX_WAITING_MARKS) await this.#marks.add(entry);
+  }
+
+  async #find(ids: readonly string[]): Promise<readonly (SeenMark | undefined)[]> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<readonly undefined[]>((resolve) => {
+      timer = setTimeout(() => {
+        this.#isHanging = true;
+        resolve([]);
+      }, this.waitMs);
+    });
+    const found = this.store
+      .find(ids)
+      .catch((error: unknown) => this.#away(error))
+      .finally(() => {
+        clearTimeout(timer);
+        this.#isHanging = false;
+      });
+    return Promise.race([found, late]);
+  }
+
+  async #mark(entries: readonly SeenEntry[]): Promise<[]> {
+    await this.store.markPublished(entries).catch((error: unknown) => this.#away(error));
+    return [];
+  }
+
+  #away(error: unknown): [] {
+    this.log.warn('seen.away', 'Seen marks cannot be read or written; envelopes are accepted without them', {
+      reason: reasonOf(error),
+    });
+    return [];
+  }
+}
+
+interface Waiting<In, Out> {
+  readonly item: In;
+  readonly resolve: (out: Out | undefined) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Combines single calls into batches. One batch runs at a time, and items that arrive meanwhile form the next one, so the size
+ * of a batch follows the load. `run` returns its answers in the order of its items; undefined means no answer.
+ */
+class MicroBatch<In, Out> {
+  #waiting: Waiting<In, Out>[] = [];
+  #isRunning = false;
+
+  constructor(
+    private readonly run: (items: readonly In[]) => Promise<readonly (Out | undefined)[]>,
+    private readonly maxItems: number,
+    /** Milliseconds in which items gather before a batch; if undefined, no item waits for a timer. */
+    private readonly gatherMs?: number,
+  ) {}
+
+  get size(): number {
+    return this.#waiting.length;
+  }
+
+  add(item: In): Promise<Out | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      if (this.#isRunning) return;
+      this.#isRunning = true;
+      void this.#drain();
+    });
+  }
+
+  #gathered(): Promise<void> {
+    return new Promise((resolve) => {
+      // Items of the same turn of the event loop join the batch.
+      if (this.gatherMs === undefined) setImmediate(resolve);
+      else setTimeout(resolve, this.gatherMs);
+    });
+  }
+
+  async #drain(): Promise<void> {
+    await this.#gathered();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.splice(0, this.maxItems);
+      try {
+        const answers = await this.run(batch.map((waiting) => waiting.item));
+        for (const [index, waiting] of batch.entries()) waiting.resolve(answers[index]);
+      } catch (error) {
+        for (const waiting of batch) waiting.reject(error);
+      }
+      if (this.gatherMs !== undefined && this.#waiting.length < this.maxItems) await this.#gathered();
+    }
+    this.#isRunning = false;
+  }
+}
 
 /** `accepted`: stored now. `duplicate`: the same content is already stored. `conflict`: other content has this id. */
 export type Verdict = 'accepted' | 'duplicate' | 'conflict';
@@ -9,12 +176,6 @@ export type Verdict = 'accepted' | 'duplicate' | 'conflict';
 export interface Sender {
   readonly clientId: string;
   readonly traceparent: string;
-}
-
-export interface AcceptanceSettings {
-  readonly topicPrefix: string;
-  /** CloudEvents source of the records: this relay's public address. */
-  readonly ceSource: string;
 }
 
 interface Flight {
@@ -29,16 +190,15 @@ interface Flight {
  * finds the flight or the mark. If two processes accept the same id, or Redis is away, the worker drops the repeat: the
  * first record of an id wins.
  */
+@Injectable()
 export class Acceptance {
   readonly #flights = new Map<string, Flight>();
 
   constructor(
     private readonly publisher: Publisher,
     private readonly remembered: RememberedIds,
-    private readonly settings: AcceptanceSettings,
-    private readonly now: () => number,
-    /** Starts the measurement of a publish; the returned function ends it. */
-    private readonly timePublish: () => () => void = () => () => undefined,
+    private readonly metrics: IngressMetrics,
+    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'KAFKA_TOPIC_PREFIX' | 'PUBLIC_URL'>,
   ) {}
 
   /** @throws PublishFailed if the log sends no acknowledgement; the record may still be stored */
@@ -83,16 +243,16 @@ export class Acceptance {
   async #decide(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
     const mark = await this.remembered.find(envelope.id);
     if (mark !== undefined) return mark.hash === envelope.contentHash ? 'duplicate' : 'conflict';
-    const published = this.timePublish();
+    const published = this.metrics.timePublish();
     await this.publisher.publish({
-      topic: topicOf(this.settings.topicPrefix, envelope.type),
+      topic: topicOf(this.config.KAFKA_TOPIC_PREFIX, envelope.type),
       key: envelope.key,
       value: envelope.bytes,
       headers: recordHeaders({
         envelope,
         source: sender.clientId,
-        ceSource: this.settings.ceSource,
-        acceptedAt: this.now(),
+        ceSource: this.config.PUBLIC_URL,
+        acceptedAt: Date.now(),
         traceparent: sender.traceparent,
       }),
     });

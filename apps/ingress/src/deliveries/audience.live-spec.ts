@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EVENT_TYPES } from '@relay/events';
 import { Publisher } from '@relay/publishing';
 import type { MemoryPublisher } from '@relay/testing';
-import { ErrorsModule } from '../http/errors.module.js';
+import { ErrorsModule } from '../documents/documents.module.js';
 import { appOfSpec } from '../http/spec-app.js';
 import { DeliveriesModule } from './deliveries.module.js';
 

@@ -4,7 +4,7 @@ import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publ
 import type { MemoryPublisher } from '@relay/testing';
 import { ThrottledLog } from '@relay/telemetry';
 import { Registry } from 'prom-client';
-import { ErrorsModule } from '../http/errors.module.js';
+import { ErrorsModule } from '../documents/documents.module.js';
 import { appOfSpec } from '../http/spec-app.js';
 import { DeliveriesModule } from './deliveries.module.js';
 

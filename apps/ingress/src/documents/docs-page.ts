@@ -1,6 +1,5 @@
 import type { Schema } from '@relay/openapi';
 
-/** A part of the document. */
 type Part = Readonly<Record<string, unknown>>;
 
 /** Returns the OpenAPI document as one page of HTML, without scripts or external resources. */

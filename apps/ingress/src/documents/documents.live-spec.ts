@@ -2,7 +2,7 @@ import { ENVELOPE_TYPES, EVENT_TYPES, NOTICE_TYPES, readEnvelope, readNotice } f
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createIngressApp } from '../http/ingress-app.js';
+import { createIngressApp } from '../access/access.module.js';
 import { aConfig } from '../http/spec-app.js';
 import { IngressModule } from '../ingress.module.js';
 

@@ -1,7 +1,7 @@
 import { deliveryHeaders, Envelope, ENVELOPE_TYPES, isNoticeType, Notice } from '@relay/events';
 import { SCOPES_OF } from '@relay/identity';
 import { membersOf, type ApiParts, type Schema, type SchemaBook } from '@relay/openapi';
-import { OAuthErrorBody } from '../oauth/oauth-error.filter.js';
+import { OAuthErrorBody } from '../oauth/client-authenticator.js';
 import { exampleOf } from './event-catalogue.js';
 
 /** Returns the parts of the ingress's OpenAPI document that do not come from its routes. */

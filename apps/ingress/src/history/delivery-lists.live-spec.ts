@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { RedisDeliveryHistory, ShardHistory } from '@relay/history';
 import { readQuery } from '@relay/http';
 import type { DeliveryJob } from '@relay/jobs';
-import { shardsOn } from '@relay/redis';
+import { shardsOn, type Shards } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
-import { startRedisServer, type RedisServer } from '@relay/testing';
+import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import type { RegisteredWebhook } from '@relay/webhooks';
 import { DeliveryRetries } from './delivery-retries.js';
@@ -41,6 +41,7 @@ const none = (): never => {
 describe.each([1, 3])('over %i shards', (shardCount) => {
   let server: RedisServer;
   let redis: Redis;
+  let jobShards: Shards;
   let queue: BullmqRetryQueue;
   let jobs: PendingDeliveries;
   let deliveries: PartnerDeliveries;
@@ -48,6 +49,7 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
     server = await startRedisServer();
     redis = new Redis(server.url(), { maxRetriesPerRequest: null });
     const shards = shardsOn(redis, shardCount);
+    jobShards = shards;
     [queue, jobs] = [new BullmqRetryQueue(shards), new PendingDeliveries(shards, shards)];
     const history = new RedisDeliveryHistory(shards, 3_600_000);
     deliveries = new PartnerDeliveries({ find }, new DeliveryLists(history, jobs));
@@ -201,7 +203,9 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
       const ids = Array.from({ length: 25 }, () => randomUUID());
       for (const id of ids) await queue.add({ job: { ...aJob(1, id), envelopeId }, at: Date.now() + 3_600_000 });
       const charged: number[] = [];
-      const retries = new DeliveryRetries({ find: none }, jobs, none, { report: none });
+      const retries = new DeliveryRetries({ find: none }, jobs, jobShards, new MemoryPublisher(), {
+        KAFKA_TOPIC_PREFIX: '',
+      });
       const refused = retries.ofEnvelope({ partnerId: 'p' }, envelopeId, new Set(ids), async (found) => {
         charged.push(found);
         throw new Error('spent');

@@ -1,9 +1,12 @@
-import { Injectable } from '@nestjs/common';
-import type { AskingPartner, Audit } from '@relay/audit';
-import type { DeadLetterService } from '@relay/dead-letters';
+import { Inject, Injectable } from '@nestjs/common';
+import { Audit, type AskingPartner } from '@relay/audit';
+import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
-import type { PendingDeliveries } from '@relay/retry';
-import type { WebhookStore } from '@relay/webhooks';
+import { Publisher } from '@relay/publishing';
+import type { Shards } from '@relay/redis';
+import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { WebhookStore } from '@relay/webhooks';
 import { cursorOf, DeliveryLists, LOOKED_AT, placeOf, timeOf, type Entry } from './delivery-lists.js';
 import { HistoryQuota } from './own-webhooks.js';
 import type { RetrySelection, SelectionRetried } from './history.openapi.js';
@@ -21,14 +24,29 @@ type Refused = Retried['refused'][number];
 
 const DISABLED = 'Its webhook is disabled: enable it first.';
 
+/** BullMQ’s connections, which wait for Redis. The owner is checked first, over connections that fail at once. */
+export const QUEUE_SHARDS = Symbol('shards over queue connections');
+
 /** Makes waiting deliveries due now and restarts dead letters. Callers check the owner of the webhooks first. */
+@Injectable()
 export class DeliveryRetries {
+  readonly #letters: DeadLetterReader;
+  readonly #queue: BullmqRetryQueue;
+  readonly #endings: DeadLetterEndings;
+  readonly #audit: Audit;
+
   constructor(
-    private readonly webhooks: Pick<WebhookStore, 'find'>,
-    private readonly jobs: Pick<PendingDeliveries, 'ofEnvelope' | 'hasten'>,
-    private readonly letters: (partnerId: string) => Pick<DeadLetterService, 'replayLetters'>,
-    private readonly audit: Pick<Audit, 'report'>,
-  ) {}
+    @Inject(WebhookStore) private readonly webhooks: Pick<WebhookStore, 'find'>,
+    private readonly jobs: PendingDeliveries,
+    @Inject(QUEUE_SHARDS) queueShards: Shards,
+    publisher: Publisher,
+    @Inject(INGRESS_CONFIG) { KAFKA_TOPIC_PREFIX: prefix }: Pick<IngressConfig, 'KAFKA_TOPIC_PREFIX'>,
+  ) {
+    this.#letters = new DeadLetterReader(queueShards);
+    this.#queue = new BullmqRetryQueue(queueShards);
+    this.#endings = new DeadLetterEndings(publisher, prefix);
+    this.#audit = new Audit(publisher, prefix, Date.now);
+  }
 
   /**
    * Retries the deliveries of an envelope to these webhooks.
@@ -59,12 +77,18 @@ export class DeliveryRetries {
       else if (status !== undefined) meant.push(each);
     }
     if (meant.length === 0) return { retried: 0, refused };
-    await this.audit.report({ event: 'delivery.retried', ...by, deliveries: meant.map(({ id }) => id) });
+    await this.#audit.report({ event: 'delivery.retried', ...by, deliveries: meant.map(({ id }) => id) });
     const dead = meant.filter(({ isDead }) => isDead).map(({ id }) => id);
-    const report = await this.letters(partnerId).replayLetters(dead);
+    const report = await this.#lettersOf(partnerId).replayLetters(dead);
     let retried = report.deliveries;
     for (const { id, isDead } of meant) if (!isDead && (await this.jobs.hasten(id))) retried += 1;
     return { retried, refused: [...refused, ...report.refused.map(({ id, why }) => refusedOf(id, why))] };
+  }
+
+  /** @param partnerId owner of all the webhooks whose letters are replayed, which still exist */
+  #lettersOf(partnerId: string): DeadLetterService {
+    const webhooks = { find: () => ({ partnerId }), matching: () => [] };
+    return new DeadLetterService(this.#letters, this.#queue, webhooks, this.#endings, Date.now);
   }
 
   async #statuses(partnerId: string, ids: ReadonlySet<string>): Promise<Map<string, string>> {

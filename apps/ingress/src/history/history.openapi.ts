@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { pageLimit } from '../webhooks/listings.js';
 import { CURSOR, DELIVERY_STATUSES, DeliveryAnswers } from './delivery-lists.js';
 import { PartnerStory } from './partner-stories.js';
-import { StatesQuery, WebhookStatesAnswer } from './webhook-states.js';
+import { StatesQuery, WebhookStatesAnswer } from './own-webhooks.js';
 
 const MAX_IDS = 100;
 const UUID = '[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}';

@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { RedisDeliveryHistory } from '@relay/history';
+import { JobBodies } from '@relay/jobs';
 import { AttemptFinder, EnvelopeFinder } from '@relay/kafka';
+import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
+import { PendingDeliveries } from '@relay/retry';
 import {
   EnvelopeStory,
   LoggedAttempts,
@@ -95,4 +100,56 @@ export class PartnerStories {
       },
     };
   }
+}
+
+/** Reads the bytes of an envelope: from Redis while a delivery of it waits or is dead, otherwise from the log. */
+@Injectable()
+export class EnvelopePayloads {
+  readonly #bodies: JobBodies;
+
+  constructor(
+    private readonly webhooks: WebhookStore,
+    private readonly history: RedisDeliveryHistory,
+    private readonly jobs: PendingDeliveries,
+    private readonly finder: EnvelopeFinder,
+    shards: Shards,
+  ) {
+    this.#bodies = new JobBodies(shards);
+  }
+
+  /**
+   * Returns the envelope as it was sent; undefined if no delivery of it to these webhooks of the partner is known.
+   * @throws ProblemError `not-found` if the log no longer has it, `unavailable` if Kafka does not answer
+   */
+  async of(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Buffer | undefined> {
+    const pending = await this.jobs.ofEnvelope(envelopeId, webhookIds);
+    for (const { job } of pending) {
+      const body = await this.#bodies.of(job);
+      // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
+      if (body !== undefined) return Buffer.from(body);
+    }
+    // Redis can lose a body, so a pending delivery without one is read from the log too.
+    const lost = pending[0]?.job;
+    const known = lost ?? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0];
+    if (known === undefined) return undefined;
+    const acceptedAt = lost?.waitedSince ?? known.acceptedAt;
+    const webhook = await this.webhooks.find(partnerId, known.webhookId);
+    if (webhook === undefined) return undefined;
+    const { eventType } = webhook.details;
+    const found = await this.finder.find({ envelopeId, eventType, acceptedAt }).catch(logIsAway);
+    if (found === undefined || !isFor(found.envelope.audience, partnerId))
+      throw new ProblemError('not-found', 'There was a delivery of this envelope, but the log no longer has it.');
+    return found.envelope.bytes;
+  }
+}
+
+/** Whether a record is for the partner: a record of another acceptance of the same id may not be. */
+const isFor = (audience: readonly string[], partnerId: string): boolean =>
+  audience.length === 0 || audience.includes(partnerId);
+
+function logIsAway(cause: unknown): never {
+  throw new ProblemError('unavailable', 'Kafka, which has the envelope, does not answer at the moment.', {
+    headers: { 'retry-after': '5' },
+    cause,
+  });
 }

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Registry } from 'prom-client';
 import { Access } from '@relay/http';
-import { ErrorsModule } from './errors.module.js';
+import { ErrorsModule } from '../documents/documents.module.js';
 import { appOfSpec } from './spec-app.js';
 
 const MIB = 1024 * 1024;

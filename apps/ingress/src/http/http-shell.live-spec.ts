@@ -5,7 +5,7 @@ import { AccessTokens } from '@relay/access';
 import { Registry } from 'prom-client';
 import { z } from 'zod';
 import { Access, IgnoresUnknown, StrictBody, TakesBody, type Body, type FastifyRequest } from '@relay/http';
-import { ErrorsModule } from './errors.module.js';
+import { ErrorsModule } from '../documents/documents.module.js';
 import { appOfSpec } from './spec-app.js';
 
 const Members = z.record(z.string(), z.unknown());

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Access } from '@relay/http';
-import { ErrorsModule } from './errors.module.js';
+import { ErrorsModule } from '../documents/documents.module.js';
 import { appOfSpec } from './spec-app.js';
 
 let begun = 0;

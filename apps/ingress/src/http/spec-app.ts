@@ -13,14 +13,12 @@ import {
   startRedisServer,
   type RedisServer,
 } from '@relay/testing';
-import { Kafka, KeptAdmin } from '@relay/kafka';
 import { Global, Module, type DynamicModule } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Redis } from 'ioredis';
 import { IngressEnv, type IngressConfig } from '@relay/settings';
-import { built } from '../built.js';
 import { PlatformModule } from '../platform.module.js';
-import { createIngressApp } from './ingress-app.js';
+import { createIngressApp } from '../access/access.module.js';
 
 // For specs only: the real application on a free port, with keys of its own.
 
@@ -103,9 +101,8 @@ class SpecModule {}
   providers: [
     { provide: Publisher, useFactory: aLog },
     { provide: RegistryLog, useFactory: () => new MemoryRegistryLog() },
-    built(KeptAdmin, Kafka),
   ],
-  exports: [KeptAdmin, Publisher, RegistryLog],
+  exports: [Publisher, RegistryLog],
 })
 class MemoryLogModule {}
 

@@ -2,8 +2,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { EVENT_TYPES, readRecord, topicOf, type EventType } from '@relay/events';
 import { placeOutside, type LogFetcher, type LogPlace, type LogSlice } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { Listener } from './listener.js';
-import { madeAnew, MOST_BEHIND } from './position.js';
+import { madeAnew, MOST_BEHIND, type Listener } from './listener.js';
 
 /** Listeners behind the head that are within this number of records share reads, from the offset of the furthest behind. */
 const TOGETHER = 500;

@@ -6,15 +6,15 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { ThrottledLog } from '@relay/telemetry';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { ListenReader } from './listen-reader.js';
-import { Listener } from './listener.js';
-import { madeAnew, resumed, StreamKeys, type Position, type StreamPlace, type ToldPosition } from './position.js';
-
-/** Figures of the streams of a process. */
-interface StreamFigures {
-  readonly open: number;
-  /** Records that the stream furthest behind has not passed yet. */
-  readonly behind: number;
-}
+import {
+  Listener,
+  madeAnew,
+  resumed,
+  StreamKeys,
+  type Position,
+  type StreamPlace,
+  type ToldPosition,
+} from './listener.js';
 
 /** The metrics of `GET /listen`, without a label for the partner. */
 @Injectable()
@@ -47,24 +47,22 @@ export class ListenMetrics {
     this.#ends.inc({ reason });
   }
 
-  /** Registers the gauges, which read the figures at each scrape. */
-  watch(figures: () => StreamFigures): void {
-    const gauge = (name: string, help: string, value: (now: StreamFigures) => number): void =>
-      this.registry.registerMetric(
-        new Gauge({
-          name,
-          help,
-          registers: [],
-          collect() {
-            this.set(value(figures()));
-          },
-        }),
-      );
-    gauge('relay_listen_streams', 'Open streams of GET /listen of this process.', ({ open }) => open);
+  /**
+   * Registers the gauges, which ask at each scrape.
+   * @param behind records that the stream furthest behind has not passed yet
+   */
+  watch(open: () => number, behind: () => number): void {
+    const gauge = (name: string, help: string, value: () => number): void => {
+      const collect = function (this: Gauge): void {
+        this.set(value());
+      };
+      this.registry.registerMetric(new Gauge({ name, help, registers: [], collect }));
+    };
+    gauge('relay_listen_streams', 'Open streams of GET /listen of this process.', open);
     gauge(
       'relay_listen_behind_records',
       'Records of the log that the stream furthest behind has not passed, by what this process read last.',
-      ({ behind }) => behind,
+      behind,
     );
   }
 }
@@ -101,7 +99,10 @@ export class ListenStreams implements OnModuleDestroy {
     private readonly metrics: ListenMetrics,
   ) {
     this.#reader = new ListenReader(log, this.#listeners, limits.KAFKA_TOPIC_PREFIX, lines, metrics);
-    metrics.watch(() => ({ open: this.#listeners.size, behind: this.#reader.behind }));
+    metrics.watch(
+      () => this.#listeners.size,
+      () => this.#reader.behind,
+    );
   }
 
   /** @throws ProblemError `unavailable` if Kafka does not answer, the process stops, or all its streams are in use */

@@ -9,14 +9,12 @@ import {
   type FastifyReply,
   type FastifyRequest,
 } from '@relay/http';
-import { Kafka, LogFetcher } from '@relay/kafka';
 import { Operation, type OperationText } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { z } from 'zod';
 import { PartnerRoutes } from '../access/partner-routes.js';
-import { built } from '../built.js';
 import { ListenMetrics, ListenStreams } from './listen-streams.js';
-import { StreamKeys, type ToldPosition } from './position.js';
+import { StreamKeys, type ToldPosition } from './listener.js';
 
 /** Characters of the longest position: 14 event types with 100 partitions each. The head of a request has 16 KiB. */
 const MAX_LENGTH = 12 * 1024;
@@ -130,8 +128,5 @@ class ListenController {
   }
 }
 
-@Module({
-  controllers: [ListenController],
-  providers: [StreamKeys, ListenMetrics, ListenStreams, built(LogFetcher, Kafka)],
-})
+@Module({ controllers: [ListenController], providers: [StreamKeys, ListenMetrics, ListenStreams] })
 export class ListenModule {}

@@ -2,8 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { verifyDelivery } from '@relay/client';
 import { readRecord, type EnvelopeRecord } from '@relay/events';
 import { Keyring } from '@relay/keyring';
-import { Listener } from './listener.js';
-import { StreamKeys } from './position.js';
+import { Listener, StreamKeys } from './listener.js';
 
 const keyring = (): Keyring => Keyring.parse(`k:${randomBytes(32).toString('base64')}`);
 const keys = new StreamKeys(keyring());

@@ -1,6 +1,6 @@
 import type { EventType } from '@relay/events';
 import * as fc from 'fast-check';
-import { madeAnew, MOST_BEHIND, positionIn, positionText, resumed, type Position } from './position.js';
+import { madeAnew, MOST_BEHIND, positionIn, positionText, resumed, type Position } from './listener.js';
 
 const at = (places: Partial<Record<EventType, number[]>>): Position =>
   new Map(Object.entries(places) as [EventType, number[]][]);

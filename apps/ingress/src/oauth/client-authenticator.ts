@@ -1,31 +1,40 @@
+import { Catch, Inject, Injectable, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import {
   clientBehind,
+  FailureLimiter,
   formDecode,
   headerOf,
+  NetworkFailures,
   readBasic,
   type Caller,
-  type FailureLimiter,
   type GuardedRequest,
-  type NetworkFailures,
   type SpentLimit,
   type VerifiedToken,
 } from '@relay/access';
-import { spentHeaders, tellQuota, type FastifyReply, type SharedQuota } from '@relay/http';
-import type { ClientDirectory, ClientRecord } from '@relay/identity';
+import { SharedQuota, spentHeaders, tellQuota, type FastifyReply } from '@relay/http';
+import { ClientDirectory, type ClientRecord } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { invalidClient, notNow, type OAuthError } from './oauth-error.filter.js';
+import { Shards } from '@relay/redis';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { z } from 'zod';
 
 /**
  * Authenticates clients by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
  * networks. The right secret always passes, so no client can lock out another. Guessing 256 bits is hopeless at any rate;
  * the limits only prevent noise.
  */
+@Injectable()
 export class ClientAuthenticator {
+  readonly #failuresOfClient: FailureLimiter;
+  readonly #failuresOfNetwork: NetworkFailures;
+
   constructor(
     private readonly directory: ClientDirectory,
-    private readonly failuresOfClient: FailureLimiter,
-    private readonly failuresOfNetwork: NetworkFailures,
-  ) {}
+    { global }: Shards,
+  ) {
+    this.#failuresOfClient = new FailureLimiter(global, { name: 'token', points: 10, windowMs: 60_000 });
+    this.#failuresOfNetwork = new NetworkFailures(global, { name: 'token-network', points: 100, windowMs: 60_000 });
+  }
 
   /** @throws OAuthError `invalid_client`, or `temporarily_unavailable` with 429 or 503 */
   async authenticate(request: GuardedRequest): Promise<Caller> {
@@ -45,10 +54,10 @@ export class ClientAuthenticator {
 
   /** Counts a failure. Beyond a network's limit it counts for no client, so a network cannot fill the store with invented ids. */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
-    const spent = await this.failuresOfNetwork.fail(address);
+    const spent = await this.#failuresOfNetwork.fail(address);
     if (spent !== undefined) return tooMany(spent);
-    const { limit } = this.failuresOfClient;
-    const waitS = await this.failuresOfClient.fail(clientId.slice(0, 128));
+    const { limit } = this.#failuresOfClient;
+    const waitS = await this.#failuresOfClient.fail(clientId.slice(0, 128));
     return waitS === undefined ? undefined : tooMany({ limit, waitS });
   }
 
@@ -73,14 +82,75 @@ async function orNotNow<T>(found: Promise<T>): Promise<T> {
 export type Endpoint = 'token' | 'revoke' | 'introspect';
 
 /** Quotas of each client over all processes. They count only authenticated requests, so no client uses up another's quota. */
+@Injectable()
 export class ClientQuotas {
-  constructor(private readonly quotas: Readonly<Record<Endpoint, SharedQuota>>) {}
+  readonly #quotas: Readonly<Record<Endpoint, SharedQuota>>;
+
+  constructor(
+    { global }: Shards,
+    @Inject(INGRESS_CONFIG) { TOKEN_RATE_LIMIT, INTROSPECTION_RATE_LIMIT }: IngressConfig,
+  ) {
+    const quota = (name: Endpoint, points: number): SharedQuota =>
+      new SharedQuota(global, { name, points, windowMs: 60_000 });
+    this.#quotas = {
+      token: quota('token', TOKEN_RATE_LIMIT),
+      revoke: quota('revoke', TOKEN_RATE_LIMIT),
+      introspect: quota('introspect', INTROSPECTION_RATE_LIMIT),
+    };
+  }
 
   /** @throws OAuthError `temporarily_unavailable` with 429 */
   async admit(endpoint: Endpoint, clientId: string, reply: FastifyReply): Promise<void> {
-    const shared = this.quotas[endpoint];
+    const shared = this.#quotas[endpoint];
     const { isSpent, remaining, resetS } = await shared.consume(clientId);
     if (isSpent) throw notNow(429, 'Too many requests of this client', spentHeaders(shared.quota, resetS));
     tellQuota(reply, shared.quota, remaining, resetS);
+  }
+}
+
+const CODES = [
+  'invalid_client',
+  'invalid_request',
+  'invalid_scope',
+  'unsupported_grant_type',
+  // This code comes from RFC 6749 section 4.1.2.1, because section 5.2 has none for a temporary refusal.
+  'temporarily_unavailable',
+] as const;
+
+export const OAuthErrorBody = z
+  .object({ error: z.enum(CODES), error_description: z.string().describe('For the developer of the client.') })
+  .meta({ id: 'OAuthError', description: 'An error of RFC 6749 section 5.2.' });
+export type OAuthErrorBody = z.infer<typeof OAuthErrorBody>;
+
+/** An error of the endpoints that authenticate clients. */
+export class OAuthError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: OAuthErrorBody['error'],
+    /** For the client's developer; ASCII without quotes and backslashes (RFC 6749 section 5.2). */
+    readonly description: string,
+    readonly headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(description);
+    this.name = 'OAuthError';
+  }
+}
+
+/** Returns the error for an unknown client or a wrong secret, without saying which. */
+export const invalidClient = (description = 'Client authentication failed'): OAuthError =>
+  new OAuthError(401, 'invalid_client', description, { 'www-authenticate': 'Basic realm="relay", charset="UTF-8"' });
+
+export const notNow = (status: 429 | 503, description: string, headers: Readonly<Record<string, string>>): OAuthError =>
+  new OAuthError(status, 'temporarily_unavailable', description, headers);
+
+@Catch(OAuthError)
+export class OAuthErrorFilter implements ExceptionFilter {
+  catch(error: OAuthError, host: ArgumentsHost): void {
+    void host
+      .switchToHttp()
+      .getResponse<FastifyReply>()
+      .status(error.status)
+      .headers({ ...error.headers, pragma: 'no-cache' })
+      .send({ error: error.code, error_description: error.description } satisfies OAuthErrorBody);
   }
 }

@@ -1,6 +1,36 @@
 import { operationsOf } from '@relay/openapi';
 import { z } from 'zod';
-import { TokenAnswer, TokenForm, TokenMembers } from './token-request.js';
+
+export const GRANT = 'client_credentials';
+
+export const TokenMembers = z
+  .object({
+    grant_type: z
+      .string()
+      .default(GRANT)
+      .meta({ description: 'The only grant there is.', examples: [GRANT] }),
+    scope: z.string().default('').describe('Scopes of the client, apart by a space; left out: all of them.'),
+  })
+  .meta({ id: 'TokenRequest', description: 'What a token request may say beside its client.' });
+
+/** Members in the specification's order, followed by the scope (RFC 6749 section 5.1). */
+export const TokenAnswer = z
+  .object({
+    access_token: z.string().describe('A JWT of RFC 9068; to be sent as it is.'),
+    token_type: z.literal('bearer'),
+    expires_in: z.int().describe('Seconds.'),
+    scope: z.string().describe('What it may be used for, apart by a space.'),
+  })
+  .meta({ id: 'AccessToken', description: 'An access token.' });
+export type TokenAnswer = z.infer<typeof TokenAnswer>;
+
+/** The form of a revocation (RFC 7009 section 2.1) or introspection (RFC 7662 section 2.1). */
+export const TokenForm = z
+  .object({
+    token: z.string().min(1).describe('The access token.'),
+    token_type_hint: z.string().optional().describe('Not needed: there are access tokens only.'),
+  })
+  .meta({ id: 'TokenForm', description: 'One token, form-encoded.' });
 
 /** The answer of RFC 7662 section 2.2. For an inactive token it has only `active`. */
 export const Introspection = z

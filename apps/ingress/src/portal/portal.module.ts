@@ -48,8 +48,8 @@ import { ClientDirectory, type ClientRecord } from '@relay/identity';
 import { Operation, operationsOf } from '@relay/openapi';
 import { Page, type Served } from '@relay/pages';
 import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Exchange, PartnerAudit } from '../access/partner-routes.js';
 
@@ -112,15 +112,20 @@ const operations = operationsOf('Portal', {
   },
 });
 
-/** Trades the codes of portal links for tokens, and revokes tokens. */
+/** Keeps portal links, trades their codes for tokens, and revokes tokens. */
 @Injectable()
 class PortalTokens {
+  readonly links: PortalLinks;
+
   constructor(
-    private readonly links: PortalLinks,
+    { global }: Shards,
     private readonly directory: ClientDirectory,
     private readonly tokens: AccessTokens,
     private readonly revoked: RevokedTokens,
-  ) {}
+    @Inject(INGRESS_CONFIG) { PORTAL_LINK_TTL }: IngressConfig,
+  ) {
+    this.links = new PortalLinks(global, randomBytes, PORTAL_LINK_TTL);
+  }
 
   /** @throws ProblemError `not-found` if the code is unknown, used or expired, or its maker's secret has ended; `unavailable` */
   async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
@@ -157,17 +162,23 @@ class PortalTokens {
   }
 }
 
+/** Links that one partner may make in a minute, over all processes. */
+const LINKS_A_MINUTE = 300;
+
 /** Makes portal links, trades their codes, and revokes portal tokens. */
 @Controller('portal')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 class PortalController {
+  readonly #quota: SharedQuota;
+
   constructor(
-    private readonly links: PortalLinks,
+    { global }: Shards,
     private readonly tokens: PortalTokens,
-    private readonly quota: SharedQuota,
     private readonly audit: PartnerAudit,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {}
+  ) {
+    this.#quota = new SharedQuota(global, { name: 'portal-links', points: LINKS_A_MINUTE, windowMs: 60_000 });
+  }
 
   @Post('links')
   @UseInterceptors(RateLimitInterceptor)
@@ -177,12 +188,12 @@ class PortalController {
     @Exchange() { request, reply }: Exchange,
   ): Promise<PortalLinkAnswer> {
     const partnerId = callerIdOf(request);
-    await this.quota.admit(partnerId, reply, 'You have made too many links: wait.');
+    await this.#quota.admit(partnerId, reply, 'You have made too many links: wait.');
     const wanted = body();
     const { access, webhookIds } = wanted;
     this.audit.tellLink(request, { access, webhookIds });
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
-    const code = await this.links.create(portalLinkOf(partnerId, wanted, callerOf(request)));
+    const code = await this.tokens.links.create(portalLinkOf(partnerId, wanted, callerOf(request)));
     return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 
@@ -206,7 +217,6 @@ class PortalController {
   }
 }
 
-/** The page of the portal. */
 @Controller('portal')
 @Access({ kind: 'public' })
 class PortalPageController {
@@ -235,27 +245,7 @@ function sent(served: Served | undefined, reply: FastifyReply): Buffer {
   return served.bytes;
 }
 
-/** Links that one partner may make in a minute, over all processes. */
-const LINKS_A_MINUTE = 300;
-
-@Module({
-  controllers: [PortalController, PortalPageController],
-  providers: [
-    PortalTokens,
-    {
-      provide: PortalLinks,
-      useFactory: (redis: Redis, { PORTAL_LINK_TTL }: IngressConfig) =>
-        new PortalLinks(redis, randomBytes, PORTAL_LINK_TTL),
-      inject: [Redis, INGRESS_CONFIG],
-    },
-    {
-      provide: SharedQuota,
-      useFactory: (redis: Redis) =>
-        new SharedQuota(redis, { name: 'portal-links', points: LINKS_A_MINUTE, windowMs: 60_000 }),
-      inject: [Redis],
-    },
-  ],
-})
+@Module({ controllers: [PortalController, PortalPageController], providers: [PortalTokens] })
 export class PortalModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
 

@@ -1,5 +1,4 @@
 import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req } from '@nestjs/common';
-import { Audit } from '@relay/audit';
 import {
   callerIdOf,
   callerOf,
@@ -23,19 +22,27 @@ import {
   replayFacts,
   ReplayId,
   ReplayRequest,
-  ReplayService,
+  type ReplayService,
   type ReplayStatus,
   type ReplayTarget,
 } from '@relay/replays';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { WebhookId, WebhookStore } from '@relay/webhooks';
+import { WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
-import { askedBy, Changes, Exchange, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
+import {
+  askedBy,
+  Changes,
+  Exchange,
+  PartnerAudit,
+  PartnerRoutes,
+  publicPath,
+  Reads,
+} from '../access/partner-routes.js';
+import { timeOf } from '../history/delivery-lists.js';
 import { HistoryModule } from '../history/history.module.js';
-import { HistoryQuota } from '../history/own-webhooks.js';
+import { OwnWebhooks } from '../history/own-webhooks.js';
 import { pageLimit } from '../webhooks/listings.js';
-import { isShown, ownWebhook, staleVersion } from '../webhooks/webhook-problems.js';
-import { WebhooksModule } from '../webhooks/webhooks.module.js';
+import { isShown, staleVersion } from '../webhooks/webhook-problems.js';
 
 const ReplaysQuery = z.strictObject({ limit: pageLimit(100, /^(?:[1-9]\d?|100)$/, 20), cursor: ReplayCursor });
 
@@ -93,20 +100,25 @@ const REPLAYS_FOR_A_POINT = 10;
 /** Lists and orders a partner’s replays, including replays that an operator ordered. */
 @PartnerRoutes('/')
 class ReplaysController {
+  readonly #desk: ReplayService;
+
   constructor(
-    private readonly webhooks: WebhookStore,
-    private readonly desk: ReplayService,
-    private readonly quota: HistoryQuota,
-    @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
-  ) {}
+    private readonly own: OwnWebhooks,
+    shards: Shards,
+    admin: KeptAdmin,
+    audit: PartnerAudit,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {
+    this.#desk = openReplayService(shards, admin, audit, config.KAFKA_TOPIC_PREFIX);
+  }
 
   @Get('replays')
   @Reads(operations.listReplays)
   async list(@Exchange() { request, reply }: Exchange): Promise<ReplayAnswers> {
     const { limit, cursor } = readQuery(ReplaysQuery, request.query);
-    await this.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
+    await this.own.quota.admit(callerIdOf(request), Math.ceil(limit / REPLAYS_FOR_A_POINT));
     const { clientId, portal } = callerOf(request);
-    const { replays, next } = await this.desk.ofPartner(clientId, { limit, cursor }, portal?.webhookIds);
+    const { replays, next } = await this.#desk.ofPartner(clientId, { limit, cursor }, portal?.webhookIds);
     linkToNext(request, reply, next, { publicUrl: this.config.PUBLIC_URL });
     return { replays: replays.map((replay) => replayFacts(replay)) };
   }
@@ -123,7 +135,7 @@ class ReplaysController {
   @Operation(operations.cancelReplay)
   async cancel(@Param('id') id: string, @Req() request: FastifyRequest): Promise<void> {
     const replay = await this.#find(id, request);
-    await this.desk.cancel(replay.id, askedBy(request));
+    await this.#desk.cancel(replay.id, askedBy(request));
   }
 
   @Post('webhooks/:id/replay')
@@ -134,15 +146,14 @@ class ReplaysController {
     @Exchange() { request, reply }: Exchange,
   ): Promise<ReplayAnswer> {
     const partnerId = callerIdOf(request);
-    await this.quota.admit(partnerId);
-    const found = await ownWebhook(this.webhooks, partnerId, given);
+    const found = await this.own.find(partnerId, given);
     if (readIfMatch(request.headers['if-match'])?.includes(found.version) === false) throw staleVersion();
     const wanted = body();
     const window = windowOf(wanted);
     const { id: webhookId, eventType } = found.details;
     const target = { webhookId, partnerId, eventType, status: wanted.status };
-    if (wanted.dryRun) return dryRunOf(target, window, await this.desk.count(target, window));
-    const ordered = await this.desk.order(target, window, askedBy(request));
+    if (wanted.dryRun) return dryRunOf(target, window, await this.#desk.count(target, window));
+    const ordered = await this.#desk.order(target, window, askedBy(request));
     if (ordered.kind === 'running')
       throw new ProblemError('conflict', 'Another replay of this webhook has not ended.', {
         members: { id: ordered.id },
@@ -154,42 +165,23 @@ class ReplaysController {
   /** Finds a replay. Another partner's replay is not found, like an unknown or expired one. */
   async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
     const id = ReplayId.safeParse(given);
-    const found = id.success ? await this.desk.find(id.data) : undefined;
+    const found = id.success ? await this.#desk.find(id.data) : undefined;
     if (found?.partnerId !== callerIdOf(request) || !isShown(callerOf(request), found.webhookId))
       throw new ProblemError('not-found', 'You have no such replay.');
     return found;
   }
 }
 
-const timeOf = (text: string | undefined): number | undefined => (text === undefined ? undefined : Date.parse(text));
 const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
 
 /** Returns the answer to a dry run, in the form of a replay. */
 function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
   const now = Date.now();
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };
-  const facts = {
-    ...window,
-    ...counts,
-    ...target,
-    id: '',
-    orderedBy: 'partner' as const,
-    createdAt: now,
-    endedAt: now,
-  };
-  return { ...replayFacts({ ...facts, state: 'done' }), id: null, state: 'dry-run' };
+  const times = { ...window, createdAt: now, endedAt: now };
+  const facts = replayFacts({ ...target, ...counts, ...times, id: '', orderedBy: 'partner', state: 'done' });
+  return { ...facts, id: null, state: 'dry-run' };
 }
 
-@Module({
-  imports: [WebhooksModule, HistoryModule],
-  controllers: [ReplaysController],
-  providers: [
-    {
-      provide: ReplayService,
-      useFactory: (shards: Shards, kafka: KeptAdmin, audit: Audit, { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig) =>
-        openReplayService(shards, kafka, audit, prefix),
-      inject: [Shards, KeptAdmin, Audit, INGRESS_CONFIG],
-    },
-  ],
-})
+@Module({ imports: [HistoryModule], controllers: [ReplaysController] })
 export class ReplaysModule {}

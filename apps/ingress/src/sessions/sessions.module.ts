@@ -1,11 +1,10 @@
-import { randomBytes } from 'node:crypto';
 import { Delete, Get, HttpCode, Inject, Module, Param, Post, Req } from '@nestjs/common';
 import { SessionStore, type Session } from '@relay/access';
 import { callerIdOf, IgnoresUnknown, SharedQuota, StrictBody, type Body, type FastifyRequest } from '@relay/http';
 import { Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { Exchange, PartnerRoutes } from '../access/partner-routes.js';
 
@@ -71,11 +70,15 @@ const operations = operationsOf('Sessions', {
 
 @PartnerRoutes('auth', 'sessions')
 class SessionsController {
+  readonly #openings: SharedQuota;
+
   constructor(
     private readonly sessions: SessionStore,
-    private readonly openings: SharedQuota,
+    { global }: Shards,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
-  ) {}
+  ) {
+    this.#openings = new SharedQuota(global, { name: 'sessions', points: config.SESSION_RATE_LIMIT, windowMs: 60_000 });
+  }
 
   /** Opens a session. The body is optional, as at the token endpoint, and its members are ignored. */
   @Post(':userId/session')
@@ -90,7 +93,7 @@ class SessionsController {
     if (!userId.success) throw new ProblemError('invalid-request', 'The userId in the path is not a UUID.');
     body();
     const partnerId = callerIdOf(request);
-    await this.openings.admit(partnerId, reply, 'You have opened too many sessions for now.');
+    await this.#openings.admit(partnerId, reply, 'You have opened too many sessions for now.');
     const opening = await this.sessions.open(partnerId, userId.data, this.config.SESSION_TTL);
     if (opening.kind === 'full')
       throw new ProblemError('too-many-requests', 'You have reached your session limit: end one, or wait.', {
@@ -126,24 +129,5 @@ class SessionsController {
 
 const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such session.');
 
-/** Most sessions of a user. A further one ends the session with the earliest expiry. */
-const SESSIONS_OF_USER = 10;
-
-@Module({
-  controllers: [SessionsController],
-  providers: [
-    {
-      provide: SessionStore,
-      useFactory: (redis: Redis, { SESSIONS_PER_PARTNER: ofPartner }: IngressConfig) =>
-        new SessionStore(redis, { ofPartner, ofUser: SESSIONS_OF_USER }, randomBytes, Date.now),
-      inject: [Redis, INGRESS_CONFIG],
-    },
-    {
-      provide: SharedQuota,
-      useFactory: (redis: Redis, { SESSION_RATE_LIMIT: points }: IngressConfig) =>
-        new SharedQuota(redis, { name: 'sessions', points, windowMs: 60_000 }),
-      inject: [Redis, INGRESS_CONFIG],
-    },
-  ],
-})
+@Module({ controllers: [SessionsController] })
 export class SessionsModule {}

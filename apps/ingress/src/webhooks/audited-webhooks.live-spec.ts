@@ -3,8 +3,8 @@ import { Keyring } from '@relay/keyring';
 import { NoticeLines, Notices } from '@relay/notices';
 import { PinoLog, ThrottledLog } from '@relay/telemetry';
 import { MemoryPublisher, MemoryRegistryLog, memoryRegistry, redisOfSpec } from '@relay/testing';
-import { WebhookStore, type WebhookCommand, type WebhookDraft } from '@relay/webhooks';
-import { AuditedWebhooks, WebhookAudit } from './audited-webhooks.js';
+import { WebhookStore, type WebhookDraft } from '@relay/webhooks';
+import { AuditedWebhooks } from './webhooks.module.js';
 
 const { redis } = await redisOfSpec();
 
@@ -36,14 +36,13 @@ describe('a webhook that was disabled', () => {
     await redis.flushall();
     [told, isAway, publisher] = [[], false, new MemoryPublisher()];
     publisher.createTopic('relay.notices');
-    const report = async (change: unknown): Promise<void> => {
+    const reportChange = async (change: object): Promise<void> => {
       if (isAway) throw new Error('away');
-      told.push(change);
+      told.push({ ...change, ...askedBy });
     };
-    const view = memoryRegistry(redis, new MemoryRegistryLog()).of<WebhookCommand>('webhook');
+    const view = memoryRegistry(redis, new MemoryRegistryLog());
     const notices = new Notices(new NoticeLines(redis), publisher, '', log);
-    const audit = new WebhookAudit({ report }, { askedBy }, log);
-    const registry = new AuditedWebhooks(view, audit, { charge: () => Promise.resolve() }, notices);
+    const registry = new AuditedWebhooks(view, { reportChange }, { charge: () => Promise.resolve() }, notices, log);
     store = new WebhookStore(redis, registry, keyring, { perPartner: 5 });
     const registered = await store.register('p', draft);
     if (registered.kind !== 'created') throw new Error(registered.kind);

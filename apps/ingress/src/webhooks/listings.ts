@@ -1,8 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { NetworkFailures, SpentLimit } from '@relay/access';
+import { NetworkFailures, type SpentLimit } from '@relay/access';
 import { PartnerQuota, spentHeaders, tellQuota, type FastifyReply, type FastifyRequest } from '@relay/http';
-import type { ClientDirectory } from '@relay/identity';
+import { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
+import { Shards } from '@relay/redis';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { EventTypeName, WebhookStore, type Credential, type Listing, type Page } from '@relay/webhooks';
 import { z } from 'zod';
 
@@ -94,30 +96,38 @@ export class Listings {
  * choose these credentials, so they may be easy to guess. After too many failures of one network, or of all together, even the
  * right credential has to wait.
  */
+@Injectable()
 export class CredentialPartners {
+  readonly #failures: NetworkFailures;
+  /** Counts successes; otherwise a partner can find out with its own webhooks which credentials other partners have. */
+  readonly #listings: NetworkFailures;
+
   constructor(
     private readonly webhooks: WebhookStore,
     private readonly clients: ClientDirectory,
-    private readonly failures: NetworkFailures,
-    /** Counts successes; otherwise a partner can find out with its own webhooks which credentials other partners have. */
-    private readonly listings: NetworkFailures,
-    private readonly isEnabled: boolean,
-  ) {}
+    { global }: Shards,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {
+    const limit = { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 };
+    this.#failures = new NetworkFailures(global, limit);
+    this.#listings = new NetworkFailures(global, { name: 'listings-by-credential', points: 120, windowMs: 60_000 });
+  }
 
   /** @throws ProblemError `unauthorized`, identical for every faulty credential, or `too-many-requests` */
   async partnerOf(credential: Credential | undefined, address: string): Promise<string> {
-    if (!this.isEnabled || credential === undefined) throw unauthorized('The request has no credential.');
+    if (!this.config.LIST_BY_CREDENTIAL || credential === undefined)
+      throw unauthorized('The request has no credential.');
     await this.#assertFree(address);
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
       // The second check is for concurrent guesses, many of which pass the first one before any has failed.
       await this.#assertFree(address);
-      const spent = await this.listings.fail(address);
+      const spent = await this.#listings.fail(address);
       if (spent !== undefined) throw tooMany(spent);
       return partner.clientId;
     }
-    const spent = await this.failures.fail(address);
+    const spent = await this.#failures.fail(address);
     throw spent === undefined
       ? unauthorized('The credential does not tell whose webhooks are meant: send an access token.')
       : tooMany(spent);
@@ -125,7 +135,7 @@ export class CredentialPartners {
 
   /** Checks both limits, so that an exhausted one does not reveal whether a credential exists. */
   async #assertFree(address: string): Promise<void> {
-    for (const limiter of [this.failures, this.listings]) {
+    for (const limiter of [this.#failures, this.#listings]) {
       const spent = await limiter.blockedFor(address);
       if (spent !== undefined) throw tooMany(spent);
     }

@@ -1,15 +1,163 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { FailureLimiter } from '@relay/access';
-import { originOf, OriginTurns, type RedisOriginProofs } from '@relay/breaker';
+import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { FailureLimiter } from '@relay/access';
+import { originOf, OriginTurns, RedisOriginProofs } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
-import { buildRequest, classify, shownAnswer, type Sender } from '@relay/delivery';
+import { buildRequest, classify, HttpSender, shownAnswer, TracedSender, type Sender } from '@relay/delivery';
+import { guardedConnector } from '@relay/egress';
 import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
-import { spentHeaders, type SharedQuota } from '@relay/http';
+import { SharedQuota, spentHeaders } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import type { Webhook } from '@relay/webhooks';
+import { Shards } from '@relay/redis';
+import { INGRESS_CONFIG, policyOf, type IngressConfig } from '@relay/settings';
+import { reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
+import { WebhookStore, type Versions, type Webhook } from '@relay/webhooks';
 import { z } from 'zod';
 import { exampleOf } from '../documents/event-catalogue.js';
+
+export const TestResult = z
+  .object({
+    envelopeId: z.guid().describe('What came as `webhook-id`; nothing else in the relay knows it.'),
+    delivered: z.boolean().describe('Whether the endpoint answered 2xx.'),
+    status: z.int().optional().describe('What it answered.'),
+    error: z.string().optional().describe('Kind of failure, if it did not answer.'),
+    detail: z.string().optional().describe('What went wrong, in words.'),
+    answer: z
+      .string()
+      .optional()
+      .describe(
+        'The text that it answered: at most 1,024 characters, without the credential and the signing secrets of the webhook.',
+      ),
+    answerHeaders: AnswerHeaders.optional(),
+    durationMs: z.int(),
+    timing: AttemptTiming.optional(),
+  })
+  .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
+export type TestResult = z.infer<typeof TestResult>;
+
+export const DraftTestResult = TestResult.extend({
+  secret: z
+    .string()
+    .describe('What signed this test and signs nothing else. A webhook gets another secret when it is registered.'),
+}).meta({ id: 'DraftTestResult', description: 'The one attempt of a test delivery to an endpoint without a webhook.' });
+export type DraftTestResult = z.infer<typeof DraftTestResult>;
+
+/** Destination, event type and credentials of a test. */
+type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
+
+/** Concurrent tests of one endpoint (partner and origin) in a process. */
+const AT_ONCE = 16;
+
+/**
+ * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard and time limits, marked
+ * by `relay-test: true`. A test is not in the log, is never retried, and counts for no breaker.
+ */
+@Injectable()
+export class TestDeliveries implements OnApplicationShutdown {
+  readonly #sender: Sender;
+  readonly #limitOfWebhook: FailureLimiter;
+  /** A draft needs no registration, so the budget of changes does not limit these tests. */
+  readonly #limitOfDrafts: FailureLimiter;
+  readonly #quota: SharedQuota;
+  readonly #unproven: UnprovenTests;
+  /** Number of running tests by endpoint. */
+  readonly #running = new Map<string, number>();
+
+  constructor(
+    { global }: Shards,
+    @Inject(INGRESS_CONFIG) config: IngressConfig,
+    @Inject(Tracing) tracing: Tracing | undefined,
+  ) {
+    const connector = guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL });
+    const sender = new HttpSender(connector, { keepsAnswers: config.KEEP_ENDPOINT_ANSWERS });
+    this.#sender = tracing === undefined ? sender : new TracedSender(sender, tracing);
+    this.#limitOfWebhook = new FailureLimiter(global, { name: 'webhook-test', points: 6, windowMs: 60_000 });
+    this.#limitOfDrafts = new FailureLimiter(global, { name: 'draft-test', points: 6, windowMs: 60_000 });
+    this.#quota = new SharedQuota(global, { name: 'tests-of-partner', points: 60, windowMs: 60_000 });
+    this.#unproven = new UnprovenTests(new RedisOriginProofs(global));
+  }
+
+  /** Tests a webhook. @throws ProblemError `too-many-requests` */
+  send(webhook: Webhook): Promise<TestResult> {
+    return this.#run(webhook, this.#limitOfWebhook, webhook.id, 'This webhook has');
+  }
+
+  /** Tests an endpoint that has no webhook yet. @throws ProblemError `too-many-requests` */
+  sendDraft(draft: TestTarget): Promise<TestResult> {
+    return this.#run(draft, this.#limitOfDrafts, draft.partnerId, 'Endpoints without a webhook have');
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#sender.close();
+  }
+
+  async #run(target: TestTarget, limiter: FailureLimiter, key: string, whose: string): Promise<TestResult> {
+    const { endpoint } = target;
+    const running = this.#running.get(endpoint) ?? 0;
+    // The limits by webhook are not enough, because an endpoint can have many webhooks.
+    if (running >= AT_ONCE)
+      throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
+        headers: { 'retry-after': '1' },
+      });
+    this.#running.set(endpoint, running + 1);
+    try {
+      const waitS = await limiter.fail(key);
+      if (waitS !== undefined) throw tooOften(whose, spentHeaders(limiter.limit, waitS));
+      const { isSpent, resetS } = await this.#quota.consume(target.partnerId);
+      if (isSpent) throw tooOften('Your webhooks have', spentHeaders(this.#quota.quota, resetS));
+      return await this.#unproven.run(
+        endpoint,
+        () => this.#send(target),
+        ({ delivered }) => delivered,
+      );
+    } finally {
+      const left = (this.#running.get(endpoint) ?? 1) - 1;
+      if (left > 0) this.#running.set(endpoint, left);
+      else this.#running.delete(endpoint);
+    }
+  }
+
+  async #send(target: TestTarget): Promise<TestResult> {
+    const opened = await target.opened();
+    const envelopeId = randomUUID();
+    const sample = { ...exampleOf(target.eventType as EnvelopeType), id: envelopeId };
+    const now = Date.now();
+    const request = buildRequest({
+      url: target.url,
+      body: Buffer.from(JSON.stringify(sample)),
+      envelopeId,
+      eventType: target.eventType,
+      webhookId: target.id,
+      partnerId: target.partnerId,
+      attempt: 1,
+      now,
+      secrets: opened.secrets(now),
+      credential: opened.credential(),
+      version: RELAY_VERSION,
+      traceparent: continueTrace(undefined),
+    });
+    const result = await this.#sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
+    const outcome = classify(result, Date.now());
+    const answer =
+      result.kind === 'answered' && result.answer !== undefined
+        ? shownAnswer(result.answer, opened.credential(), opened.secrets(now))
+        : undefined;
+    return {
+      envelopeId,
+      delivered: outcome.kind === 'delivered',
+      ...(outcome.status === undefined ? {} : { status: outcome.status }),
+      ...(outcome.kind === 'failed' ? { error: outcome.error, detail: outcome.detail } : {}),
+      ...(answer?.text === undefined ? {} : { answer: answer.text }),
+      ...(answer?.headers === undefined ? {} : { answerHeaders: answer.headers }),
+      durationMs: Math.round(result.durationMs),
+      ...(result.timing === undefined ? {} : { timing: result.timing }),
+    };
+  }
+}
+
+const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
+  new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });
 
 /** Longest wait of a test for its turn, in ms. Each other partner with a test of the origin comes at most once before it. */
 const WAIT_MS = 10_000;
@@ -17,7 +165,7 @@ const WAIT_MS = 10_000;
 const LOOK_MS = 250;
 
 /** Protects an origin from a flood of tests until it has answered 2xx once: partners take turns, one a second. */
-export class UnprovenTests {
+class UnprovenTests {
   readonly #turns = new OriginTurns();
 
   constructor(private readonly proofs: Pick<RedisOriginProofs, 'prove' | 'proven'>) {}
@@ -60,133 +208,83 @@ export class UnprovenTests {
   }
 }
 
-/** Limits of a partner's tests over all processes: of each webhook, of endpoints without a webhook, and of all together. */
-interface TestLimits {
-  readonly webhook: FailureLimiter;
-  readonly drafts: FailureLimiter;
-  readonly partner: Pick<SharedQuota, 'consume' | 'quota'>;
-}
-
-export const TestResult = z
-  .object({
-    envelopeId: z.guid().describe('What came as `webhook-id`; nothing else in the relay knows it.'),
-    delivered: z.boolean().describe('Whether the endpoint answered 2xx.'),
-    status: z.int().optional().describe('What it answered.'),
-    error: z.string().optional().describe('Kind of failure, if it did not answer.'),
-    detail: z.string().optional().describe('What went wrong, in words.'),
-    answer: z
-      .string()
-      .optional()
-      .describe(
-        'The text that it answered: at most 1,024 characters, without the credential and the signing secrets of the webhook.',
-      ),
-    answerHeaders: AnswerHeaders.optional(),
-    durationMs: z.int(),
-    timing: AttemptTiming.optional(),
-  })
-  .meta({ id: 'TestResult', description: 'The one attempt of a test delivery.' });
-export type TestResult = z.infer<typeof TestResult>;
-
-export const DraftTestResult = TestResult.extend({
-  secret: z
-    .string()
-    .describe('What signed this test and signs nothing else. A webhook gets another secret when it is registered.'),
-}).meta({ id: 'DraftTestResult', description: 'The one attempt of a test delivery to an endpoint without a webhook.' });
-export type DraftTestResult = z.infer<typeof DraftTestResult>;
-
-/** Destination, event type and credentials of a test. */
-type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
-
-/** Concurrent tests of one endpoint (partner and origin) in a process. */
-const AT_ONCE = 16;
-
 /**
- * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard and time limits, marked
- * by `relay-test: true`. A test is not in the log, is never retried, and counts for no breaker.
+ * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
+ * endpoint answers a signed test delivery with 2xx. The relay sends a test at once; the partner can request further ones.
+ * Meanwhile the deliveries wait in the log.
  */
-export class TestDeliveries {
-  /** Number of running tests by endpoint. */
-  readonly #running = new Map<string, number>();
-
+@Injectable()
+export class EndpointVerification {
   constructor(
-    private readonly sender: Sender,
-    private readonly limits: TestLimits,
-    private readonly unproven: UnprovenTests,
+    private readonly webhooks: WebhookStore,
+    private readonly tests: TestDeliveries,
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+    private readonly log: ThrottledLog,
   ) {}
 
-  /** Tests a webhook. @throws ProblemError `too-many-requests` */
-  send(webhook: Webhook): Promise<TestResult> {
-    return this.#run(webhook, this.limits.webhook, webhook.id, 'This webhook has');
-  }
-
-  /** Tests an endpoint that has no webhook yet. @throws ProblemError `too-many-requests` */
-  sendDraft(draft: TestTarget): Promise<TestResult> {
-    return this.#run(draft, this.limits.drafts, draft.partnerId, 'Endpoints without a webhook have');
-  }
-
-  async #run(target: TestTarget, limiter: FailureLimiter, key: string, whose: string): Promise<TestResult> {
-    const { endpoint } = target;
-    const running = this.#running.get(endpoint) ?? 0;
-    // The limits by webhook are not enough, because an endpoint can have many webhooks.
-    if (running >= AT_ONCE)
-      throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
-        headers: { 'retry-after': '1' },
-      });
-    this.#running.set(endpoint, running + 1);
-    try {
-      const waitS = await limiter.fail(key);
-      if (waitS !== undefined) throw tooOften(whose, spentHeaders(limiter.limit, waitS));
-      const { isSpent, resetS } = await this.limits.partner.consume(target.partnerId);
-      if (isSpent) throw tooOften('Your webhooks have', spentHeaders(this.limits.partner.quota, resetS));
-      return await this.unproven.run(
-        endpoint,
-        () => this.#send(target),
-        ({ delivered }) => delivered,
+  /** Tests a registered or changed webhook in the background. */
+  begin(partnerId: string, id: string): void {
+    if (this.config.VERIFY_ENDPOINTS)
+      void this.passes(partnerId, id).catch((error: unknown) =>
+        this.log.warn('webhook.untested', 'A webhook could not be tested; its partner can ask for another test', {
+          webhookId: id,
+          reason: reasonOf(error),
+        }),
       );
-    } finally {
-      const left = (this.#running.get(endpoint) ?? 1) - 1;
-      if (left > 0) this.#running.set(endpoint, left);
-      else this.#running.delete(endpoint);
+  }
+
+  /**
+   * Tests an unverified webhook and enables the tested version if the test passes. A webhook that changed meanwhile is tested
+   * again. Returns the last test; undefined if there is nothing to verify.
+   * @throws ProblemError `too-many-requests`
+   */
+  async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
+    let result: TestResult | undefined;
+    while (this.config.VERIFY_ENDPOINTS) {
+      const found = await this.webhooks.find(partnerId, id);
+      if (found?.details.disabledReason !== 'unverified') return result;
+      const webhook = await this.webhooks.deliverable(partnerId, id);
+      if (webhook === undefined) return result;
+      result = await this.tests.send(webhook);
+      if (!result.delivered) return result;
+      const { kind } = await this.webhooks.enable(partnerId, id, [webhook.version]);
+      if (kind !== 'stale') return result;
+    }
+    return result;
+  }
+
+  /**
+   * Tests a webhook, and enables an unverified one that passes. Returns undefined for an unknown webhook.
+   * @throws ProblemError `too-many-requests`
+   */
+  async test(partnerId: string, id: string): Promise<TestResult | undefined> {
+    const verified = await this.passes(partnerId, id);
+    if (verified !== undefined) return verified;
+    const webhook = await this.webhooks.deliverable(partnerId, id);
+    return webhook && this.tests.send(webhook);
+  }
+
+  /** Returns the failed test of an unverified webhook, which stays disabled. @throws ProblemError `too-many-requests` */
+  async enable(
+    partnerId: string,
+    id: string,
+    ifVersions?: Versions,
+  ): Promise<'enabled' | 'not-found' | 'stale' | 'operator' | TestResult> {
+    for (let named = ifVersions; ; named = undefined) {
+      const found = await this.webhooks.find(partnerId, id);
+      if (found === undefined) return 'not-found';
+      if (named?.includes(found.version) === false) return 'stale';
+      const { status, disabledReason } = found.details;
+      if (status === 'active') return 'enabled';
+      if (disabledReason === 'operator') return 'operator';
+      if (this.config.VERIFY_ENDPOINTS && disabledReason === 'unverified') {
+        const test = await this.passes(partnerId, id);
+        if (test?.delivered === false) return test;
+        continue;
+      }
+      // Only the version that was read is enabled: after a concurrent change, the URL is not verified and the state is unknown.
+      const { kind } = await this.webhooks.enable(partnerId, id, [found.version]);
+      if (kind === 'stale' && named !== undefined) return kind;
     }
   }
-
-  async #send(target: TestTarget): Promise<TestResult> {
-    const opened = await target.opened();
-    const envelopeId = randomUUID();
-    const sample = { ...exampleOf(target.eventType as EnvelopeType), id: envelopeId };
-    const now = Date.now();
-    const request = buildRequest({
-      url: target.url,
-      body: Buffer.from(JSON.stringify(sample)),
-      envelopeId,
-      eventType: target.eventType,
-      webhookId: target.id,
-      partnerId: target.partnerId,
-      attempt: 1,
-      now,
-      secrets: opened.secrets(now),
-      credential: opened.credential(),
-      version: RELAY_VERSION,
-      traceparent: continueTrace(undefined),
-    });
-    const result = await this.sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
-    const outcome = classify(result, Date.now());
-    const answer =
-      result.kind === 'answered' && result.answer !== undefined
-        ? shownAnswer(result.answer, opened.credential(), opened.secrets(now))
-        : undefined;
-    return {
-      envelopeId,
-      delivered: outcome.kind === 'delivered',
-      ...(outcome.status === undefined ? {} : { status: outcome.status }),
-      ...(outcome.kind === 'failed' ? { error: outcome.error, detail: outcome.detail } : {}),
-      ...(answer?.text === undefined ? {} : { answer: answer.text }),
-      ...(answer?.headers === undefined ? {} : { answerHeaders: answer.headers }),
-      durationMs: Math.round(result.durationMs),
-      ...(result.timing === undefined ? {} : { timing: result.timing }),
-    };
-  }
 }
-
-const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
-  new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });

@@ -38,9 +38,8 @@ import {
   type WebhookReference,
 } from '@relay/webhooks';
 import { Changes, Exchange, PartnerAudit, PartnerRoutes, publicPath, Reads } from '../access/partner-routes.js';
-import { EndpointVerification } from './endpoint-verification.js';
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
-import { TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
+import { EndpointVerification, TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
 import {
   crowdedOrigin,
   destinationOf,
@@ -182,7 +181,6 @@ export class DraftTestController {
   }
 }
 
-/** One webhook by its id. */
 @PartnerRoutes('webhooks/:id')
 export class WebhookController {
   constructor(
@@ -241,7 +239,7 @@ export class WebhookController {
     const webhookId = readId(id);
     const secret = await this.webhooks.signingSecret(callerIdOf(request), webhookId);
     if (secret === undefined) throw notFound();
-    await this.audit.report(request, 'secret.read', { webhookId });
+    await this.audit.reportAction(request, 'secret.read', { webhookId });
     return { secret };
   }
 
@@ -253,7 +251,7 @@ export class WebhookController {
     if (rotated.kind === 'not-found') throw notFound();
     if (rotated.kind === 'stale') throw staleVersion();
     // A repeated rotation changes nothing, but it still answers the secret.
-    await this.audit.report(request, 'secret.read', { webhookId });
+    await this.audit.reportAction(request, 'secret.read', { webhookId });
     return { secret: rotated.secret };
   }
 

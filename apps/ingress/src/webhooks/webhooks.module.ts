@@ -1,105 +1,155 @@
-import { Module, type OnApplicationShutdown } from '@nestjs/common';
-import { FailureLimiter, NetworkFailures } from '@relay/access';
-import { RedisOriginProofs } from '@relay/breaker';
-import { HttpSender, Sender, TracedSender } from '@relay/delivery';
-import { guardedConnector } from '@relay/egress';
-import { ClientDirectory } from '@relay/identity';
+import { Inject, Injectable, Module } from '@nestjs/common';
+import type { ReportedChange } from '@relay/audit';
+import { presentReply, SharedQuota, spentHeaders } from '@relay/http';
 import { Keyring } from '@relay/keyring';
 import { NoticeLines, Notices } from '@relay/notices';
+import { ProblemError } from '@relay/problem';
 import { Publisher } from '@relay/publishing';
+import { Shards, type LogView } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
-import { Log, ThrottledLog, Tracing } from '@relay/telemetry';
-import { ENABLED, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
-import { Redis } from 'ioredis';
-import { SharedQuota } from '@relay/http';
-import { INGRESS_CONFIG, type IngressConfig, policyOf } from '@relay/settings';
-import { EndpointVerification } from './endpoint-verification.js';
+import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
+import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
+import { CommandResult, ENABLED, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
+import { PartnerAudit } from '../access/partner-routes.js';
 import { CredentialPartners, Listings } from './listings.js';
-import { TestDeliveries, UnprovenTests } from './test-deliveries.js';
-import { AuditedWebhooks, ChangeBudget, PresentRequest, WebhookAudit } from './audited-webhooks.js';
+import { EndpointVerification, TestDeliveries } from './test-deliveries.js';
 import { WebhookWaiting } from './webhook-problems.js';
 import { DraftTestController, WebhookController, WebhooksController } from './webhooks.controller.js';
+
+const SPENT = 'You have changed webhooks too often for now.';
+
+/**
+ * The budget of changes of one partner over all processes, because each change is a record of the registry. A change is charged
+ * just before it is appended, deep within a request, and the answer to the request carries the rest of the budget.
+ */
+@Injectable()
+class ChangeBudget {
+  readonly #quota: SharedQuota;
+
+  constructor({ global }: Shards, @Inject(INGRESS_CONFIG) { WEBHOOK_CHANGES: points }: IngressConfig) {
+    this.#quota = new SharedQuota(global, { name: 'webhook-changes', points, windowMs: 1_000_000 });
+  }
+
+  /** @throws ProblemError `too-many-requests` */
+  async charge(partnerId: string): Promise<void> {
+    const reply = presentReply();
+    // Work that continues after the answer has no headers to set.
+    if (reply !== undefined) return this.#quota.admit(partnerId, reply, SPENT);
+    const { isSpent, resetS } = await this.#quota.consume(partnerId);
+    if (isSpent)
+      throw new ProblemError('too-many-requests', SPENT, { headers: spentHeaders(this.#quota.quota, resetS) });
+  }
+}
+
+/**
+ * The registrations with an audit. Every change is charged to its partner and reported before it is appended. After any change
+ * that makes a webhook active again, that is reported too, and the notices of the change to its partner are published.
+ */
+@Injectable()
+export class AuditedWebhooks implements LogView<WebhookCommand> {
+  readonly current = (): Promise<void> => this.#view.current();
+  readonly catchUp = (): Promise<void> => this.#view.catchUp();
+  readonly settled = (): Promise<void> => this.#view.settled();
+  readonly #view: LogView<WebhookCommand>;
+
+  constructor(
+    @Inject(RegistryView) registry: Pick<RegistryView, 'of'>,
+    @Inject(PartnerAudit) private readonly audit: Pick<PartnerAudit, 'reportChange'>,
+    @Inject(ChangeBudget) private readonly budget: Pick<ChangeBudget, 'charge'>,
+    @Inject(Notices) private readonly notices: Pick<Notices, 'publish'>,
+    private readonly log: ThrottledLog,
+  ) {
+    this.#view = registry.of<WebhookCommand>('webhook');
+  }
+
+  /** @throws ProblemError `too-many-requests`, or `unavailable` if Kafka does not take the report: nothing is changed then */
+  async change(command: WebhookCommand): Promise<unknown> {
+    await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);
+    const told = toldOf(command);
+    if (told !== undefined) await this.audit.reportChange(told);
+    const result = await this.#view.change(command);
+    const applied = CommandResult.safeParse(result).data;
+    if (command.kind === 'update' && applied?.kind === 'updated') {
+      void this.notices.publish();
+      await this.#tellEnabled(command, applied);
+    }
+    return result;
+  }
+
+  /** Reports that a change has made a webhook active again, which only the result of the change shows. */
+  async #tellEnabled({ partnerId, eventType }: Update, { id, enabled }: Updated): Promise<void> {
+    if (enabled === undefined) return;
+    const facts = { event: 'webhook.enabled', partnerId, webhookId: id, eventType } as const;
+    try {
+      await this.audit.reportChange({ ...facts, disabledReason: enabled });
+    } catch (error) {
+      this.log.warn(
+        'webhook.untold',
+        'A webhook was enabled, but Kafka did not take the record of it for relay.operations',
+        { ...facts, reason: reasonOf(error) },
+      );
+    }
+  }
+}
+
+type Update = Extract<WebhookCommand, { kind: 'update' }>;
+type Updated = Extract<CommandResult, { kind: 'updated' }>;
+
+/** Members that a partner can change. Only the origin of a changed URL is reported: partners put keys into path and query. */
+const MEMBERS = ['endPointUrl', 'credential', 'endPointName', 'endPointDesc'] as const;
+
+/** Returns the report of a change; undefined if only the state changes, by the relay itself or as `#tellEnabled` reports. */
+function toldOf(command: WebhookCommand): ReportedChange | undefined {
+  if (command.kind === 'register') {
+    const { id: webhookId, partnerId, eventType, origin } = command.webhook;
+    return { event: 'webhook.registered', partnerId, webhookId, eventType, origin };
+  }
+  const { partnerId, id: webhookId, eventType } = command;
+  const facts = { partnerId, webhookId, eventType };
+  if (command.kind === 'delete') return { event: 'webhook.deleted', ...facts };
+  const { changes } = command;
+  if (changes.disabledReason === 'partner') return { event: 'webhook.disabled', ...facts, reason: 'partner' };
+  if (changes.secrets !== undefined) return { event: 'secret.rotated', ...facts };
+  const members = MEMBERS.filter((name) => name in changes);
+  if (members.length === 0) return undefined;
+  return {
+    event: 'webhook.changed',
+    ...facts,
+    members,
+    ...(changes.origin === undefined ? {} : { origin: changes.origin }),
+  };
+}
 
 @Module({
   exports: [WebhookStore, WebhookWaiting],
   controllers: [WebhooksController, DraftTestController, WebhookController],
   providers: [
+    AuditedWebhooks,
+    ChangeBudget,
+    CredentialPartners,
     EndpointVerification,
     Listings,
-    PresentRequest,
-    WebhookAudit,
+    TestDeliveries,
     WebhookWaiting,
-    {
-      provide: AuditedWebhooks,
-      useFactory: (registry: RegistryView, audit: WebhookAudit, budget: ChangeBudget, notices: Notices) =>
-        new AuditedWebhooks(registry.of<WebhookCommand>('webhook'), audit, budget, notices),
-      inject: [RegistryView, WebhookAudit, ChangeBudget, Notices],
-    },
-    {
-      provide: Notices,
-      useFactory: (redis: Redis, publisher: Publisher, log: Log, config: IngressConfig) =>
-        new Notices(new NoticeLines(redis), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000)),
-      inject: [Redis, Publisher, Log, INGRESS_CONFIG],
-    },
-    {
-      provide: ChangeBudget,
-      useFactory: (redis: Redis, present: PresentRequest, { WEBHOOK_CHANGES: points }: IngressConfig) =>
-        new ChangeBudget(new SharedQuota(redis, { name: 'webhook-changes', points, windowMs: 1_000_000 }), present),
-      inject: [Redis, PresentRequest, INGRESS_CONFIG],
-    },
-    {
-      provide: WebhookStore,
-      useFactory: (redis: Redis, registry: AuditedWebhooks, keyring: Keyring, config: IngressConfig) =>
-        new WebhookStore(redis, registry, keyring, {
-          perPartner: config.MAX_WEBHOOKS_PER_PARTNER,
-          perOrigin: config.WEBHOOKS_PER_ORIGIN,
-          fresh: config.VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED,
-        }),
-      inject: [Redis, AuditedWebhooks, Keyring, INGRESS_CONFIG],
-    },
-    {
-      provide: Sender,
-      useFactory: (config: IngressConfig, tracing: Tracing | undefined) => {
-        const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
-          keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
-        });
-        return tracing === undefined ? sender : new TracedSender(sender, tracing);
-      },
-      inject: [INGRESS_CONFIG, Tracing],
-    },
-    {
-      provide: TestDeliveries,
-      useFactory: (sender: Sender, redis: Redis) =>
-        new TestDeliveries(
-          sender,
-          {
-            webhook: new FailureLimiter(redis, { name: 'webhook-test', points: 6, windowMs: 60_000 }),
-            // A draft needs no registration, so the budget of changes does not limit these tests.
-            drafts: new FailureLimiter(redis, { name: 'draft-test', points: 6, windowMs: 60_000 }),
-            partner: new SharedQuota(redis, { name: 'tests-of-partner', points: 60, windowMs: 60_000 }),
-          },
-          new UnprovenTests(new RedisOriginProofs(redis)),
-        ),
-      inject: [Sender, Redis],
-    },
-    {
-      provide: CredentialPartners,
-      useFactory: (webhooks: WebhookStore, clients: ClientDirectory, redis: Redis, config: IngressConfig) =>
-        new CredentialPartners(
-          webhooks,
-          clients,
-          new NetworkFailures(redis, { name: 'list-by-credential', points: 10, windowMs: 60_000, everywhere: 600 }),
-          new NetworkFailures(redis, { name: 'listings-by-credential', points: 120, windowMs: 60_000 }),
-          config.LIST_BY_CREDENTIAL,
-        ),
-      inject: [WebhookStore, ClientDirectory, Redis, INGRESS_CONFIG],
-    },
+    { provide: Notices, useFactory: noticesOf, inject: [Shards, Publisher, Log, INGRESS_CONFIG] },
+    { provide: WebhookStore, useFactory: webhooksOf, inject: [Shards, AuditedWebhooks, Keyring, INGRESS_CONFIG] },
   ],
 })
-export class WebhooksModule implements OnApplicationShutdown {
-  constructor(private readonly sender: Sender) {}
+export class WebhooksModule {}
 
-  async onApplicationShutdown(): Promise<void> {
-    await this.sender.close();
-  }
+function noticesOf({ global }: Shards, publisher: Publisher, log: Log, config: IngressConfig): Notices {
+  return new Notices(new NoticeLines(global), publisher, config.KAFKA_TOPIC_PREFIX, new ThrottledLog(log, 60_000));
+}
+
+function webhooksOf(
+  { global }: Shards,
+  registry: AuditedWebhooks,
+  keyring: Keyring,
+  config: IngressConfig,
+): WebhookStore {
+  return new WebhookStore(global, registry, keyring, {
+    perPartner: config.MAX_WEBHOOKS_PER_PARTNER,
+    perOrigin: config.WEBHOOKS_PER_ORIGIN,
+    fresh: config.VERIFY_ENDPOINTS ? UNVERIFIED : ENABLED,
+  });
 }
