@@ -1,13 +1,10 @@
 import { withDefaults } from './concurrency-limits.js';
 import type { ConcurrencyLimits, ExpiredDelivery, Place, SlotState, SlotUse } from './concurrency-limits.js';
-import type { EndpointSlots } from './endpoint-slots.js';
+import { type EndpointSlots, KnownEndpoints } from './endpoint-slots.js';
 import { FairQueue } from './fair-queue.js';
 import { Heap } from './heap.js';
-import { KnownEndpoints } from './known-endpoints.js';
-import { ReservedSlots } from './reserved-slots.js';
-import { RunningAttempts } from './running-attempts.js';
-import { SlotSchedule } from './slot-schedule.js';
-import { StallAwareClock } from './stall-aware-clock.js';
+import { ReservedSlots, SlotSchedule } from './slot-schedule.js';
+import { RunningAttempts, StallAwareClock } from './running-attempts.js';
 import type { WebhookSlots } from './webhook-slots.js';
 
 /**

@@ -1,4 +1,4 @@
-import { INITIAL_LIMIT } from './adaptive-limit.js';
+import { INITIAL_LIMIT } from './webhook-slots.js';
 
 /** A webhook, for which slots are counted. */
 export interface Place {
