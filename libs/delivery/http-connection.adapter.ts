@@ -1,14 +1,18 @@
 import type { Socket } from 'node:net';
+import type { ConnectTimes, TimedConnector } from '@relay/egress';
 import type { buildConnector } from 'undici';
 import { AnswerReader, type AnswerHead, type AnswerLimits } from './answer-reader.js';
-import type { AskTimes, ConnectTimes } from './attempt-timing.js';
 
-/** Connects to an endpoint, and notes in `times` when its steps were done. */
-export type Connector = (
-  target: buildConnector.Options,
-  callback: buildConnector.Callback,
-  times: ConnectTimes,
-) => void;
+/** The steps of one request on a connection, by `performance.now()`. */
+export interface AskTimes extends ConnectTimes {
+  /** It got the connection, which may have to be opened. */
+  readonly beganAt: number;
+  readonly isReused: boolean;
+  /** The connection was opened, with TLS. */
+  openedAt?: number;
+  /** Set if the answer came in several pieces. */
+  firstByteAt?: number;
+}
 
 /** The exchange that waits for the answer on a connection. */
 export interface Asker {
@@ -45,7 +49,7 @@ export class HttpConnection {
 
   /** @param lost called when the connection ends while no exchange waits for an answer */
   constructor(
-    private readonly connect: Connector,
+    private readonly connect: TimedConnector,
     private readonly target: buildConnector.Options,
     private readonly limits: ConnectionLimits,
     private readonly lost: () => void,

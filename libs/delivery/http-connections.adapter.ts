@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
+import type { TimedConnector } from '@relay/egress';
 import type { buildConnector } from 'undici';
-import { HttpConnection, type ConnectionLimits, type Connector } from './http-connection.adapter.js';
+import { HttpConnection, type ConnectionLimits } from './http-connection.adapter.js';
 
 /** A request for a connection; a settled one is skipped. */
 export interface Taker {
@@ -45,7 +46,7 @@ export class HttpConnections {
   #sweep: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly connect: Connector,
+    private readonly connect: TimedConnector,
     private readonly settings: ConnectionSettings,
   ) {}
 

@@ -13,7 +13,7 @@ export { shownAttempt, withoutAnswer, StatusFilter, AttemptRecord } from './atte
 export { uuidBytes, uuidOf, partitionOf, deadLettersTopic, deliveryAttemptsTopic, dlqOf } from './topic.js';
 export { envelopeTopics, noticesTopic, operationsTopic, registryTopic, topicOf } from './topic.js';
 export { OPERATIONS_EVENTS, operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
-export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, deliveryHeaders, recordHeaders } from './read-record.js';
+export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, recordHeaders } from './read-record.js';
 export { readRecord } from './read-record.js';
 export type { LogRecord, EnvelopeRecord, ReadRecord } from './read-record.js';
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent, readEnvelope, readNotice } from './read-envelope.js';
