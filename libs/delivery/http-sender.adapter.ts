@@ -2,8 +2,7 @@ import type { TimedConnector } from '@relay/egress';
 import type { AttemptTiming } from '@relay/events';
 import type { AnswerHead } from './answer-reader.js';
 import { KEPT_BYTES } from './endpoint-answer.js';
-import type { Asker, AskTimes, HttpConnection } from './http-connection.adapter.js';
-import { HttpConnections, type Taker } from './http-connections.adapter.js';
+import { HttpConnections, type AskTimes, type HttpConnection } from './http-connections.adapter.js';
 import { httpFailure, type AttemptResult, type Failure } from './outcome.js';
 import { requestBytes, type DeliveryRequest } from './request.js';
 import { Sender } from './sender.js';
@@ -82,7 +81,8 @@ const SLOW_MS = 1_000;
  * once more on a new socket: deliveries are at least once under the same id anyway (RFC 9110 section 9.2.2 forbids this only
  * where the client cannot know that repeating is safe).
  */
-export class HttpExchange implements Asker, Taker {
+export class HttpExchange {
+  /** Whether it has ended; it needs no connection any more. */
   settled = false;
   readonly #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
@@ -120,6 +120,7 @@ export class HttpExchange implements Asker, Taker {
     }
   }
 
+  /** Makes the request on this connection. */
   start(connection: HttpConnection): void {
     this.#connection = connection;
     if (this.#bytes === undefined) return;
@@ -152,17 +153,20 @@ export class HttpExchange implements Asker, Taker {
     this.fail(ABORTED);
   }
 
+  /** @param body the beginning of the body, which grows until the answer has ended; undefined if none is kept */
   answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void {
     this.#head = head;
     this.#body = body;
   }
 
+  /** Takes the end of the answer, or the limit of what is read. */
   ended(isReusable: boolean): void {
     if (!isReusable || this.#connection === undefined) return this.fail(NO_STATUS);
     this.#settle(NO_STATUS);
     this.connections.giveBack(this.#connection);
   }
 
+  /** @param isAnswered whether a byte of an answer came before */
   broke(fault: unknown, isAnswered: boolean): void {
     const connection = this.#connection;
     const failure = httpFailure(fault);
@@ -197,34 +201,20 @@ export class HttpExchange implements Asker, Taker {
     });
   }
 
+  /** Returns the time of each step; a step that was not taken, or did not end, has none. */
   #timing(endedAt: number): AttemptTiming {
-    const isTls = this.request.url.startsWith('https:');
-    return timingOf(this.#startedAt, this.#times, isTls, this.#head === undefined ? undefined : endedAt);
+    if (this.#times === undefined) return { reused: false };
+    const { beganAt, isReused, resolvedAt, connectedAt, openedAt } = this.#times;
+    const { firstByteAt = this.#head === undefined ? undefined : endedAt } = this.#times;
+    return {
+      reused: isReused,
+      waitMs: Math.round(beganAt - this.#startedAt),
+      ...step('dnsMs', beganAt, resolvedAt),
+      ...step('connectMs', resolvedAt ?? beganAt, connectedAt),
+      ...step('tlsMs', connectedAt, this.request.url.startsWith('https:') ? openedAt : undefined),
+      ...step('firstByteMs', isReused ? beganAt : openedAt, firstByteAt),
+    };
   }
-}
-
-/**
- * Returns the timing of an attempt.
- * @param times undefined if it got no connection
- * @param answeredAt when it ended, if it was answered
- */
-export function timingOf(
-  startedAt: number,
-  times: AskTimes | undefined,
-  isTls: boolean,
-  answeredAt: number | undefined,
-): AttemptTiming {
-  if (times === undefined) return { reused: false };
-  const { beganAt, isReused, resolvedAt, connectedAt, openedAt, firstByteAt = answeredAt } = times;
-  const sentAt = isReused ? beganAt : openedAt;
-  return {
-    reused: isReused,
-    waitMs: Math.round(beganAt - startedAt),
-    ...step('dnsMs', beganAt, resolvedAt),
-    ...step('connectMs', resolvedAt ?? beganAt, connectedAt),
-    ...step('tlsMs', connectedAt, isTls ? openedAt : undefined),
-    ...step('firstByteMs', sentAt, firstByteAt),
-  };
 }
 
 const step = (name: keyof AttemptTiming, from: number | undefined, to: number | undefined): Partial<AttemptTiming> =>

@@ -5,7 +5,7 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Cidr = readonly [Address, number];
 
 /** The `EGRESS_*` variables: ports as digits, ranges as `address/prefix`. */
-export interface EgressSettings {
+interface EgressSettings {
   readonly ports: readonly string[];
   readonly allowHttp: boolean;
   readonly allowCidrs: readonly string[];
@@ -22,9 +22,6 @@ export interface EgressPolicy {
   readonly deny: readonly Cidr[];
   readonly nat64: readonly Embedding[];
 }
-
-/** The rules by which addresses are checked. */
-type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
 
 /** @throws RangeError that names an unreadable entry by its position, never its value */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
@@ -56,7 +53,7 @@ const GLOBAL_UNICAST = cidr('2000::/3');
  * address (RFC 6052) is checked by its embedded IPv4 address, to which the packet goes: in an IPv6-only network DNS64 (RFC 6147)
  * answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
  */
-export function isPublicAddress(address: string, policy: AddressPolicy): boolean {
+export function isPublicAddress(address: string, policy: EgressPolicy): boolean {
   const target = targetOf(address, policy);
   if (target === undefined) return false;
   if (isWithin(target, policy.allow) && isNowhereElse(target, policy)) return true;
@@ -65,18 +62,18 @@ export function isPublicAddress(address: string, policy: AddressPolicy): boolean
 }
 
 /** Returns whether the policy opens this address although it is not public. */
-export function isOpened(address: string, policy: AddressPolicy): boolean {
+export function isOpened(address: string, policy: EgressPolicy): boolean {
   const target = targetOf(address, policy);
   return target !== undefined && isWithin(target, policy.allow) && isNowhereElse(target, policy);
 }
 
 /** Returns the loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
-export function openedLoopbacks(policy: AddressPolicy): readonly string[] {
+export function openedLoopbacks(policy: EgressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
 }
 
 /** Returns the address at which a packet to this one arrives; undefined for an invalid or denied address. */
-function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undefined {
+function targetOf(text: string, { deny, nat64 }: EgressPolicy): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
   const address = ipaddr.parse(text);
   if (isWithin(address, deny)) return undefined;
@@ -86,7 +83,7 @@ function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undef
 }
 
 /** Returns whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
-function isNowhereElse(address: Address, policy: AddressPolicy): boolean {
+function isNowhereElse(address: Address, policy: EgressPolicy): boolean {
   const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
   return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));
 }
