@@ -166,7 +166,7 @@ export class HttpConnections {
     return connection;
   }
 
-  /** Only of an unused one: a resting one is dropped when it has rested. */
+  /** Drops an unused connection that has ended. A resting one is dropped when it has rested. */
   #lost(connection: HttpConnection): void {
     const { idle } = this.#at(connection);
     const at = idle.findIndex((one) => one.connection === connection);
