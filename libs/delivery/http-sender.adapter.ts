@@ -68,7 +68,9 @@ export class HttpSender extends Sender {
   }
 }
 
+/** Characters kept of a `Retry-After`; no date is longer. */
 const MAX_RETRY_AFTER = 64;
+/** Attempts that end by their deadline in one turn of the event loop; see `expire`. */
 const MAX_EXPIRED_PER_TURN = 8;
 /** Duration in ms from which on a successful attempt reports its timing; a failed attempt always does. */
 const SLOW_MS = 1_000;

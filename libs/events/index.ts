@@ -7,7 +7,7 @@
 export { EVENT_MEANINGS, EVENT_TYPES, isEventType, subjectOf, ENVELOPE_TYPES, isEnvelopeType } from './event-type.js';
 export { isNoticeType, NOTICE_MEANINGS, NOTICE_TYPES } from './event-type.js';
 export type { EventType, Subject, EnvelopeType, NoticeType } from './event-type.js';
-export { Notice, NOTICE_PAYLOADS, noticeText, type NoticeFacts } from './notice.js';
+export { Notice, noticeText, type NoticeFacts } from './notice.js';
 export { AnswerHeaders, AttemptFacts, AttemptTiming, isAskedToWait, ShownAttempt } from './attempt-facts.js';
 export { shownAttempt, withoutAnswer, StatusFilter, AttemptRecord } from './attempt-facts.js';
 export { uuidBytes, uuidOf, partitionOf, deadLettersTopic, deliveryAttemptsTopic, dlqOf } from './topic.js';
