@@ -78,7 +78,7 @@ function headersOf(
   return room === MAX_CHARACTERS ? undefined : headers;
 }
 
-/** The user name is none, and where both stand the password stands too. */
+/** Returns the secret of a credential. A user name is no secret. */
 function secretOf(credential: Credential): string {
   switch (credential.kind) {
     case 'apiKey':
@@ -92,7 +92,7 @@ function secretOf(credential: Credential): string {
   }
 }
 
-/** Its characters, which below U+0100 are also its bytes in Latin-1, and its bytes in UTF-8. */
+/** Returns the characters of a secret, which below U+0100 are also its bytes in Latin-1, and its bytes in UTF-8. */
 const formsOf = (secret: string): string[] => [secret, Buffer.from(secret).toString('latin1')];
 
 /** Returns the bytes that a secret may encode in base64 or hex, also behind a prefix such as `whsec_`. */

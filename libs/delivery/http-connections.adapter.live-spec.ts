@@ -3,10 +3,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { egressPolicy, guardedConnector } from '@relay/egress';
-import type { HttpConnection } from './http-connection.adapter.js';
-import { HttpConnections } from './http-connections.adapter.js';
-import { HttpExchange } from './http-exchange.adapter.js';
-import { HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
+import { type HttpConnection, HttpConnections } from './http-connections.adapter.js';
+import { HttpExchange, HttpSender, type HttpSenderSettings } from './http-sender.adapter.js';
 
 const policy = egressPolicy({ ports: ['443'], allowHttp: true, allowCidrs: ['127.0.0.0/8'], denyCidrs: [] });
 

@@ -65,6 +65,15 @@ describe('HttpSender', () => {
     expect(endpoint.requests).toHaveLength(1);
   });
 
+  it('gives an attempt the time that its request names', async () => {
+    const endpoint = await anEndpoint(() => {});
+    const sender = aSender({ timeoutMs: 60_000 });
+    expect(await sender.send({ ...aRequest(endpoint.url), timeoutMs: 50 })).toMatchObject({
+      error: 'timeout',
+      detail: 'no answer within 50 ms',
+    });
+  });
+
   it.each([10, 20_000])('reads no more than 16 KiB of a body, in pieces of %i bytes', async (bytes) => {
     const endpoint = await anEndpoint((socket) => {
       socket.write('HTTP/1.1 202 x\r\n\r\n');

@@ -1,13 +1,14 @@
+import type { TimedConnector } from '@relay/egress';
+import type { AttemptTiming } from '@relay/events';
+import type { AnswerHead } from './answer-reader.js';
 import { KEPT_BYTES } from './endpoint-answer.js';
-import type { Connector } from './http-connection.adapter.js';
-import { HttpConnections } from './http-connections.adapter.js';
-import { HttpExchange } from './http-exchange.adapter.js';
-import type { AttemptResult } from './outcome.js';
-import type { DeliveryRequest } from './request.js';
-import { Sender } from './sender.port.js';
+import { HttpConnections, type AskTimes, type HttpConnection } from './http-connections.adapter.js';
+import { httpFailure, type AttemptResult, type Failure } from './outcome.js';
+import { requestBytes, type DeliveryRequest } from './request.js';
+import { Sender } from './sender.js';
 
 export interface HttpSenderSettings {
-  /** Milliseconds that an attempt may take, including the wait for a connection; default 15,000. */
+  /** Milliseconds that an attempt may take unless its request says so, including the wait for a connection; default 15,000. */
   readonly timeoutMs?: number;
   /** Maximum of connections of one partner to one origin; default 64. */
   readonly connectionsPerOrigin?: number;
@@ -28,7 +29,7 @@ export class HttpSender extends Sender {
   #whenIdle: (() => void) | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(connect: Connector, settings: HttpSenderSettings = {}) {
+  constructor(connect: TimedConnector, settings: HttpSenderSettings = {}) {
     super();
     this.#timeoutMs = settings.timeoutMs ?? 15_000;
     this.#connections = new HttpConnections(connect, {
@@ -52,7 +53,7 @@ export class HttpSender extends Sender {
         this.#running -= 1;
         if (this.#running === 0) this.#whenIdle?.();
       };
-      new HttpExchange(this.#connections, request, this.#timeoutMs, signal, ended).begin();
+      new HttpExchange(this.#connections, request, request.timeoutMs ?? this.#timeoutMs, signal, ended).begin();
     });
   }
 
@@ -65,4 +66,180 @@ export class HttpSender extends Sender {
     if (this.#running > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
     this.#connections.close();
   }
+}
+
+/** Characters kept of a `Retry-After`; no date is longer. */
+const MAX_RETRY_AFTER = 64;
+/** Attempts that end by their deadline in one turn of the event loop; see `expire`. */
+const MAX_EXPIRED_PER_TURN = 8;
+/** Duration in ms from which on a successful attempt reports its timing; a failed attempt always does. */
+const SLOW_MS = 1_000;
+
+/**
+ * One request and its answer. Ends by exactly one of: answer read, body too long, fault, deadline, abort. A final status that has
+ * arrived by then is the result.
+ *
+ * An endpoint may close a kept connection while the request is written to it. Without a byte of an answer the request is sent
+ * once more on a new socket: deliveries are at least once under the same id anyway (RFC 9110 section 9.2.2 forbids this only
+ * where the client cannot know that repeating is safe).
+ */
+export class HttpExchange {
+  /** Whether it has ended; it needs no connection any more. */
+  settled = false;
+  readonly #startedAt = performance.now();
+  readonly #deadline: NodeJS.Timeout;
+  #connection: HttpConnection | undefined;
+  #bytes: Buffer | undefined;
+  #times: AskTimes | undefined;
+  #head: AnswerHead | undefined;
+  #body: { readonly kept: Buffer } | undefined;
+
+  constructor(
+    private readonly connections: HttpConnections,
+    private readonly request: DeliveryRequest,
+    timeoutMs: number,
+    private readonly signal: AbortSignal | undefined,
+    private readonly resolve: (result: AttemptResult) => void,
+  ) {
+    this.#deadline = setTimeout(expire, timeoutMs, this, timeoutMs);
+  }
+
+  begin(): void {
+    if (this.signal?.aborted === true) return this.fail(ABORTED);
+    this.signal?.addEventListener('abort', this);
+    const { url } = this.request;
+    const slash = url.indexOf('/', 8); // behind `https://`; the URL is the normalised one
+    const origin = slash === -1 ? url : url.slice(0, slash);
+    try {
+      this.#bytes = requestBytes(
+        origin.slice(origin.indexOf('//') + 2),
+        slash === -1 ? '/' : url.slice(slash),
+        this.request,
+      );
+      this.connections.take(this.request.partnerId, origin, this);
+    } catch (fault) {
+      this.fail(httpFailure(fault));
+    }
+  }
+
+  /** Makes the request on this connection. */
+  start(connection: HttpConnection): void {
+    this.#connection = connection;
+    if (this.#bytes === undefined) return;
+    this.#times = { beganAt: performance.now(), isReused: connection.answers > 0 };
+    connection.ask(this.#bytes, this, this.#times);
+  }
+
+  /** Ends the attempt at once; a status that has arrived is the result. */
+  fail(failure: Failure): void {
+    this.#settle(failure);
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection !== undefined) this.connections.drop(connection);
+  }
+
+  expired(timeoutMs: number): void {
+    const { isReused = false, openedAt, firstByteAt } = this.#times ?? {};
+    const missing =
+      this.#times === undefined
+        ? 'no connection was free'
+        : firstByteAt !== undefined
+          ? 'the head of the answer was not complete'
+          : isReused || openedAt !== undefined
+            ? 'no answer'
+            : 'no connection';
+    this.fail({ error: 'timeout', detail: `${missing} within ${timeoutMs} ms` });
+  }
+
+  handleEvent(): void {
+    this.fail(ABORTED);
+  }
+
+  /** @param body the beginning of the body, which grows until the answer has ended; undefined if none is kept */
+  answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void {
+    this.#head = head;
+    this.#body = body;
+  }
+
+  /** Takes the end of the answer, or the limit of what is read. */
+  ended(isReusable: boolean): void {
+    if (!isReusable || this.#connection === undefined) return this.fail(NO_STATUS);
+    this.#settle(NO_STATUS);
+    this.connections.giveBack(this.#connection);
+  }
+
+  /** @param isAnswered whether a byte of an answer came before */
+  broke(fault: unknown, isAnswered: boolean): void {
+    const connection = this.#connection;
+    const failure = httpFailure(fault);
+    if (failure.error === 'reset' && !isAnswered && connection !== undefined && connection.answers > 0)
+      this.start(this.connections.renew(connection));
+    else this.fail(failure);
+  }
+
+  #settle(otherwise: Failure): void {
+    if (this.settled) return;
+    this.settled = true;
+    clearTimeout(this.#deadline);
+    this.signal?.removeEventListener('abort', this);
+    const endedAt = performance.now();
+    const durationMs = Math.round(endedAt - this.#startedAt);
+    const [head, body] = [this.#head, this.#body];
+    const isGood = head !== undefined && head.status >= 200 && head.status < 300;
+    const timing = isGood && durationMs < SLOW_MS ? {} : { timing: this.#timing(endedAt) };
+    if (head === undefined) {
+      const isWritten = this.#times?.isReused === true || this.#times?.openedAt !== undefined;
+      const written = this.#bytes === undefined ? {} : { isWritten };
+      return this.resolve({ kind: 'failed', ...otherwise, ...written, durationMs, ...timing });
+    }
+    const { status, retryAfter, contentType, text } = head;
+    this.resolve({
+      kind: 'answered',
+      status,
+      durationMs,
+      ...(retryAfter === undefined ? {} : { retryAfter: retryAfter.slice(0, MAX_RETRY_AFTER) }),
+      ...(body === undefined ? {} : { answer: { contentType, head: text, bytes: () => body.kept } }),
+      ...timing,
+    });
+  }
+
+  /** Returns the time of each step; a step that was not taken, or did not end, has none. */
+  #timing(endedAt: number): AttemptTiming {
+    if (this.#times === undefined) return { reused: false };
+    const { beganAt, isReused, resolvedAt, connectedAt, openedAt } = this.#times;
+    const { firstByteAt = this.#head === undefined ? undefined : endedAt } = this.#times;
+    return {
+      reused: isReused,
+      waitMs: Math.round(beganAt - this.#startedAt),
+      ...step('dnsMs', beganAt, resolvedAt),
+      ...step('connectMs', resolvedAt ?? beganAt, connectedAt),
+      ...step('tlsMs', connectedAt, this.request.url.startsWith('https:') ? openedAt : undefined),
+      ...step('firstByteMs', isReused ? beganAt : openedAt, firstByteAt),
+    };
+  }
+}
+
+const step = (name: keyof AttemptTiming, from: number | undefined, to: number | undefined): Partial<AttemptTiming> =>
+  from === undefined || to === undefined ? {} : { [name]: Math.round(to - from) };
+
+const ABORTED: Failure = { error: 'unknown', detail: 'the attempt was aborted' };
+// The status is known before the end of the answer, and is the result.
+const NO_STATUS: Failure = { error: 'protocol', detail: 'answer without a status' };
+
+/** Attempts of all senders of this process whose deadline has passed. */
+const overdue: [exchange: HttpExchange, timeoutMs: number][] = [];
+
+/**
+ * Attempts that began together expire together. If all ended in one turn of the event loop, those to many silent endpoints would
+ * delay all others by 0.1 s. So only a few end in one turn, and other work runs in between.
+ */
+function expire(exchange: HttpExchange, timeoutMs: number): void {
+  if (overdue.push([exchange, timeoutMs]) === 1) setImmediate(endSome);
+}
+
+function endSome(): void {
+  for (const [exchange, timeoutMs] of overdue.slice(0, MAX_EXPIRED_PER_TURN))
+    if (!exchange.settled) exchange.expired(timeoutMs);
+  overdue.splice(0, MAX_EXPIRED_PER_TURN);
+  if (overdue.length > 0) setImmediate(endSome);
 }

@@ -3,7 +3,6 @@
 // Leaves the disposition of a delivery to `retry`, permitted destinations to `egress`, and the number of attempts that run at
 // once to `admission`.
 export { DELIVERY_ID, deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
-export type { AttemptTiming } from './attempt-timing.js';
 export { shownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';
 export {
@@ -15,6 +14,5 @@ export {
   type Outcome,
   type Reach,
 } from './outcome.js';
-export { attemptHeaders, buildRequest, sign, signatureHeader, type DeliveryRequest } from './request.js';
-export { Sender } from './sender.port.js';
-export { TracedSender } from './traced-sender.js';
+export { attemptHeaders, buildRequest, deliveryHeaders, signatureHeader, type DeliveryRequest } from './request.js';
+export { Sender, TracedSender } from './sender.js';

@@ -1,7 +1,8 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
-import { Webhook } from 'standardwebhooks';
-import { buildRequest, type Attempt, type Credential } from './request.js';
 import { newSigningSecret } from '@relay/webhooks';
+import { Webhook } from 'standardwebhooks';
+import { buildRequest, DELIVERY_HEADERS, deliveryHeaders, type Attempt, type Credential } from './request.js';
 
 const SECRET = newSigningSecret(Buffer.alloc(32, 1));
 const OLD_SECRET = newSigningSecret(Buffer.alloc(32, 2));
@@ -80,5 +81,34 @@ describe('buildRequest', () => {
     [1_614_265_331_000, '1614265331'],
   ])('dates an attempt at %d with %s whole seconds', (now, seconds) => {
     expect(buildRequest(anAttempt({ now })).headers['webhook-timestamp']).toBe(seconds);
+  });
+});
+
+describe('DELIVERY_HEADERS', () => {
+  it('has the rows of docs/partners.md', () => {
+    const [, table = ''] =
+      /\n## What your endpoint receives\n.*?((?:\n\|[^\n]*)+)/s.exec(readFileSync('docs/partners.md', 'utf8')) ?? [];
+    const rows = [...table.matchAll(/^\| (`.*?) +\| (.*?) +\|$/gm)].flatMap(([, names = '', says]) =>
+      [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, says] as const),
+    );
+    const known = DELIVERY_HEADERS.flatMap(({ name, row }) => (row === undefined ? [] : [[name, row] as const]));
+    expect(rows.length).toBe(known.length);
+    expect(Object.fromEntries(rows)).toEqual(Object.fromEntries(known));
+  });
+
+  it('has forms that the headers of an attempt match', () => {
+    const { headers } = buildRequest(anAttempt());
+    expect(headers).toMatchObject(deliveryHeaders.parse(headers));
+    expect(Object.keys(deliveryHeaders.parse(headers))).toHaveLength(6);
+  });
+
+  it('marks a test delivery with its last header, and no other delivery', () => {
+    expect(Object.entries(buildRequest(anAttempt({ isTest: true })).headers).at(-1)).toEqual(['relay-test', 'true']);
+    expect(buildRequest(anAttempt()).headers).not.toHaveProperty('relay-test');
+  });
+
+  it('is the order in which the headers are sent', () => {
+    const sent = Object.keys(buildRequest(anAttempt()).headers);
+    expect(sent).toEqual(DELIVERY_HEADERS.map(({ name }) => name).filter((name) => sent.includes(name)));
   });
 });

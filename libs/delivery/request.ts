@@ -1,4 +1,6 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
+import { ENVELOPE_TYPES } from '@relay/events';
+import { z } from 'zod';
 
 /** The credential that an endpoint requires, as registered with the webhook; decrypted for the attempt only. */
 export type Credential =
@@ -6,74 +8,145 @@ export type Credential =
   | { readonly kind: 'jwt'; readonly jwt: string }
   | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
 
-export interface Attempt {
-  /** The webhook's URL at the time of the attempt, not of the envelope. */
-  readonly url: string;
+/** Facts that the headers of one attempt state. */
+interface HeaderFacts {
   /** The envelope's bytes as received, the same on every attempt. */
   readonly body: Buffer;
   readonly envelopeId: string;
   readonly eventType: string;
-  readonly webhookId: string;
-  readonly partnerId: string;
   /** 1 for the first. */
   readonly attempt: number;
   /** Time of this attempt, which dates the signature: receivers refuse one that is older than five minutes. */
   readonly now: number;
   /** Signing secrets, the newest first; two while they rotate. */
   readonly secrets: readonly string[];
-  readonly credential: Credential;
+  readonly credential?: Credential;
   readonly traceparent?: string | undefined;
   /** Version of the relay, for `user-agent`. */
   readonly version: string;
+  /** Whether it is a test delivery. */
+  readonly isTest?: boolean;
 }
 
-export interface DeliveryRequest {
-  readonly method: 'POST';
+export interface Attempt extends HeaderFacts {
+  /** The webhook's URL at the time of the attempt, not of the envelope. */
   readonly url: string;
-  readonly headers: Record<string, string>;
-  readonly body: Buffer;
-  /** Webhook of the delivery; not sent. */
   readonly webhookId: string;
-  /** Partner whose connections the request uses; not sent. */
   readonly partnerId: string;
+  readonly credential: Credential;
+  /** Milliseconds that the attempt may take; by default those of the sender. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface DeliveryRequest extends Pick<Attempt, 'url' | 'body' | 'webhookId' | 'partnerId' | 'timeoutMs'> {
+  readonly method: 'POST';
+  readonly headers: Record<string, string>;
 }
 
 /** Returns the request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
 export function buildRequest(attempt: Attempt): DeliveryRequest {
-  const { url, body, webhookId, partnerId } = attempt;
-  const headers = Object.assign(attemptHeaders(attempt), credentialHeader(attempt.credential));
-  return { method: 'POST', url, headers, body, webhookId, partnerId };
+  const { url, body, webhookId, partnerId, timeoutMs } = attempt;
+  return { method: 'POST', url, headers: attemptHeaders(attempt), body, webhookId, partnerId, timeoutMs };
 }
 
-/** Returns the headers of one attempt without the credential of its webhook. */
-export function attemptHeaders(
-  attempt: Omit<Attempt, 'url' | 'webhookId' | 'partnerId' | 'credential'>,
-): Record<string, string> {
-  const { body, envelopeId, traceparent } = attempt;
-  const timestampSeconds = Math.floor(attempt.now / 1_000);
-  return {
-    'content-type': 'application/json',
-    'user-agent': `partner-relay/${attempt.version}`,
-    'webhook-id': envelopeId,
-    'webhook-timestamp': String(timestampSeconds),
-    'webhook-signature': signatureHeader(attempt.secrets, envelopeId, timestampSeconds, body),
-    'relay-event-type': attempt.eventType,
-    'relay-attempt': String(attempt.attempt),
-    ...(traceparent === undefined ? {} : { traceparent }),
-  };
+/** Returns the headers of one attempt, in the order of `DELIVERY_HEADERS`. */
+export function attemptHeaders(facts: HeaderFacts): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const { name, valueOf } of DELIVERY_HEADERS) {
+    const value = valueOf(facts);
+    if (value !== undefined) headers[name] = value;
+  }
+  return headers;
 }
 
-function credentialHeader(credential: Credential): Record<string, string> {
-  switch (credential.kind) {
+/** A header of a delivery. */
+interface DeliveryHeader {
+  readonly name: string;
+  /** Its row in docs/partners.md; a header of test deliveries has none. */
+  readonly row?: string;
+  /** Its form in the OpenAPI document, which describes a header without one by other means. */
+  readonly form?: z.ZodType;
+  /** Returns its value; undefined if the attempt has no such header. */
+  readonly valueOf: (facts: HeaderFacts) => string | undefined;
+}
+
+const CREDENTIAL_ROW = 'your credential: the API key, `Bearer <jwt>` or `Basic …`';
+
+/** Every header of a delivery, in the order in which they are sent. */
+export const DELIVERY_HEADERS: readonly DeliveryHeader[] = [
+  { name: 'content-type', row: '`application/json`', valueOf: () => 'application/json' },
+  {
+    name: 'user-agent',
+    row: '`partner-relay/<version>`',
+    valueOf: ({ version }) => `partner-relay/${version}`,
+  },
+  {
+    name: 'webhook-id',
+    row: 'id of the envelope; the same on every repeat',
+    form: z.guid().describe("The envelope's id: the same on every attempt."),
+    valueOf: ({ envelopeId }) => envelopeId,
+  },
+  {
+    name: 'webhook-timestamp',
+    row: 'time of this attempt, Unix seconds',
+    form: z.string().regex(/^\d+$/).describe('Time of this attempt, Unix seconds.'),
+    valueOf: ({ now }) => String(secondsOf(now)),
+  },
+  {
+    name: 'webhook-signature',
+    row: '`v1,` and an HMAC-SHA256 in base64, as [Standard Webhooks](https://www.standardwebhooks.com) has it',
+    form: z
+      .string()
+      .regex(/^v1,[\w+/=]+( v1,[\w+/=]+)*$/)
+      .describe(
+        "Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` by the webhook's secret; two while it is rotated.",
+      ),
+    valueOf: ({ secrets, envelopeId, now, body }) => signatureHeader(secrets, envelopeId, secondsOf(now), body),
+  },
+  {
+    name: 'relay-event-type',
+    row: 'such as `task.updated`',
+    form: z.enum(ENVELOPE_TYPES),
+    valueOf: ({ eventType }) => eventType,
+  },
+  {
+    name: 'relay-attempt',
+    row: '1, 2, …',
+    form: z.string().regex(/^\d+$/).describe('1, 2, …'),
+    valueOf: ({ attempt }) => String(attempt),
+  },
+  {
+    name: 'traceparent',
+    row: 'W3C Trace Context: the trace of the source, and in it this attempt where operators record spans',
+    form: z.string().optional().describe('W3C Trace Context.'),
+    valueOf: ({ traceparent }) => traceparent,
+  },
+  {
+    name: 'x-api-key',
+    row: CREDENTIAL_ROW,
+    valueOf: ({ credential }) => (credential?.kind === 'apiKey' ? credential.apiKey : undefined),
+  },
+  { name: 'authorization', row: CREDENTIAL_ROW, valueOf: ({ credential }) => authorizationOf(credential) },
+  { name: 'relay-test', valueOf: ({ isTest }) => (isTest === true ? 'true' : undefined) },
+];
+
+/** The headers that the OpenAPI document lists. */
+export const deliveryHeaders = z.object(
+  Object.fromEntries(DELIVERY_HEADERS.flatMap(({ name, form }) => (form === undefined ? [] : [[name, form]]))),
+);
+
+const secondsOf = (ms: number): number => Math.floor(ms / 1_000);
+
+function authorizationOf(credential: Credential | undefined): string | undefined {
+  switch (credential?.kind) {
+    case undefined:
     case 'apiKey':
-      return { 'x-api-key': credential.apiKey };
+      return undefined;
     case 'jwt':
-      return { authorization: `Bearer ${credential.jwt}` };
-    case 'basic': {
+      return `Bearer ${credential.jwt}`;
+    case 'basic':
       // RFC 7617 section 2.1: user and password as UTF-8. Registration refuses a user name with a colon.
-      const userPass = Buffer.from(`${credential.userName}:${credential.password}`, 'utf8');
-      return { authorization: `Basic ${userPass.toString('base64')}` };
-    }
+      return `Basic ${Buffer.from(`${credential.userName}:${credential.password}`, 'utf8').toString('base64')}`;
     default:
       return credential satisfies never;
   }
@@ -129,4 +202,33 @@ function bytesOf(secret: string): Buffer {
     throw new RangeError(`a signing secret has ${key.length} bytes instead of ${MIN_BYTES} to ${MAX_BYTES}`);
   }
   return key;
+}
+
+/** A request that cannot be written: the fault is the relay's own, or that of a stored credential. */
+export class UnwritableRequest extends Error {
+  override readonly name = 'UnwritableRequest';
+}
+
+const TARGET = /^\/[\x21-\x7e]*$/;
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+/**
+ * Returns the bytes of a request as they are sent (RFC 9112).
+ * @param target path and query
+ * @throws UnwritableRequest if a part could be read as the end of its line
+ */
+export function requestBytes(host: string, target: string, { method, headers, body }: DeliveryRequest): Buffer {
+  if (!TARGET.test(target)) throw new UnwritableRequest('the path has a character that no request may have');
+  let head = `${method} ${target} HTTP/1.1\r\nhost: ${host}\r\nconnection: keep-alive\r\n`;
+  for (const name in headers) {
+    const value = headers[name] ?? '';
+    if (!NAME.test(name) || !VALUE.test(value)) throw new UnwritableRequest(`the header ${name} cannot be sent`);
+    head += `${name}: ${value}\r\n`;
+  }
+  head += `content-length: ${body.length}\r\n\r\n`;
+  const bytes = Buffer.allocUnsafe(head.length + body.length);
+  bytes.write(head, 'latin1');
+  body.copy(bytes, head.length);
+  return bytes;
 }

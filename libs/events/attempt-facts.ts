@@ -14,6 +14,7 @@ export const AttemptTiming = z
     description:
       'What the time of an attempt that failed, or lasted a second, went into. A step without a time was not taken, or did not end.',
   });
+export type AttemptTiming = z.infer<typeof AttemptTiming>;
 
 export const AnswerHeaders = z
   .record(z.string(), z.string())

@@ -7,13 +7,13 @@
 export { EVENT_MEANINGS, EVENT_TYPES, isEventType, subjectOf, ENVELOPE_TYPES, isEnvelopeType } from './event-type.js';
 export { isNoticeType, NOTICE_MEANINGS, NOTICE_TYPES } from './event-type.js';
 export type { EventType, Subject, EnvelopeType, NoticeType } from './event-type.js';
-export { Notice, NOTICE_PAYLOADS, noticeText, type NoticeFacts } from './notice.js';
+export { Notice, noticeText, type NoticeFacts } from './notice.js';
 export { AnswerHeaders, AttemptFacts, AttemptTiming, isAskedToWait, ShownAttempt } from './attempt-facts.js';
 export { shownAttempt, withoutAnswer, StatusFilter, AttemptRecord } from './attempt-facts.js';
 export { uuidBytes, uuidOf, partitionOf, deadLettersTopic, deliveryAttemptsTopic, dlqOf } from './topic.js';
 export { envelopeTopics, noticesTopic, operationsTopic, registryTopic, topicOf } from './topic.js';
 export { OPERATIONS_EVENTS, operationsRecord, OperationsRecord, type OperationsEvent } from './operations-record.js';
-export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, deliveryHeaders, recordHeaders } from './read-record.js';
+export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, recordHeaders } from './read-record.js';
 export { readRecord } from './read-record.js';
 export type { LogRecord, EnvelopeRecord, ReadRecord } from './read-record.js';
 export { CloudEvent, readBinaryCloudEvent, readCloudEvent, readEnvelope, readNotice } from './read-envelope.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { EVENT_TYPES, NOTICE_TYPES, ENVELOPE_TYPES, type EnvelopeType } from './event-type.js';
+import { EVENT_TYPES, NOTICE_TYPES, type EnvelopeType } from './event-type.js';
 import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope.js';
 import { noticesTopic, topicOf } from './topic.js';
 import { isTraceparent } from './traceparent.js';
@@ -43,21 +43,6 @@ export const PoisonHeaders = z
       .describe('Length of the record in bytes, if it was too large to be stored whole.'),
   })
   .meta({ id: 'PoisonHeaders' });
-
-/** The headers of every delivery, besides the webhook's own credential. */
-export const deliveryHeaders = z.object({
-  'webhook-id': z.guid().describe("The envelope's id: the same on every attempt."),
-  'webhook-timestamp': z.string().regex(/^\d+$/).describe('Time of this attempt, Unix seconds.'),
-  'webhook-signature': z
-    .string()
-    .regex(/^v1,[\w+/=]+( v1,[\w+/=]+)*$/)
-    .describe(
-      "Standard Webhooks: HMAC-SHA256 of `id.timestamp.body` by the webhook's secret; two while it is rotated.",
-    ),
-  'relay-event-type': z.enum(ENVELOPE_TYPES),
-  'relay-attempt': z.string().regex(/^\d+$/).describe('1, 2, …'),
-  traceparent: z.string().optional().describe('W3C Trace Context.'),
-});
 
 interface RecordOrigin {
   envelope: AcceptedEnvelope<EnvelopeType>;

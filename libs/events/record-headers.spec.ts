@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { readEnvelope, type AcceptedEnvelope } from './read-envelope.js';
-import { readRecordHeaders, recordHeaders, type HeaderValue } from './read-record.js';
+import { EnvelopeHeaders, readRecordHeaders, recordHeaders, type HeaderValue } from './read-record.js';
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 const ID = '6f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e';
@@ -12,6 +13,19 @@ function anEnvelope(audience: string[]): AcceptedEnvelope {
 }
 
 describe('recordHeaders', () => {
+  it('writes the headers that docs/partners.md and the schema list', () => {
+    const envelope = { ...anEnvelope(['p']), event: { source: '/core', time: '2026-11-20T12:00:00Z' } };
+    const facts = { source: 'platform', ceSource: 'https://relay.example', acceptedAt: 0, traceparent: TRACE };
+    const written = Object.keys(recordHeaders({ envelope, ...facts })).toSorted();
+    const page = readFileSync('docs/partners.md', 'utf8');
+    const [, table = ''] = /\n## Read the Kafka topics instead\n.*?((?:\n\|[^\n]*)+)/s.exec(page) ?? [];
+    const listed = [...table.matchAll(/^\| (`.*?) +\| /gm)].flatMap(([, names = '']) =>
+      [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
+    );
+    expect(listed.toSorted()).toEqual(written);
+    expect(Object.keys(EnvelopeHeaders.shape).toSorted()).toEqual(written);
+  });
+
   it('writes the CloudEvents Kafka binding in binary mode', () => {
     const headers = recordHeaders({
       envelope: anEnvelope([]),

@@ -9,7 +9,7 @@ const DIRECTIONS: Readonly<Record<string, readonly string[]>> = {
   api: ['kit', 'events', 'stores'],
   log: ['kit', 'events', 'stores'],
   registry: ['kit', 'events', 'stores', 'api', 'log'],
-  delivery: ['kit', 'stores'],
+  delivery: ['kit', 'events', 'stores'],
   backlog: ['kit', 'events', 'stores', 'log', 'delivery'],
   record: ['kit', 'events', 'stores', 'log', 'delivery', 'backlog'],
   clients: ['events'],

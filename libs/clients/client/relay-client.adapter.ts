@@ -81,8 +81,8 @@ export class RelayClient {
   }
 
   /**
-   * Yields each envelope that a webhook of yours for one of these event types would get, from now on and until the signal, over
-   * a connection of this side. A cut costs none: it goes on where it was.
+   * Yields each envelope of these event types that is for this partner, from now on and until the signal, over a connection that
+   * this side opens. A cut loses none: the stream continues at its place.
    * @throws what `call` throws before the first event, and later where the relay refuses for good
    */
   listen({ types = [], signal }: ListenInput): AsyncGenerator<Heard> {

@@ -1,14 +1,10 @@
-import { withDefaults } from './concurrency-limits.js';
-import type { ConcurrencyLimits, ExpiredDelivery, Place, SlotState, SlotUse } from './concurrency-limits.js';
-import type { EndpointSlots } from './endpoint-slots.js';
+import type { ConcurrencyLimits, Place, SlotUse } from './concurrency-limits.js';
+import { type EndpointSlots, KnownEndpoints } from './endpoint-slots.js';
 import { FairQueue } from './fair-queue.js';
 import { Heap } from './heap.js';
-import { KnownEndpoints } from './known-endpoints.js';
-import { ReservedSlots } from './reserved-slots.js';
-import { RunningAttempts } from './running-attempts.js';
-import { SlotSchedule } from './slot-schedule.js';
-import { StallAwareClock } from './stall-aware-clock.js';
-import type { WebhookSlots } from './webhook-slots.js';
+import { RunningAttempts, StallAwareClock } from './running-attempts.js';
+import { ReservedSlots, SlotSchedule } from './slot-schedule.js';
+import { INITIAL_LIMIT, type WebhookSlots } from './webhook-slots.js';
 
 /**
  * Decides which attempts run now. `total` limits all attempts (with `spare` on top if many webhooks begin to hang at once), an
@@ -37,7 +33,9 @@ export class ConcurrencyLimiter<T> {
   #waiting = 0;
 
   constructor(limits: ConcurrencyLimits) {
-    this.#limits = withDefaults(limits);
+    const { total } = limits;
+    const none = { hasTroubledParts: false, spare: 0, reserved: 0 };
+    this.#limits = { initial: INITIAL_LIMIT, troubled: total, perPartner: total, ...none, ...limits };
     this.#reserved = new ReservedSlots(this.#limits.reserved);
     this.#ready = new FairQueue(this.#limits.perPartner);
     this.#attempts = new RunningAttempts(this.#limits);
@@ -124,9 +122,9 @@ export class ConcurrencyLimiter<T> {
    * @param isBusy whether this worker has no time left: then a quick webhook is full because the worker is late
    * @returns each with the time at which its job is due
    */
-  expire(now: number, isBusy = false): ExpiredDelivery<T>[] {
+  expire(now: number, isBusy = false): { readonly item: T; readonly at: number }[] {
     const { maxWaitMs } = this.#limits;
-    const expired: ExpiredDelivery<T>[] = [];
+    const expired: { item: T; at: number }[] = [];
     for (;;) {
       const webhook = this.#expiring.popUntil(now);
       if (!webhook) break;
@@ -208,7 +206,7 @@ export class ConcurrencyLimiter<T> {
   }
 
   /** For specs. */
-  stateOf(place: Place): SlotState {
+  stateOf(place: Place) {
     const webhook = this.#endpoints.of(place);
     const { running, limit, endpoint } = webhook;
     const isFull = this.#attempts.isFull(webhook);

@@ -1,25 +1,9 @@
-import { INITIAL_LIMIT } from './adaptive-limit.js';
-
 /** A webhook, for which slots are counted. */
 export interface Place {
   /** Partner and origin, separated by a space. */
   readonly endpoint: string;
   /** Id of the webhook. */
   readonly id: string;
-}
-
-/** State of a webhook and of its endpoint. */
-export interface SlotState {
-  readonly running: number;
-  readonly limit: number;
-  readonly isTroubled: boolean;
-  readonly isFull: boolean;
-  readonly endpoint: {
-    readonly running: number;
-    readonly troubled: number;
-    readonly open: number;
-    readonly cap: { readonly value: number };
-  };
 }
 
 export interface ConcurrencyLimits {
@@ -56,25 +40,6 @@ export interface ConcurrencyLimits {
  * says nothing.
  */
 export type SlotUse = 'succeeded' | 'failed' | 'unreached' | 'unused';
-
-/** A delivery that waited too long for a slot of its webhook: it becomes a job that is due at this time. */
-export interface ExpiredDelivery<T> {
-  readonly item: T;
-  readonly at: number;
-}
-
-export function withDefaults(limits: ConcurrencyLimits): Required<ConcurrencyLimits> {
-  const { total } = limits;
-  return {
-    initial: INITIAL_LIMIT,
-    troubled: total,
-    hasTroubledParts: false,
-    spare: 0,
-    perPartner: total,
-    reserved: 0,
-    ...limits,
-  };
-}
 
 /**
  * Returns limits with a quarter of the slots for all troubled webhooks, in parts of their partners, and half of all slots for one

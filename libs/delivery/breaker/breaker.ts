@@ -7,6 +7,7 @@ const AT_LEAST = 20;
 /** A minute is counted in two halves, the present one and the previous one. */
 const HALF_MS = 30_000;
 const FIRST_OPEN_MS = 30_000;
+/** Longest opening, in ms. No claim of a probe is longer: an attempt takes at most 5 min. */
 const LONGEST_OPEN_MS = 600_000;
 /**
  * Longest pause that an endpoint can ask for (`MAX_RETRY_AFTER_MS` of `delivery`), in ms, and a minute by which clocks may

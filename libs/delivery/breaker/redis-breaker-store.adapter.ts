@@ -3,8 +3,7 @@ import { globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { Breaker, CLOSED, isForgettable, sound } from './breaker.js';
 import { BreakerStore } from './breaker-store.port.js';
-import { swapBreaker } from './breaker.script.js';
-import { proveOrigin } from './origin-proofs.script.js';
+import { swapBreaker, proveOrigin } from './breaker.script.js';
 import { PROOF_MS } from './origin-turns.js';
 
 const BREAKERS = globalKey('breakers');

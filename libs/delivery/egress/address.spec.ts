@@ -1,7 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { check, ipV4, ipV6, pre, property, uint8Array, type Arbitrary } from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { egressPolicy, isOpened, isPublicAddress, openedLoopbacks } from './address.js';
+import { egressPolicy, isOpened, isPublicAddress, openedLoopbacks, egressOpenings } from './address.js';
 import { IPV4_SPECIAL, IPV6_SPECIAL, OTHER_FORBIDDEN } from './spec-iana.js';
 
 const closed = { ports: ['443', '8443'], allowHttp: false, allowCidrs: [], denyCidrs: [] };
@@ -218,4 +218,25 @@ describe('egressPolicy', () => {
       expect(() => egressPolicy({ ...closed, nat64Prefix: prefix })).toThrow('is no NAT64 prefix');
     },
   );
+});
+
+describe('egress openings', () => {
+  it('are empty for closed defaults', () => {
+    expect(egressOpenings({ EGRESS_ALLOW_HTTP: false, EGRESS_ALLOW_CIDRS: [] })).toEqual([]);
+  });
+
+  it('name each variable that opens a destination', () => {
+    expect(egressOpenings({ EGRESS_ALLOW_HTTP: true, EGRESS_ALLOW_CIDRS: ['127.0.0.0/8'] })).toEqual([
+      expect.stringContaining('EGRESS_ALLOW_HTTP=true'),
+      expect.stringContaining('EGRESS_ALLOW_CIDRS=127.0.0.0/8'),
+    ]);
+  });
+
+  it('warn that a NAT64 range opens nothing, and name the variable to set instead', () => {
+    const EGRESS_ALLOW_CIDRS = ['64:ff9b:1::/48', 'fd00::/8', '::/0'];
+    expect(egressOpenings({ EGRESS_ALLOW_HTTP: false, EGRESS_ALLOW_CIDRS })).toEqual([
+      expect.stringContaining('64:ff9b:1::/48,fd00::/8,::/0: endpoints may reach'),
+      expect.stringMatching(/^EGRESS_ALLOW_CIDRS=64:ff9b:1::\/48 opens nothing.*EGRESS_NAT64_PREFIX/),
+    ]);
+  });
 });

@@ -1,12 +1,11 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { embedded, nat64Prefix, translated, WELL_KNOWN, type Embedding } from './embedded.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Cidr = readonly [Address, number];
 
 /** The `EGRESS_*` variables: ports as digits, ranges as `address/prefix`. */
-export interface EgressSettings {
+interface EgressSettings {
   readonly ports: readonly string[];
   readonly allowHttp: boolean;
   readonly allowCidrs: readonly string[];
@@ -23,9 +22,6 @@ export interface EgressPolicy {
   readonly deny: readonly Cidr[];
   readonly nat64: readonly Embedding[];
 }
-
-/** The rules by which addresses are checked. */
-export type AddressPolicy = Pick<EgressPolicy, 'allow' | 'deny' | 'nat64'>;
 
 /** @throws RangeError that names an unreadable entry by its position, never its value */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
@@ -57,7 +53,7 @@ const GLOBAL_UNICAST = cidr('2000::/3');
  * address (RFC 6052) is checked by its embedded IPv4 address, to which the packet goes: in an IPv6-only network DNS64 (RFC 6147)
  * answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
  */
-export function isPublicAddress(address: string, policy: AddressPolicy): boolean {
+export function isPublicAddress(address: string, policy: EgressPolicy): boolean {
   const target = targetOf(address, policy);
   if (target === undefined) return false;
   if (isWithin(target, policy.allow) && isNowhereElse(target, policy)) return true;
@@ -66,18 +62,18 @@ export function isPublicAddress(address: string, policy: AddressPolicy): boolean
 }
 
 /** Returns whether the policy opens this address although it is not public. */
-export function isOpened(address: string, policy: AddressPolicy): boolean {
+export function isOpened(address: string, policy: EgressPolicy): boolean {
   const target = targetOf(address, policy);
   return target !== undefined && isWithin(target, policy.allow) && isNowhereElse(target, policy);
 }
 
 /** Returns the loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
-export function openedLoopbacks(policy: AddressPolicy): readonly string[] {
+export function openedLoopbacks(policy: EgressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
 }
 
 /** Returns the address at which a packet to this one arrives; undefined for an invalid or denied address. */
-function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undefined {
+function targetOf(text: string, { deny, nat64 }: EgressPolicy): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
   const address = ipaddr.parse(text);
   if (isWithin(address, deny)) return undefined;
@@ -87,7 +83,7 @@ function targetOf(text: string, { deny, nat64 }: AddressPolicy): Address | undef
 }
 
 /** Returns whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
-function isNowhereElse(address: Address, policy: AddressPolicy): boolean {
+function isNowhereElse(address: Address, policy: EgressPolicy): boolean {
   const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
   return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));
 }
@@ -108,4 +104,97 @@ function port(text: string, index: number): string {
   if (!/^[1-9]\d{0,4}$/.test(text) || Number(text) > 65_535)
     throw new RangeError(`entry ${index + 1} is not a port number`);
   return text;
+}
+
+/** A network whose IPv6 addresses embed IPv4 addresses, and the index of the first of these four bytes. */
+interface Embedding {
+  readonly network: ipaddr.IPv6;
+  readonly bits: number;
+}
+
+/** RFC 6052 section 2.2: byte 8 is zero under every prefix, so the IPv4 address skips it. */
+const NULL_BYTE = 8;
+const LENGTHS: readonly number[] = [32, 40, 48, 56, 64, 96];
+
+/** RFC 6052 section 2.1: the default prefix of DNS64 (RFC 6147). */
+const WELL_KNOWN: Embedding = { network: ipaddr.IPv6.parse('64:ff9b::'), bits: 96 };
+
+/** @throws RangeError for a prefix that RFC 6052 does not allow */
+function nat64Prefix(text: string): Embedding {
+  const [address = '', bits = ''] = text.split('/');
+  const network = ipaddr.IPv6.isValid(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : undefined;
+  if (network === undefined || !LENGTHS.map(String).includes(bits))
+    throw new RangeError(`it is no NAT64 prefix such as 2001:db8:64::/96 (its length is one of ${LENGTHS.join(', ')})`);
+  const bytes = network.toByteArray();
+  if (bytes.some((byte, at) => byte !== 0 && (at === NULL_BYTE || at * 8 >= Number(bits))))
+    throw new RangeError(`it is no NAT64 prefix: bits 64 to 71, and those behind its length, must be zero (RFC 6052)`);
+  return { network, bits: Number(bits) };
+}
+
+/** Returns the IPv4 address to which a translator sends for this one; undefined outside the networks. */
+function translated(address: ipaddr.IPv6, embeddings: readonly Embedding[]): ipaddr.IPv4 | 'malformed' | undefined {
+  const found = embeddings.find(({ network, bits }) => address.match(network, bits));
+  if (found === undefined) return undefined;
+  const bytes = address.toByteArray();
+  if (bytes[NULL_BYTE] !== 0) return 'malformed';
+  const from = found.bits / 8;
+  const four = bytes.filter((_, at) => at >= from && at !== NULL_BYTE).slice(0, 4);
+  return new ipaddr.IPv4(four);
+}
+
+/** Other embeddings of an IPv4 address: the index of its first byte, and whether its bits are inverted. */
+const OTHERS: readonly (readonly [network: ipaddr.IPv6, bits: number, at: number | undefined, isInverted: boolean])[] =
+  [
+    [ipaddr.IPv6.parse('::ffff:0:0'), 96, 12, false], // RFC 4291 mapped
+    [ipaddr.IPv6.parse('::ffff:0:0:0'), 96, 12, false], // RFC 2765 translated
+    [ipaddr.IPv6.parse('2002::'), 16, 2, false], // RFC 3056 6to4
+    [ipaddr.IPv6.parse('2001::'), 32, 12, true], // RFC 4380 Teredo
+    [ipaddr.IPv6.parse('64:ff9b:1::'), 48, undefined, false], // RFC 8215: only the operator knows where
+  ];
+const COMPATIBLE = ipaddr.IPv6.parse('::');
+
+/** Returns the IPv4 address in one of these embeddings; 'unknown' if its position is unknown. */
+function embedded(address: ipaddr.IPv6): ipaddr.IPv4 | 'unknown' | undefined {
+  const bytes = address.toByteArray();
+  const found = OTHERS.find(([network, bits]) => address.match(network, bits));
+  if (found !== undefined) {
+    const [, , at, isInverted] = found;
+    if (at === undefined) return 'unknown';
+    return new ipaddr.IPv4(bytes.slice(at, at + 4).map((byte) => (isInverted ? byte ^ 0xff : byte)));
+  }
+  // RFC 4291 compatible, except `::` and `::1`.
+  const isCompatible = address.match(COMPATIBLE, 96) && bytes.slice(12, 15).some((byte) => byte !== 0);
+  return isCompatible ? new ipaddr.IPv4(bytes.slice(12)) : undefined;
+}
+
+const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/47');
+
+/** Whether a range lies in the space that RFC 6052 and RFC 8215 reserve for translation. */
+function isNat64(range: string): boolean {
+  const [network, bits] = ipaddr.parseCIDR(range);
+  return bits >= TRANSLATED[1] && network.kind() === 'ipv6' && network.match(TRANSLATED);
+}
+
+/** The variables that open the egress for development. */
+export interface OpeningSettings {
+  readonly EGRESS_ALLOW_HTTP: boolean;
+  readonly EGRESS_ALLOW_CIDRS: readonly string[];
+}
+
+/** A warning for each variable that opens destinations closed by default; a process logs them at its start. */
+export function egressOpenings({ EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS }: OpeningSettings): string[] {
+  return [
+    ...(EGRESS_ALLOW_HTTP
+      ? ['EGRESS_ALLOW_HTTP=true: credentials and payloads may be sent unencrypted; for development only']
+      : []),
+    ...(EGRESS_ALLOW_CIDRS.length > 0
+      ? [
+          `EGRESS_ALLOW_CIDRS=${EGRESS_ALLOW_CIDRS.join(',')}: endpoints may reach these addresses; for development only`,
+          ...EGRESS_ALLOW_CIDRS.filter(isNat64).map(
+            (range) =>
+              `EGRESS_ALLOW_CIDRS=${range} opens nothing: NAT64 addresses are judged by the IPv4 address within; name a prefix other than 64:ff9b::/96 in EGRESS_NAT64_PREFIX`,
+          ),
+        ]
+      : []),
+  ];
 }

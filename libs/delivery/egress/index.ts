@@ -4,6 +4,6 @@
 // verified. Leaves requests and redirects, which are never followed, to `delivery`, and network policies to the chart.
 export { egressPolicy, type EgressPolicy } from './address.js';
 export { checkDestination } from './destination.js';
-export { egressOpenings, type OpeningSettings } from './openings.js';
+export { egressOpenings, type OpeningSettings } from './address.js';
 export { guardedConnector, type ConnectTimes, type TimedConnector } from './guarded-connector.adapter.js';
 export { type ResolveAll } from './name-resolver.adapter.js';

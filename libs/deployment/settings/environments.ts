@@ -192,3 +192,6 @@ export const WorkerEnv = z
   .refine(...hasRedis);
 
 export type WorkerConfig = z.infer<typeof WorkerEnv>;
+
+/** Returns the longest time of an attempt, in ms. Everything that outlasts one attempt is derived from it. */
+export const longestAttemptMs = ({ DELIVERY_TIMEOUT }: WorkerConfig): number => DELIVERY_TIMEOUT;

@@ -3,5 +3,5 @@
 // Leaves to `config` how a variable is read, and to the users of the values (`access`, `egress`, `keyring`, `retry`) their
 // checks.
 export { commandLineEnv, policyOf, INGRESS_CONFIG, IngressEnv, OPERATIONS_CONFIG } from './environments.js';
-export { OperationsEnv, WorkerEnv } from './environments.js';
+export { longestAttemptMs, OperationsEnv, WorkerEnv } from './environments.js';
 export type { IngressConfig, OperationsConfig, WorkerConfig } from './environments.js';

@@ -1,4 +1,5 @@
-import { deliveryHeaders, Envelope, ENVELOPE_TYPES, isNoticeType, Notice } from '@relay/events';
+import { deliveryHeaders } from '@relay/delivery';
+import { Envelope, ENVELOPE_TYPES, isNoticeType, Notice } from '@relay/events';
 import { SCOPES_OF } from '@relay/identity';
 import { membersOf, type ApiParts, type Schema, type SchemaBook } from '@relay/openapi';
 import { OAuthErrorBody } from '../oauth/client-authenticator.js';

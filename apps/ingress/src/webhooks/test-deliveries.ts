@@ -136,8 +136,9 @@ export class TestDeliveries implements OnApplicationShutdown {
       credential: opened.credential(),
       version: RELAY_VERSION,
       traceparent: continueTrace(undefined),
+      isTest: true,
     });
-    const result = await this.#sender.send({ ...request, headers: { ...request.headers, 'relay-test': 'true' } });
+    const result = await this.#sender.send(request);
     const outcome = classify(result, Date.now());
     const answer =
       result.kind === 'answered' && result.answer !== undefined

@@ -13,7 +13,7 @@ import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 import { WebhookHealthModule } from '../webhook-health/webhook-health.module.js';
-import { policyOf, type WorkerConfig } from '@relay/settings';
+import { longestAttemptMs, policyOf, type WorkerConfig } from '@relay/settings';
 import { AttemptLog, AttemptReports, EndpointReports } from './attempt-reports.js';
 import { ATTEMPT_SETTINGS, Attempts, GoodAnswers, StraightAttempts, type AttemptSettings } from './attempts.js';
 import { Breakers } from './breakers.js';
@@ -52,7 +52,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     {
       provide: Breakers,
       useFactory: (redis: Redis, log: ThrottledLog, config: WorkerConfig) =>
-        new Breakers(new RedisBreakerStore(redis), log, config.DELIVERY_TIMEOUT),
+        new Breakers(new RedisBreakerStore(redis), log, longestAttemptMs(config)),
       inject: [Redis, ThrottledLog, WORKER_CONFIG],
     },
     { provide: RedisOriginProofs, useFactory: (redis: Redis) => new RedisOriginProofs(redis), inject: [Redis] },

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { AdaptiveLimit, INITIAL_LIMIT } from './adaptive-limit.js';
+import { AdaptiveLimit, INITIAL_LIMIT } from './webhook-slots.js';
 
 const many = (times: number, step: () => void): void => {
   for (let n = 0; n < times; n += 1) step();

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { StallAwareClock } from './stall-aware-clock.js';
+import { StallAwareClock } from './running-attempts.js';
 
 describe('StallAwareClock', () => {
   it('equals the wall clock while beats are in time, or before the first', () => {
