@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 import { line, name, places, urlOf, without } from './forms.js';
 
+/** Release of the relay, sent as `user-agent: partner-relay/<version>`. A spec checks that package.json has the same. */
+export const RELAY_VERSION = '0.1.0'; // x-release-please-version
+
 // The variables of docs/configuration.md in groups. Each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
 
