@@ -16,22 +16,38 @@ export {
   type ReadTo,
 } from './partition-progress.port.js';
 export { ParkedRanges } from './parked-ranges.js';
-export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
-export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
-export { offsetsIn, without } from './range-offsets.js';
-export { rangesText, readRanges, readReplay } from './range-text.js';
 export {
+  isReplay,
+  NOTHING_PARKED,
+  offsetsIn,
+  rangeKeyPrefix,
+  rangesText,
+  readRangeKey,
+  readRanges,
+  readReplay,
+  without,
+  type ParkedRange,
+  type Parking,
+  type ParkingWrite,
+  type ReplayCounts,
+} from './parking.js';
+export {
+  assertNotResharding,
+  assertNumberOfShards,
   droppedKey,
+  isParked,
   knownKey,
   parkedKey,
+  parkedWebhooks,
   parkingKey,
   partialKey,
   progressKey,
   recoveryKey,
   REPLAY_KEPT_S,
+  RESHARDING,
+  saidShards,
+  withShownStatus,
+  type ShownStatus,
 } from './progress-keys.js';
-export { assertNotResharding, assertNumberOfShards, RESHARDING, saidShards } from './number-of-shards.adapter.js';
-export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
-export { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';
-export { isParked, parkedWebhooks, withShownStatus, type ShownStatus } from './shown-status.adapter.js';
+export { RedisPartitionProgress, ShardedPartitionProgress } from './redis-partition-progress.adapter.js';
 export { Tracker } from './tracker.js';
