@@ -5,30 +5,24 @@
 export {
   DeadLetter,
   DeadLetterEnding,
+  deadLetterFacts,
+  isEmpty,
   replayOf,
   StoredDeadLetter,
+  type DeadLetterFacets,
+  type DeadLetterFacts,
+  type DeadLetterFilter,
   type DeadLetterReason,
+  type FoundDeadLetter,
   type Registrations,
 } from './dead-letter.js';
-export { DeadLetterEndings } from './dead-letter-endings.js';
 export {
-  DeadLetterIndex,
-  DeadLetterReader,
-  type DeadLetterPeriod,
-  type FoundDeadLetter,
-} from './dead-letter-store.adapter.js';
-export {
+  DeadLetterEndings,
   DeadLetterService,
   makeReported,
   type DeadLetterSelection,
   type PurgeReport,
   type ReplayReport,
 } from './dead-letter-service.js';
-export {
-  deadLetterFacts,
-  isEmpty,
-  type DeadLetterFacets,
-  type DeadLetterFacts,
-  type DeadLetterFilter,
-} from './dead-letter-view.js';
+export { DeadLetterIndex, DeadLetterReader, type DeadLetterPeriod } from './dead-letter-store.adapter.js';
 export { RejectedRecords } from './rejected-records.js';

@@ -5,7 +5,6 @@
 export { DeliveryJob, newJob, NO_WEBHOOK, StoredJob, withBodyAside, type QueuedDelivery } from './delivery-job.js';
 export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
-export { LazyQueue, ShardQueues } from './lazy-queue.adapter.js';
 export { countDeliveries, countJobs, readQueues, repliesOf, type QueueState } from './queue-state.adapter.js';
 export {
   bullOptions,
@@ -16,7 +15,9 @@ export {
   dueTimeOf,
   envelopeIdOf,
   INDEXED_S,
+  LazyQueue,
   ofEnvelopeKey,
-} from './queues.js';
-export { untilStored } from './until-stored.js';
+  ShardQueues,
+  untilStored,
+} from './queues.adapter.js';
 export { WaitingJobs, type Recount, type WaitingCount } from './waiting-jobs.adapter.js';

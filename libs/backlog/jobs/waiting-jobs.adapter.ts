@@ -1,7 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
-import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.js';
+import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.adapter.js';
 
 /** Queued deliveries that one script reads, which takes Redis some 10 ms. */
 const LOOKED_AT_ONCE = 4_000;

@@ -5,14 +5,15 @@
 export { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
 export {
   DEFAULT_HORIZON_MS,
-  DEFAULT_SCHEDULE,
   disposition,
   isBeyondHorizon,
   longestWait,
   parseSchedule,
+  standing,
+  standingAfter,
   type Disposition,
   type RetryPolicy,
+  type Standing,
 } from './disposition.js';
 export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';
 export { RetryQueue } from './retry-queue.port.js';
-export { standing, standingAfter, type Standing } from './standing.js';

@@ -5,7 +5,7 @@ const DEFAULT_MAX_DEPTH = 32;
 /** No caller may ask for more: the reader recurses once per level and must not exhaust the stack. */
 const HIGHEST_MAX_DEPTH = 500;
 
-export interface JsonLimits {
+interface JsonLimits {
   /** Deepest nesting accepted. @default 32 @maximum 500 */
   maxDepth?: number;
 }

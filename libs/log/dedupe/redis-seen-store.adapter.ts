@@ -134,7 +134,7 @@ const writeId = (bytes: Buffer, id: string, at: number): number =>
   bytes.write(id.replaceAll('-', ''), at, ID_BYTES, 'hex');
 
 /** Reads a mark as stored: one byte of state (`p`, `s`), then the 8 bytes of the content hash. */
-export function readMark(raw: Buffer): SeenMark | undefined {
+function readMark(raw: Buffer): SeenMark | undefined {
   const state = raw.length === 9 ? STATE_OF_BYTE[raw[0] as number] : undefined;
   return state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
 }

@@ -52,7 +52,7 @@ export function readRangeKey(key: string): RangeKey {
   return { webhookId, series: Number(series), isOfFailed };
 }
 
-export interface RangeKey {
+interface RangeKey {
   readonly webhookId: string;
   /** 0 for a parked webhook. */
   readonly series: number;
