@@ -6,18 +6,7 @@ export { DeliveryJob, newJob, NO_WEBHOOK, StoredJob, withBodyAside, type QueuedD
 export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
 export { countDeliveries, countJobs, readQueues, repliesOf, type QueueState } from './queue-state.adapter.js';
-export {
-  bullOptions,
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  DUE_FIELD,
-  dueTime,
-  dueTimeOf,
-  envelopeIdOf,
-  INDEXED_S,
-  LazyQueue,
-  ofEnvelopeKey,
-  ShardQueues,
-  untilStored,
-} from './queues.adapter.js';
+export { bullOptions, dueTime, dueTimeOf, LazyQueue, ShardQueues, untilStored } from './queues.adapter.js';
+export { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.adapter.js';
+export { envelopeIdOf, INDEXED_S, ofEnvelopeKey } from './queues.adapter.js';
 export { WaitingJobs, type Recount, type WaitingCount } from './waiting-jobs.adapter.js';

@@ -3,15 +3,6 @@
 // Leaves delivering the ranges to the worker, and the ranges of a partition with their cursors to `progress`.
 export type { ReplayPart } from './replay-parts.adapter.js';
 export { openReplayService, ReplayService, type ReplayTarget } from './replay-service.js';
-export {
-  REPLAY_EXAMPLE,
-  ReplayAnswer,
-  ReplayCursor,
-  replayFacts,
-  ReplayId,
-  ReplayRequest,
-  replayTotals,
-  type ReplayStatus,
-  type ReplayTotals,
-} from './replay-status.js';
+export { REPLAY_EXAMPLE, ReplayAnswer, ReplayCursor, ReplayId, ReplayRequest } from './replay-status.js';
+export { replayFacts, replayTotals, type ReplayStatus, type ReplayTotals } from './replay-status.js';
 export { replayCursor, Replays, type NewReplay, type ReplayRange } from './replays.adapter.js';

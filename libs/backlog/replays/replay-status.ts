@@ -97,7 +97,7 @@ export function replayTotals(all: readonly ReplayStatus[]) {
 
 export type ReplayTotals = ReturnType<typeof replayTotals>;
 
-/** A time of a replay as answers show it; `null` where it is open. */
+/** A time of a replay as answers show it; `null` if it is open. */
 const shownTime = (time: number | undefined): string | null =>
   time === undefined ? null : new Date(time).toISOString();
 /** A rate, or a number of seconds, to a tenth. */

@@ -10,7 +10,7 @@ interface JsonLimits {
   maxDepth?: number;
 }
 
-/** Why a text is refused: RFC 6901 pointer to the member ('' where none is known) and a sentence with the byte offset. */
+/** Why a text is refused: RFC 6901 pointer to the member ('' if it is not known) and a sentence with the byte offset. */
 export interface JsonFault {
   pointer: string;
   detail: string;

@@ -218,7 +218,10 @@ export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledge
   return sent.map((batch) => known.get(`${batch.topic}/${batch.partition}`)).map((at) => (at === -1 ? undefined : at));
 }
 
-/** A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy forever. */
+/**
+ * A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy
+ * forever.
+ */
 const REPORTED_MS = 30_000;
 
 /**
