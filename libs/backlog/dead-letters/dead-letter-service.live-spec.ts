@@ -7,9 +7,8 @@ import { connectRedis, shardsOn, type Shards } from '@relay/redis';
 import { BullmqRetryQueue } from '@relay/retry';
 import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/testing';
 import type { Redis } from 'ioredis';
-import { DeadLetterEndings } from './dead-letter-endings.js';
 import { DeadLetterReader } from './dead-letter-store.adapter.js';
-import { DeadLetterService } from './dead-letter-service.js';
+import { DeadLetterEndings, DeadLetterService } from './dead-letter-service.js';
 import type { DeadLetter, Registrations } from './dead-letter.js';
 
 const webhook = { id: 'aaaaaaaa-0000-4000-8000-000000000001', partnerId: 'acme' };

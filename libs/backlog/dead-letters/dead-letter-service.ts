@@ -1,18 +1,23 @@
 import type { Audit } from '@relay/audit';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
+import { deadLettersTopic } from '@relay/events';
 import type { QueuedDelivery } from '@relay/jobs';
-import type { DeadLetterEndings } from './dead-letter-endings.js';
-import type { DeadLetterReader, FoundDeadLetter } from './dead-letter-store.adapter.js';
+import { unavailable } from '@relay/problem';
+import type { Publisher } from '@relay/publishing';
+import type { DeadLetterReader } from './dead-letter-store.adapter.js';
 import {
-  type DeadLetterFacets,
   deadLetterFacts,
-  type DeadLetterFacts,
-  type DeadLetterFilter,
   FacetCounts,
   matches,
   namesOf,
-} from './dead-letter-view.js';
-import { type DeadLetterEnding, type Registrations, replayOf } from './dead-letter.js';
+  replayOf,
+  type DeadLetterEnding,
+  type DeadLetterFacets,
+  type DeadLetterFacts,
+  type DeadLetterFilter,
+  type FoundDeadLetter,
+  type Registrations,
+} from './dead-letter.js';
 
 /** Refused dead letters that a report names, since it is one HTTP answer and one record. */
 const NAMED_REFUSED = 1_000;
@@ -40,7 +45,7 @@ export interface ReplayReport {
   readonly after?: string;
 }
 
-export interface DeadLetterList {
+interface DeadLetterList {
   readonly letters: readonly DeadLetterFacts[];
   /** Number of all dead letters, without the filter. */
   readonly stored: number;
@@ -255,6 +260,32 @@ const endingOf = (
   at,
   deliveries: [...deliveries],
 });
+
+/** Writes to `relay.dead-letters` which dead letters an operator ends, so that a recovery does not bring them back. */
+export class DeadLetterEndings {
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly topicPrefix: string,
+  ) {}
+
+  /**
+   * Resolves when Kafka has the records; to be called before the dead letters are removed. If a reported ending is not carried
+   * out, the dead letter stays until it is.
+   * @param before how many dead letters the same change has ended already
+   * @throws ProblemError `unavailable` when Kafka does not take the records: these dead letters stay
+   */
+  async report(endings: readonly DeadLetterEnding[], before: number): Promise<void> {
+    const topic = deadLettersTopic(this.topicPrefix);
+    const headers = { 'content-type': 'application/json' };
+    const published = endings.map((ending) =>
+      this.publisher.publish({ topic, key: ending.deliveryId, value: Buffer.from(JSON.stringify(ending)), headers }),
+    );
+    await Promise.all(published).catch((cause: unknown) => {
+      const done = before === 0 ? 'nothing was changed' : `the change was made for ${before}, the others are unchanged`;
+      throw unavailable(`Kafka did not store the record of the change: ${done}; repeat the request later.`, 5, cause);
+    });
+  }
+}
 
 /** A change of dead letters as `relay.operations` has it. */
 interface DeadLetterChange {

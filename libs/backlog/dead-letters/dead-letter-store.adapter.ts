@@ -1,7 +1,7 @@
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
 import { DEAD_LETTERS_QUEUE, envelopeIdOf, INDEXED_S, JobBodies, ofEnvelopeKey, ShardQueues } from '@relay/jobs';
 import type { Shard, Shards } from '@relay/redis';
-import { type DeadLetter, StoredDeadLetter } from './dead-letter.js';
+import { type DeadLetter, type FoundDeadLetter, StoredDeadLetter } from './dead-letter.js';
 
 /**
  * A page of dead letters: `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last one of the previous
@@ -120,12 +120,6 @@ function inOrder([only = [], ...others]: readonly IndexedLetter[][]): IndexedLet
 
 /** Dead letters read at once: with its body one has up to 256 KiB. */
 const SLICE = 50;
-
-/** A dead letter without its body, unless the body is small. */
-export interface FoundDeadLetter {
-  readonly id: string;
-  readonly stored: StoredDeadLetter;
-}
 
 /** No worker takes jobs from this queue, but Bull Board lets an operator move them between states. */
 const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;

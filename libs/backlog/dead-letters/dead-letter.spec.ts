@@ -1,8 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { deliveryId } from '@relay/delivery';
 import { NO_WEBHOOK } from '@relay/jobs';
-import { isEmpty, type DeadLetterFilter, matches, namesOf } from './dead-letter-view.js';
-import { type DeadLetter, type Registrations, replayOf } from './dead-letter.js';
+import {
+  isEmpty,
+  matches,
+  namesOf,
+  replayOf,
+  type DeadLetter,
+  type DeadLetterFilter,
+  type Registrations,
+} from './dead-letter.js';
 
 const NOW = 5_000;
 const [acme, beta] = ['aaaaaaaa-0000-4000-8000-000000000001', 'bbbbbbbb-0000-4000-8000-000000000002'];

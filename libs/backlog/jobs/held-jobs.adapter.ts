@@ -1,6 +1,5 @@
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
-import { ShardQueues } from './lazy-queue.adapter.js';
-import { DELIVERIES_QUEUE, scoreOf } from './queues.js';
+import { DELIVERIES_QUEUE, scoreOf, ShardQueues } from './queues.adapter.js';
 
 /** Jobs that are made due at once. */
 const AT_ONCE = 50;

@@ -5,7 +5,7 @@ import { BullmqRetryQueue } from '@relay/retry';
 import { redisOfSpec } from '@relay/testing';
 import type { DeliveryJob } from './delivery-job.js';
 import { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
-import { DELIVERIES_QUEUE, dueTime } from './queues.js';
+import { DELIVERIES_QUEUE, dueTime } from './queues.adapter.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 const HOUR_MS = 3_600_000;

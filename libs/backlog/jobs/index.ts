@@ -5,18 +5,8 @@
 export { DeliveryJob, newJob, NO_WEBHOOK, StoredJob, withBodyAside, type QueuedDelivery } from './delivery-job.js';
 export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
-export { LazyQueue, ShardQueues } from './lazy-queue.adapter.js';
 export { countDeliveries, countJobs, readQueues, repliesOf, type QueueState } from './queue-state.adapter.js';
-export {
-  bullOptions,
-  DEAD_LETTERS_QUEUE,
-  DELIVERIES_QUEUE,
-  DUE_FIELD,
-  dueTime,
-  dueTimeOf,
-  envelopeIdOf,
-  INDEXED_S,
-  ofEnvelopeKey,
-} from './queues.js';
-export { untilStored } from './until-stored.js';
+export { bullOptions, dueTime, dueTimeOf, LazyQueue, ShardQueues, untilStored } from './queues.adapter.js';
+export { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.adapter.js';
+export { envelopeIdOf, INDEXED_S, ofEnvelopeKey } from './queues.adapter.js';
 export { WaitingJobs, type Recount, type WaitingCount } from './waiting-jobs.adapter.js';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import { INLINE_BYTES, type Aside, type DeliveryJob } from './delivery-job.js';
+import { repliesOf } from './queue-state.adapter.js';
 
 /** Longer than a dead letter is kept: a body that a crash left without a job expires. */
 const KEPT_SECONDS = 31 * 86_400;
@@ -100,13 +101,12 @@ export class JobBodies {
     }
     await Promise.all(
       [...bodies].map(async ([key, { shard, text, refs }]) => {
-        const replies = await shard.redis
+        const write = shard.redis
           .multi()
           .hsetnx(key, TEXT, text)
           .hset(key, Object.fromEntries(refs.map((ref) => [ref, ''])))
-          .expire(key, KEPT_SECONDS)
-          .exec();
-        for (const [error] of replies ?? []) if (error) throw error;
+          .expire(key, KEPT_SECONDS);
+        await repliesOf(write);
       }),
     );
   }

@@ -1,10 +1,10 @@
 import type { Shard, Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD, dueTimeOf } from './queues.js';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD, dueTimeOf } from './queues.adapter.js';
 
-export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
-export const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
-export type JobState = (typeof JOB_STATES)[number];
+const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
+const JOB_STATES = ['waiting', 'active', 'delayed', 'failed'] as const;
+type JobState = (typeof JOB_STATES)[number];
 
 export interface QueueState {
   readonly queue: string;

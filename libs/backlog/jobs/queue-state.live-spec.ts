@@ -8,7 +8,7 @@ import { Queue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { DeliveryJob } from './delivery-job.js';
 import { readQueues } from './queue-state.adapter.js';
-import { bullOptions, DELIVERIES_QUEUE } from './queues.js';
+import { bullOptions, DELIVERIES_QUEUE } from './queues.adapter.js';
 
 const job = (envelopeId: string): DeliveryJob => ({
   v: 1,

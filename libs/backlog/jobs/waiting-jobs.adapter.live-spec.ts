@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { oneShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { dueTimeOf } from './queues.js';
+import { dueTimeOf } from './queues.adapter.js';
 import { WaitingJobs } from './waiting-jobs.adapter.js';
 
 const { redis } = await redisOfSpec();

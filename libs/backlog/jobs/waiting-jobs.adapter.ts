@@ -1,7 +1,7 @@
 import { deliveryId } from '@relay/delivery';
 import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
-import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.js';
+import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.adapter.js';
 
 /** Queued deliveries that one script reads, which takes Redis some 10 ms. */
 const LOOKED_AT_ONCE = 4_000;
@@ -24,7 +24,10 @@ local function drop(webhook, id)
 end
 `;
 
-/** KEYS: index, index by envelope. ARGV: seconds that the latter is kept; webhook, job id and bytes of each. Counts a known id once. */
+/**
+ * KEYS: index, index by envelope. ARGV: seconds that the latter is kept; webhook, job id and bytes of each. Counts a known id
+ * once.
+ */
 const add = defineScript(
   'waiting-add',
   `${indexLua}
@@ -83,10 +86,12 @@ return found
 
 /**
  * KEYS: index, index by envelope. ARGV: webhook, prefix of the queue's keys, seconds that the latter index is kept, seconds that a
- * job may be missing, field of a job with its due time, limits. Drops the ids of ended jobs, and adds the others to the index by
- * envelope again. A job that has been in no list for so long becomes due. Returns how many did, and the ids whose jobs have been
- * missing for so long, each again only after as long. A job is counted before it is added, so one that is missing may be on its way. BullMQ leaves some fields of a missing job, and then adds none
- * under its id.
+ * job may be missing, field of a job with its due time, most missing jobs to return, most jobs to read of a list.
+ *
+ * Drops the ids of ended jobs, and adds the others to the index by envelope again. A job that has been in no list for so long
+ * becomes due. Returns how many did, and the ids whose jobs have been missing for so long, each again only after as long. A job is
+ * counted before it is added, so one that is missing may be on its way. BullMQ leaves some fields of a missing job, and then adds
+ * none under its id.
  */
 const recount = defineScript(
   'waiting-recount',
@@ -225,9 +230,10 @@ export class WaitingJobs {
   }
 
   /**
-   * Drops the entries of ended jobs that a crash left behind, and makes those due that have been in no list of the queue for a
-   * minute. @returns how many these are, and the ids whose jobs have been missing for a minute: Redis has lost them, or a crash
-   * came before the job was added or after it had ended
+   * Drops the entries of ended jobs that a crash left behind, and makes jobs due that have been in no list of the queue for a
+   * minute.
+   * @returns how many jobs it made due, and the ids whose jobs have been missing for a minute: Redis has lost them, or a crash came
+   *   before the job was added or after it had ended
    */
   async recount(webhookId: string): Promise<Recount> {
     const replies = await this.#each((shard) => {

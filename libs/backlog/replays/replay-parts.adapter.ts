@@ -21,8 +21,8 @@ export const ENDED = globalKey('replays', 'ended');
 /** Hash of a replay: the facts of its order. */
 export const replayKeyOf = (id: string): string => globalKey('replay', id);
 /**
- * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. With one shard they are those that are left, with several
- * those that were ordered.
+ * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. One shard has the ranges that are left there,
+ * several shards have the ordered ones.
  */
 export const orderKeyOf = (...rangeKey: readonly string[]): string => globalKey('parked', ...rangeKey);
 
@@ -37,9 +37,9 @@ const MOST_ENDED = 200;
 export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
- * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a partition
- * and shard takes its part up from there, unless the index of the shard shows that it did: that goes back in time with the shard, so a
- * shard that goes back behind an order takes its part up again. A part that has ended stays in the index.
+ * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a
+ * partition and shard takes its part up from there, unless the index of the shard shows that it did. The index goes back in time
+ * with the shard, so a shard that goes back behind an order takes its part up again. A part that has ended stays in the index.
  */
 export class ReplayParts {
   constructor(
@@ -52,7 +52,10 @@ export class ReplayParts {
     return Promise.all(this.shards.all.map((shard) => indexOf(shard, key)));
   }
 
-  /** The parts of a partition and shard: where they stand, or as they were ordered. A partition without records has one without ranges. */
+  /**
+   * Returns the parts of a partition and shard by range key, as the shard's index has them. A part that is not taken up yet is as
+   * it was ordered. The part of a partition without records has no ranges.
+   */
   async rangesOf(
     { topic, partition, shard: number = 0 }: LogPartition,
     keys: readonly string[],

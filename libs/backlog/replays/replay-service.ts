@@ -3,7 +3,7 @@ import type { AskedBy, Audit } from '@relay/audit';
 import { DeadLetterIndex } from '@relay/dead-letters';
 import { topicOf, type EnvelopeType } from '@relay/events';
 import { type KeptAdmin, rangesWithin, type TimeWindow } from '@relay/kafka';
-import { ProblemError } from '@relay/problem';
+import { unavailable } from '@relay/problem';
 import type { Shards } from '@relay/redis';
 import type { ReplayStatus } from './replay-status.js';
 import { Replays, type ReplayPage, type ReplayPaging, type ReplayRange } from './replays.adapter.js';
@@ -164,10 +164,7 @@ export const openReplayService = (shards: Shards, kafka: KeptAdmin, audit: Audit
       kafka
         .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
         .catch((cause: unknown) => {
-          throw new ProblemError('unavailable', 'Kafka does not answer at the moment: nothing was ordered.', {
-            headers: { 'retry-after': '5' },
-            cause,
-          });
+          throw unavailable('Kafka does not answer at the moment: nothing was ordered.', 5, cause);
         }),
     letters: (webhookId, since) => new DeadLetterIndex(shards).count(webhookId, since),
     audit,

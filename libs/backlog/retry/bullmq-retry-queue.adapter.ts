@@ -8,6 +8,7 @@ import {
   JobBodies,
   LazyQueue,
   type QueuedDelivery,
+  repliesOf,
   WaitingJobs,
 } from '@relay/jobs';
 import type { PerShard, Shard, Shards } from '@relay/redis';
@@ -38,7 +39,10 @@ interface Addition {
   failed: (error: unknown) => void;
 }
 
-/** BullMQ with its queues in each shard, on `queue` connections, which wait for Redis. Jobs that are added while a bulk is in flight form the next bulk. */
+/**
+ * BullMQ with its queues in each shard, on `queue` connections, which wait for Redis. Jobs that are added while a bulk is in
+ * flight form the next bulk.
+ */
 export class BullmqRetryQueue extends RetryQueue {
   readonly #deliveries: PerShard<BulkQueue>;
   readonly #deadLetters: PerShard<BulkQueue>;
@@ -88,12 +92,8 @@ export class BullmqRetryQueue extends RetryQueue {
 async function existingIn(shard: Shard, ids: readonly string[]): Promise<string[]> {
   const pipeline = shard.redis.pipeline();
   for (const id of ids) pipeline.exists(shard.key(DELIVERIES_QUEUE, id), shard.key(DEAD_LETTERS_QUEUE, id));
-  const replies = (await pipeline.exec()) ?? [];
-  return ids.filter((_, index) => {
-    const [error, count] = replies[index] ?? [new Error('no reply')];
-    if (error) throw error;
-    return Number(count) > 0;
-  });
+  const counts = await repliesOf(pipeline);
+  return ids.filter((_, index) => Number(counts[index]) > 0);
 }
 
 class BulkQueue {

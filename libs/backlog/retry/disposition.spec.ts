@@ -1,14 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
+import { retryEnv } from '@relay/config';
 import * as fc from 'fast-check';
 import {
   DEFAULT_HORIZON_MS,
-  DEFAULT_SCHEDULE,
   disposition,
   isBeyondHorizon,
+  parseSchedule,
   type Disposition,
   type AttemptVerdict,
 } from './disposition.js';
 
+const DEFAULT_SCHEDULE = parseSchedule(retryEnv.RETRY_SCHEDULE.parse(undefined));
 const POLICY = { schedule: [1_000, 60_000], horizonMs: 100_000 };
 const NOW = 1_000_000;
 const FAILED: AttemptVerdict = { kind: 'failed' };

@@ -1,12 +1,11 @@
 import { parseDuration } from '@relay/config';
 import type { DeadLetterReason } from '@relay/dead-letters';
 import { MAX_RETRY_AFTER_MS } from '@relay/delivery';
+import type { AttemptRecord } from '@relay/events';
+import type { DeliveryJob, QueuedDelivery } from '@relay/jobs';
 
 /** Delays between the attempts of one delivery, in milliseconds: n delays allow n + 1 attempts. */
 type Schedule = readonly number[];
-
-/** Standard Webhooks' recommendation: ten attempts over 75.6 hours (90.7 when every delay is stretched to the most). */
-export const DEFAULT_SCHEDULE: Schedule = parseSchedule('5s,5m,30m,2h,5h,10h,14h,20h,24h');
 
 /** The share of a delay that chance may add, so that deliveries that failed together do not retry together. */
 const MAX_STRETCH = 0.2;
@@ -100,3 +99,45 @@ export function disposition(
 export function isBeyondHorizon(at: number, acceptedAt: number, policy: Pick<RetryPolicy, 'horizonMs'>): boolean {
   return at > acceptedAt + policy.horizonMs;
 }
+
+/** The place of a delivery in its schedule. */
+export interface Standing {
+  readonly attempts: number;
+  /** Epoch milliseconds of the first logged attempt. */
+  readonly begunAt: number;
+  /** Epoch milliseconds of the next attempt. */
+  readonly nextAt: number;
+  readonly lastFailure?: string;
+}
+
+/** @param before the standing after the records before this one */
+export const standingAfter = (record: AttemptRecord, before?: Standing): Standing => ({
+  attempts: Math.max(record.attempt ?? 0, before?.attempts ?? 0),
+  begunAt: Math.min(timeOf(record.at), before?.begunAt ?? Infinity),
+  nextAt: timeOf(record.nextAt),
+  ...(record.detail === undefined ? {} : { lastFailure: record.detail }),
+});
+
+/**
+ * Returns a job built from the log: it has the logged attempts and is due when the next attempt was. Its 96 h begin with the
+ * first attempt if that came after the 202, and now if there was none. Otherwise a delivery that was parked for days would die
+ * at once.
+ */
+export function standing(job: DeliveryJob, stood: Standing | undefined, now: number): QueuedDelivery {
+  const waitedSince = job.waitedSince ?? job.acceptedAt;
+  if (stood === undefined) return { job: { ...job, acceptedAt: now, waitedSince }, at: now };
+  const { attempts, begunAt, nextAt, lastFailure } = stood;
+  return {
+    job: {
+      ...job,
+      attempts,
+      acceptedAt: Math.max(job.acceptedAt, begunAt),
+      waitedSince,
+      ...(lastFailure === undefined ? {} : { lastFailure }),
+    },
+    at: Math.max(now, nextAt),
+  };
+}
+
+/** Returns 0 for a missing or invalid time. */
+const timeOf = (text = ''): number => Date.parse(text) || 0;

@@ -3,16 +3,7 @@
 // alone counts attempts, and that adding an id twice changes nothing. Leaves the records to `jobs` and `dead-letters`, the
 // outcome of an attempt to `delivery`, and its time to the worker.
 export { BullmqRetryQueue } from './bullmq-retry-queue.adapter.js';
-export {
-  DEFAULT_HORIZON_MS,
-  DEFAULT_SCHEDULE,
-  disposition,
-  isBeyondHorizon,
-  longestWait,
-  parseSchedule,
-  type Disposition,
-  type RetryPolicy,
-} from './disposition.js';
+export { DEFAULT_HORIZON_MS, disposition, isBeyondHorizon, longestWait, parseSchedule } from './disposition.js';
+export { standing, standingAfter, type Disposition, type RetryPolicy, type Standing } from './disposition.js';
 export { PendingDeliveries, type PendingDelivery } from './pending-deliveries.adapter.js';
 export { RetryQueue } from './retry-queue.port.js';
-export { standing, standingAfter, type Standing } from './standing.js';

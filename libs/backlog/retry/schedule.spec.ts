@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
+import { retryEnv } from '@relay/config';
 import * as fc from 'fast-check';
-import { DEFAULT_SCHEDULE, longestWait, parseSchedule, retryDelay } from './disposition.js';
+import { longestWait, parseSchedule, retryDelay } from './disposition.js';
 
+const DEFAULT_SCHEDULE = parseSchedule(retryEnv.RETRY_SCHEDULE.parse(undefined));
 const HOUR_MS = 3_600_000;
 
 describe('parseSchedule', () => {

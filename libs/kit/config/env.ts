@@ -1,4 +1,43 @@
+import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+
+/**
+ * Starts a process with its configuration. If the start fails, it writes one JSON line to standard error, with all faults of the
+ * configuration or the other reason, and the process ends with 1. The line holds no value of a secret, which the text of a driver
+ * may repeat.
+ */
+export async function startWith<S extends z.ZodObject>(
+  schema: S,
+  env: Environment,
+  start: (config: z.infer<S>) => Promise<void>,
+): Promise<void> {
+  let secrets: readonly string[] = [];
+  try {
+    const config = parseEnv(schema, env, (path) => readFileSync(path, 'utf8'));
+    secrets = Object.entries(schema.shape).flatMap(([name, field]) => {
+      const value: unknown = isSecret(field as z.ZodType) ? config[name] : undefined;
+      return typeof value === 'string' && value !== '' ? [value] : [];
+    });
+    await start(config);
+  } catch (error) {
+    tell(error, secrets);
+    process.exit(1);
+  }
+}
+
+function tell(error: unknown, secrets: readonly string[]): void {
+  const line =
+    error instanceof ConfigurationFault
+      ? { level: 60, event: 'configuration.wrong', msg: 'The process ends: settings are wrong', faults: error.faults }
+      : { level: 60, event: 'start.failed', msg: 'The process did not start', reason: reasonOf(error, secrets) };
+  process.stderr.write(`${JSON.stringify(line)}\n`);
+}
+
+const reasonOf = (error: unknown, secrets: readonly string[]): string =>
+  secrets.reduce(
+    (text, secret) => text.replaceAll(secret, '[secret]'),
+    error instanceof Error ? error.message || error.name : String(error),
+  );
 
 /** All faults of the environment, one line each, by variable name. It never repeats a value, which may be a secret. */
 export class ConfigurationFault extends Error {
@@ -15,7 +54,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 /**
  * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`, the path of a
  * file that holds it. An empty variable counts as not set, and so do variables of OpenTelemetry if no spans are exported.
- * @param readFile reads such a file; an argument because this file is pure
+ * @param readFile reads such a file
  * @throws ConfigurationFault that names every fault
  */
 export function parseEnv<S extends z.ZodObject>(
@@ -169,10 +208,8 @@ export function parseDuration(text: string): number | undefined {
   return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
 /** Drops OpenTelemetry's variables if no spans are exported: platforms set them in every pod, and no code reads them then. */
-function withoutIdleTelemetry(env: Variables): Variables {
+function withoutIdleTelemetry(env: Environment): Environment {
   const isIdle =
     (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) ||
     env['OTEL_SDK_DISABLED'] === 'true' ||

@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 import { line, name, places, urlOf, without } from './forms.js';
 
+/** Release of the relay, sent as `user-agent: partner-relay/<version>`. A spec checks that package.json has the same. */
+export const RELAY_VERSION = '0.1.0'; // x-release-please-version
+
 // The variables of docs/configuration.md in groups. Each app's schema spreads the groups it needs, so a name,
 // its default and its meaning are written once.
 
@@ -182,6 +185,7 @@ export const webhooksEnv = {
   MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
 };
 
+/** Default: Standard Webhooks' recommendation, ten attempts over 75.6 hours (90.7 if every delay is stretched to the most). */
 export const retryEnv = {
   RETRY_SCHEDULE: z
     .string()

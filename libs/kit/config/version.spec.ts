@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { RELAY_VERSION } from './version.js';
+import { RELAY_VERSION } from './settings.js';
 
 it('is the version of the package', () => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };

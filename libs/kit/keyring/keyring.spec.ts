@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { Keyring, kidOf } from './keyring.js';
+import { Keyring, kidOf } from './index.js';
 
 const key = (byte: number): string => Buffer.alloc(32, byte).toString('base64');
 const one = Keyring.parse(`a:${key(1)}`);

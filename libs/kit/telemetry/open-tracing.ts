@@ -16,7 +16,10 @@ export async function openTracing(env: TelemetryEnv, service: string, log: Log):
   return new OtlpTracing(url, attributes, env, log);
 }
 
-/** Address for spans: the one for traces as it is, or the one for all signals with OTLP's path of traces; undefined without either. */
+/**
+ * Returns the address for spans: the address of traces as it is, or the address of all signals with OTLP's path of traces;
+ * undefined without either.
+ */
 export function tracesUrlOf(env: TelemetryEnv): string | undefined {
   if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;
   return env.OTEL_EXPORTER_OTLP_ENDPOINT?.replace(/\/*$/, '/v1/traces');

@@ -138,7 +138,7 @@ function within(parent: string, kind: SpanKind): Context {
   });
 }
 
-/** The status of the collector's answer only. A refused connection has its reason in `code` only. */
+/** Names a failed export. `code` is the status of the collector's answer, or the reason of a refused connection. */
 const faultOf = (error: Error & { code?: string | number }): string =>
   error.code === undefined ? reasonOf(error) : `${error.code} ${error.message}`.trim();
 

@@ -5,7 +5,6 @@
 // Leaves the marks that decide about deliveries (settled) to `progress`: its scripts start with `seenMarkLua` and write the marks
 // together with the high water of a partition.
 export { RedisRepeatCounts, RepeatCounter, type RepeatCount } from './redis-repeat-counts.adapter.js';
-export { RedisSeenStore } from './redis-seen-store.adapter.js';
-export { packed, wholeSeconds, type SeenEntry, type SeenMark, type SeenState } from './seen-mark.js';
+export { packed, RedisSeenStore, SeenStore, wholeSeconds } from './redis-seen-store.adapter.js';
+export type { SeenEntry, SeenMark, SeenState } from './redis-seen-store.adapter.js';
 export { seenMarkLua } from './seen-mark.script.js';
-export { SeenStore } from './seen-store.port.js';

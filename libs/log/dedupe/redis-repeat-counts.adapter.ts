@@ -1,5 +1,5 @@
 import { defineScript, runScript, type Shards } from '@relay/redis';
-import { packedIds, wholeSeconds } from './seen-mark.js';
+import { packedIds, wholeSeconds } from './redis-seen-store.adapter.js';
 
 /** Number of repeats of an id: with the same content, and with other content. */
 export interface RepeatCount {

@@ -3,35 +3,15 @@
 // Guarantees that high water, marks and ranges are written together and only by the owner of the partition, so that a
 // rollback of Redis is detected and the log is read again.
 // Leaves to the worker the handling of a record, to `dedupe` the layout of the marks, to `replays` the orders.
-export {
-  PartitionProgress,
-  type Flush,
-  type LogPartition,
-  type LookUp,
-  type LookUpResult,
-  type OwnedPosition,
-  type Ownership,
-  type PartialMark,
-  type Position,
-  type ReadTo,
-} from './partition-progress.port.js';
+export { PartitionProgress } from './partition-progress.port.js';
+export type { Flush, LogPartition, OwnedPosition, Ownership, Position, ReadTo } from './partition-progress.port.js';
+export type { LookUp, LookUpResult, PartialMark } from './partition-progress.port.js';
 export { ParkedRanges } from './parked-ranges.js';
-export { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
-export { isReplay, rangeKeyPrefix, readRangeKey } from './range-key.js';
-export { offsetsIn, without } from './range-offsets.js';
-export { rangesText, readRanges, readReplay } from './range-text.js';
-export {
-  droppedKey,
-  knownKey,
-  parkedKey,
-  parkingKey,
-  partialKey,
-  progressKey,
-  recoveryKey,
-  REPLAY_KEPT_S,
-} from './progress-keys.js';
-export { assertNotResharding, assertNumberOfShards, RESHARDING, saidShards } from './number-of-shards.adapter.js';
-export { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
-export { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';
-export { isParked, parkedWebhooks, withShownStatus, type ShownStatus } from './shown-status.adapter.js';
+export { isReplay, offsetsIn, rangeKeyPrefix, rangesText, readRangeKey, readRanges, readReplay } from './parking.js';
+export { NOTHING_PARKED, without } from './parking.js';
+export type { ParkedRange, Parking, ParkingWrite, ReplayCounts } from './parking.js';
+export { droppedKey, knownKey, parkedKey, parkingKey, partialKey, progressKey, recoveryKey } from './progress-keys.js';
+export { isParked, parkedWebhooks, REPLAY_KEPT_S, withShownStatus, type ShownStatus } from './progress-keys.js';
+export { assertNotResharding, assertNumberOfShards, RESHARDING, saidShards } from './progress-keys.js';
+export { RedisPartitionProgress, ShardedPartitionProgress } from './redis-partition-progress.adapter.js';
 export { Tracker } from './tracker.js';

@@ -1,6 +1,6 @@
 import { onlyShard, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { assertNumberOfShards, RESHARDING } from './number-of-shards.adapter.js';
+import { assertNumberOfShards, RESHARDING } from './progress-keys.js';
 import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
 
 const { redis } = await redisOfSpec();

@@ -1,5 +1,14 @@
-import { NOTHING_PARKED, type ParkedRange, type Parking, type ParkingWrite, type ReplayCounts } from './parking.js';
-import { cutAt, isInside, offsetsIn, renewed } from './range-offsets.js';
+import {
+  cutAt,
+  isInside,
+  NOTHING_PARKED,
+  offsetsIn,
+  renewed,
+  type ParkedRange,
+  type Parking,
+  type ParkingWrite,
+  type ReplayCounts,
+} from './parking.js';
 import { Tracker } from './tracker.js';
 
 interface Parked {

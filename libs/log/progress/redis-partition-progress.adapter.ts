@@ -1,9 +1,14 @@
 import { packed, wholeSeconds, type SeenEntry } from '@relay/dedupe';
-import { defineScript, registryVersionKeys, runScript, type Shard } from '@relay/redis';
-import type { Parking, ParkingWrite } from './parking.js';
-import { isReplay } from './range-key.js';
-import { rangesText, readRanges, readReplay } from './range-text.js';
-import { CallBatch } from './call-batch.js';
+import {
+  defineScript,
+  readRegistryVersion,
+  registryVersionKeys,
+  runScript,
+  type Shard,
+  type Shards,
+} from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { isReplay, rangesText, readRanges, readReplay, type Parking, type ParkingWrite } from './parking.js';
 import {
   droppedKey,
   knownKey,
@@ -185,3 +190,112 @@ const parkingText = (at: LogPartition, write: ParkingWrite): NonNullable<FlushRe
   dropped: write.dropped.map(String),
   ...(write.notices === undefined || write.notices.length === 0 ? {} : { notices: write.notices }),
 });
+
+/**
+ * Progress over the shards of a deployment. Each shard has the progress of its parts of the partitions, which goes back in time
+ * with that shard alone.
+ */
+export class ShardedPartitionProgress extends PartitionProgress {
+  readonly #all: readonly PartitionProgress[];
+  readonly #versions = new CallBatch<never, number>(() => readRegistryVersion(this.global), 0);
+
+  /**
+   * @param global connection to the keys that belong to no shard
+   * @param agreed resolves when the jobs of this shard are stored on the same server as its progress
+   */
+  constructor(
+    shards: Shards,
+    private readonly global: Pick<Redis, 'mget'>,
+    dedupeWindowMs: number,
+    agreed: (shard: number) => Promise<void>,
+  ) {
+    super();
+    this.#all = shards.all.map(
+      (shard, number) => new RedisPartitionProgress(shard, dedupeWindowMs, () => agreed(number)),
+    );
+  }
+
+  own(at: LogPartition, token: string, how: Ownership): Promise<OwnedPosition | 'owned-elsewhere' | undefined> {
+    return this.#of(at).own(at, token, how);
+  }
+
+  release(at: LogPartition, token: string): Promise<void> {
+    return this.#of(at).release(at, token);
+  }
+
+  async rememberKnown(read: readonly LogPartition[]): Promise<boolean> {
+    const [first] = read;
+    return first !== undefined && this.#of(first).rememberKnown(read);
+  }
+
+  wasKnown(at: LogPartition): Promise<boolean> {
+    return this.#of(at).wasKnown(at);
+  }
+
+  /**
+   * Reads the version of the registry after the records were fetched, so that it has all that was registered before they were
+   * sent.
+   */
+  async lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
+    const [{ results }, { answer: registryVersion }] = await Promise.all([
+      this.#of(at).lookUp(at, entries),
+      this.#versions.add([], 0),
+    ]);
+    return { results, registryVersion };
+  }
+
+  flush(at: LogPartition, write: Flush): Promise<boolean> {
+    return this.#of(at).flush(at, write);
+  }
+
+  parking(at: LogPartition): Promise<Parking> {
+    return this.#of(at).parking(at);
+  }
+
+  partials(at: LogPartition, ids: readonly string[]): Promise<Map<string, Set<string>>> {
+    return this.#of(at).partials(at, ids);
+  }
+
+  #of({ topic, partition, shard = 0 }: LogPartition): PartitionProgress {
+    const found = this.#all[shard];
+    if (found === undefined) throw new RangeError(`${topic}/${partition} is of shard ${shard} of ${this.#all.length}`);
+    return found;
+  }
+}
+
+interface Open<Item, Answer> {
+  readonly items: Item[];
+  size: number;
+  readonly answer: Promise<Answer>;
+}
+
+/** Combines the calls of one turn of the event loop into as few as their sizes allow. */
+class CallBatch<Item, Answer> {
+  #open: Open<Item, Answer> | undefined;
+
+  /** @param maxSize maximum size of a batch, unless a single call is larger: a script blocks Redis */
+  constructor(
+    private readonly run: (items: readonly Item[]) => Promise<Answer>,
+    private readonly maxSize: number,
+  ) {}
+
+  /** @returns the answer of the whole batch, and the position of these items in it */
+  async add(items: readonly Item[], size: number): Promise<{ answer: Answer; from: number }> {
+    let open = this.#open;
+    if (open === undefined || open.size + size > this.maxSize) this.#open = open = this.#begin();
+    open.size += size;
+    const from = open.items.push(...items) - items.length;
+    return { answer: await open.answer, from };
+  }
+
+  #begin(): Open<Item, Answer> {
+    const items: Item[] = [];
+    const answer = new Promise<void>((resolve) => {
+      setImmediate(resolve);
+    }).then(() => {
+      if (this.#open?.items === items) this.#open = undefined;
+      return this.run(items);
+    });
+    return { items, size: 0, answer };
+  }
+}

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { RedisSeenStore } from '@relay/dedupe';
 import { onlyShard, shardNumber, shardsOn } from '@relay/redis';
 import { describePartitionProgress, redisOfSpec } from '@relay/testing';
-import { RedisPartitionProgress } from './redis-partition-progress.adapter.js';
-import { ShardedPartitionProgress } from './sharded-partition-progress.adapter.js';
+import { RedisPartitionProgress, ShardedPartitionProgress } from './redis-partition-progress.adapter.js';
 
 const { redis } = await redisOfSpec();
 

@@ -1,7 +1,6 @@
 import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { parkedKey } from './progress-keys.js';
-import { isParked, parkedWebhooks, withShownStatus } from './shown-status.adapter.js';
+import { isParked, parkedKey, parkedWebhooks, withShownStatus } from './progress-keys.js';
 
 const { redis } = await redisOfSpec();
 

@@ -3,6 +3,5 @@
 // their calls, that every call is answered within its deadline, that waiting records are bounded in bytes, and that no call
 // creates a topic. Leaves the content of records to `events`, topics to `kafka`, and duplicates to `dedupe`: a failed call may
 // have stored its record.
-export { KafkaPublisher, type KafkaPublisherSettings } from './kafka-publisher.adapter.js';
-export { TracedPublisher } from './traced-publisher.js';
+export { KafkaPublisher, TracedPublisher, type KafkaPublisherSettings } from './kafka-publisher.adapter.js';
 export { Publisher, PublishFailed, type OutgoingRecord, type PublishFailureReason } from './publisher.port.js';

@@ -1,7 +1,7 @@
 import { partitionOf } from '@relay/events';
 import { answeredWithin, hasCode, isTimeout, openProducer } from '@relay/kafka';
 import type { Acknowledgement, Kafka, KafkaProducer } from '@relay/kafka';
-import { reasonOf, ThrottledLog, type Log } from '@relay/telemetry';
+import { reasonOf, ThrottledLog, type Log, type Tracing } from '@relay/telemetry';
 import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 import { TopicDirectory } from './topic-directory.adapter.js';
@@ -183,7 +183,10 @@ export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledge
   return sent.map((batch) => known.get(`${batch.topic}/${batch.partition}`)).map((at) => (at === -1 ? undefined : at));
 }
 
-/** A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy forever. */
+/**
+ * A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy
+ * forever.
+ */
 const REPORTED_MS = 30_000;
 
 /**
@@ -217,3 +220,51 @@ export class FailedSends {
 }
 
 const nameOf = (topic: string, partition: number): string => `${topic}/${partition}`;
+
+/** Adds a span for each record that belongs to a trace; the record's headers name that span to its readers. */
+export class TracedPublisher extends Publisher {
+  constructor(
+    private readonly publisher: Publisher,
+    private readonly tracing: Tracing,
+  ) {
+    super();
+  }
+
+  get state(): string {
+    return this.publisher.state;
+  }
+
+  async publish(record: OutgoingRecord): Promise<number | undefined> {
+    const { traceparent, ce_id: id = '', ce_type: type = '' } = record.headers;
+    if (traceparent === undefined) return this.publisher.publish(record);
+    const span = this.tracing.start(`send ${record.topic}`, 'producer', traceparent, {
+      'messaging.system': 'kafka',
+      'messaging.operation.name': 'send',
+      'messaging.operation.type': 'send',
+      'messaging.destination.name': record.topic,
+      'messaging.message.id': id,
+      'relay.event_type': type,
+    });
+    try {
+      const headers = { ...record.headers, traceparent: span.traceparent };
+      const offset = await this.publisher.publish({ ...record, headers });
+      span.end();
+      return offset;
+    } catch (error) {
+      span.end({}, error instanceof PublishFailed ? error.reason : 'unknown');
+      throw error;
+    }
+  }
+
+  learn(topics: readonly string[]): Promise<void> {
+    return this.publisher.learn(topics);
+  }
+
+  override belongsTo(cluster: string | null): void {
+    this.publisher.belongsTo(cluster);
+  }
+
+  close(): Promise<void> {
+    return this.publisher.close();
+  }
+}

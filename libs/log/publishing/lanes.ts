@@ -258,7 +258,7 @@ type Isolation = 0 | 1 | 2;
 interface Entry {
   readonly record: OutgoingRecord;
   readonly bytes: number;
-  /** Epoch milliseconds from which on the record is not sent. */
+  /** Time of the lanes' clock, in milliseconds, from which on the record is not sent. */
   readonly deadline: number;
   readonly lane: Lane;
   readonly resolve: (offset: number | undefined) => void;

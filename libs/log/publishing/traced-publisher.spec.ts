@@ -1,7 +1,7 @@
 import { Tracing, type Span } from '@relay/telemetry';
 import { MemoryPublisher } from '@relay/testing';
 import { PublishFailed } from './publisher.port.js';
-import { TracedPublisher } from './traced-publisher.js';
+import { TracedPublisher } from './kafka-publisher.adapter.js';
 
 const SPAN = '00-4bf92f3577b34da6a3ce929d0e0e4736-aaaaaaaaaaaaaaaa-01';
 

@@ -1,5 +1,6 @@
 import { classify, type AttemptResult } from '@relay/delivery';
-import { DEFAULT_HORIZON_MS, DEFAULT_SCHEDULE, disposition, type Disposition } from '@relay/retry';
+import { retryEnv } from '@relay/config';
+import { DEFAULT_HORIZON_MS, disposition, parseSchedule, type Disposition } from '@relay/retry';
 import { GoodAnswers } from './attempts.js';
 
 // What answers mean (docs/partners.md), by a clock of its own: an endpoint that answers every attempt the same, to
@@ -7,7 +8,7 @@ import { GoodAnswers } from './attempts.js';
 
 const HOUR = 3_600_000;
 const START = Date.UTC(2026, 10, 20, 12);
-const POLICY = { schedule: DEFAULT_SCHEDULE, horizonMs: DEFAULT_HORIZON_MS };
+const POLICY = { schedule: parseSchedule(retryEnv.RETRY_SCHEDULE.parse(undefined)), horizonMs: DEFAULT_HORIZON_MS };
 const SCHEDULE_S = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
 const answered = (status: number, retryAfter?: string): AttemptResult => ({

@@ -1,4 +1,4 @@
-import { FacetCounts } from './dead-letter-view.js';
+import { FacetCounts } from './dead-letter.js';
 
 const letter = (webhookId: string, reason: 'gone' | 'horizon_passed' = 'gone') => ({
   eventType: 'task.created',

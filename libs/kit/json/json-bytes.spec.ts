@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { splitArray, splitLines } from './split-json.js';
+import { splitArray, splitLines } from './json-bytes.js';
 
 const MOST = 1_000;
 const textsOf = (parts: Buffer[] | undefined): string[] | undefined => parts?.map(String);
