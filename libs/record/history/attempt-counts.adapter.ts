@@ -1,8 +1,7 @@
 import type { AttemptFacts } from '@relay/events';
 import { runScript, type Shard, type Shards } from '@relay/redis';
-import { readTotals } from './attempt-totals.script.js';
+import { addFailures, readTotals } from './history.script.js';
 import { placesIn, repliesOf, type Places } from './delivery-history.adapter.js';
-import { addFailures } from './failures.script.js';
 import { HOUR_MS, lineOf, newestFirst, type HistoryLine, type StreamEntry } from './history-line.js';
 
 /** The failed attempts of a webhook since they were last written, and the last good answer that was kept. */

@@ -14,4 +14,4 @@ export {
 } from './attempt-counts.adapter.js';
 export { RedisDeliveryHistory, ShardHistory } from './delivery-history.adapter.js';
 export { hourExpiresAt, idOf, indexedLine, type DeliveredLine, type HistoryLine } from './history-line.js';
-export { merged, type SortedList } from './merged.js';
+export { merged, type SortedList } from './delivery-history.adapter.js';

@@ -11,6 +11,6 @@ export {
   withoutAnswers,
   type EnvelopeClue,
   type IncompletePart,
-} from './envelope-story.js';
+} from './story-of.js';
 export { LoggedAttempts, StoryReader, type AttemptsOfEnvelope, type StoryWebhooks } from './story-reader.js';
-export { StoryState } from './story-state.adapter.js';
+export { StoryState } from './story-reader.js';
