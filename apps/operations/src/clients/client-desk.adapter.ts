@@ -15,7 +15,7 @@ import type { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
 import { keyKeys, sealingFault } from '@relay/registry';
 import type { Redis } from 'ioredis';
-import type { Actor } from '../access/role.js';
+import type { Actor } from '../access/operator-guard.js';
 
 /** Creates and changes clients for an operator. Each change is reported on `relay.operations` first. */
 export class ClientDesk {
