@@ -13,10 +13,10 @@ import {
 import { infoField, redisFindings, setting, settingOf } from './conditions.js';
 import { Away, fault, type Finding, ok, warning } from './finding.js';
 
-/** A node that left, or is not known yet. */
+/** Flags of a node that has left, or has not joined yet. */
 const STRANGERS = new Set(['noaddr', 'handshake']);
 
-/** Examines every node of a Redis Cluster. @param environment RELAY_ENV @throws Away when none of the nodes that are named answers */
+/** Examines every node of a Redis Cluster. @param environment RELAY_ENV @throws Away if no node of REDIS_CLUSTER_NODES answers */
 export async function checkCluster(settings: RedisSettings, environment: string): Promise<Finding[]> {
   const facts = await readCluster(settings);
   return [
@@ -57,7 +57,7 @@ async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
   return { nodes, shards, global };
 }
 
-/** What one node says of all, and where the keys of the relay are. */
+/** Returns the nodes of the cluster as one node sees them, and the slots of the relay's tags. */
 async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
   const said = String(await redis.cluster('NODES'));
   const slots = await Promise.all(tags.map((tag) => redis.cluster('KEYSLOT', tag)));
@@ -65,7 +65,10 @@ async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
   return { nodes, slots };
 }
 
-/** A node that was cut off misses the others, and does not know who took its slots: the latest epoch that counts is elsewhere. */
+/**
+ * Returns how far the view of a node can be trusted: first by the nodes that it reaches, then by the slots that they serve. A node
+ * that is cut off reaches few, and does not know which node took its slots.
+ */
 function weightOf({ nodes }: { readonly nodes: readonly ClusterNode[] }): number {
   const known = nodes.filter(({ flags }) => !flags.includes('fail') && !flags.includes('fail?')).length;
   const covered = nodes
@@ -88,7 +91,7 @@ async function answerOf(redis: Redis): Promise<NodeAnswer> {
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** As of the alert RelayRedisMemory: workers stop reading at 70 %. */
+/** Share of maxmemory above which the doctor warns, as the alert RelayRedisMemory does. Workers stop reading at 0.7. */
 const FULL = 0.6;
 
 type Answered = Pick<NodeFacts, 'name'> & { readonly answer: NodeAnswer };
@@ -118,7 +121,7 @@ function coverage(shards: number, { 'cluster-require-full-coverage': required }:
   ];
 }
 
-/** One finding for all nodes of which the same is to be said. */
+/** Merges equal findings of several nodes into one that names the nodes. */
 function together(settings: readonly { name: string; finding: Finding }[], count: number): Finding[] {
   const groups = new Map<string, { finding: Finding; names: string[] }>();
   for (const { name, finding } of settings) {
@@ -173,11 +176,11 @@ function memory(answered: readonly Answered[]): Finding {
 
 const toMiB = (bytes: number): number => Math.round(bytes / 1_024 / 1_024);
 
-/** A replica says every second how far it is. */
+/** Seconds without a report from a replica after which it counts as behind. A replica reports its offset every second. */
 const SILENT_S = 10;
 const BEHIND_BYTES = 16 * 1_024 * 1_024;
 
-/** Whether each primary with slots has a replica that could take its place, and which data that replica lacks. */
+/** Checks that each primary with slots has a replica that can take its place, and how much data that replica lacks. */
 export function replicaFindings({ nodes }: ClusterFacts, environment: string): Finding[] {
   const serving = nodes.filter((node) => node.slots.length > 0 && faultOf(node) === undefined);
   const found = serving.flatMap((node) => replicasOf(node, nodes));
@@ -213,8 +216,8 @@ function fixOf({ id, name }: NodeFacts, nodes: readonly NodeFacts[]): string {
 }
 
 /**
- * The replicas of a node, as it sees them:
- * `slave0:ip=10.0.0.2,port=6379,state=online,offset=140,lag=0` of INFO, with `master_repl_offset`.
+ * Returns the replicas that a node reports in INFO, with `master_repl_offset`:
+ * `slave0:ip=10.0.0.2,port=6379,state=online,offset=140,lag=0`.
  */
 function followersOf({ answer }: NodeFacts) {
   if (answer instanceof Error) return [];
@@ -230,10 +233,10 @@ function followersOf({ answer }: NodeFacts) {
   });
 }
 
-/** All nodes are asked at once, and each answers within a second. */
+/** Difference of clocks in ms from which a node is at fault. All nodes are asked at once, and each answers within a second. */
 const BEARABLE_MS = 5_000;
 
-/** Whether the clocks of all nodes agree with that of the node with what is global, whose time all processes take. */
+/** Compares the clocks of all nodes with that of the node that holds the global keys, whose time all processes take. */
 export function clockFindings({ nodes, global }: ClusterFacts): Finding[] {
   const leading = nodeOf(nodes, global.slot);
   const leads = timeOf(leading);
@@ -253,7 +256,7 @@ export function clockFindings({ nodes, global }: ClusterFacts): Finding[] {
   return wrong.length === 0 ? [ok('cluster clocks', 'agree')] : wrong;
 }
 
-/** Epoch milliseconds; undefined if the node does not answer. */
+/** Returns the time of a node in epoch milliseconds; undefined if the node does not answer. */
 function timeOf(node: NodeFacts | undefined): number | undefined {
   if (node === undefined || node.answer instanceof Error) return undefined;
   const micros = infoField(node.answer.info, 'server_time_usec');

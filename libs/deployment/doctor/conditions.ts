@@ -16,9 +16,9 @@ export interface Broken {
 }
 
 /**
- * A setting of a store that the promise depends on and that others can change at any time. A worker looks at its start, at each new
- * connection to Redis and each minute; `relay doctor` and the page of operations look when they are asked. While one does not hold,
- * the worker logs it, shows it as a metric, by which an alert fires, and is not ready if the condition says so. The database that
+ * A setting of a store that the relay's promise depends on, and that others can change at any time. A worker checks it at its start,
+ * at each new connection to Redis, and every minute; `relay doctor` and `GET /doctor` check it on request. While it does not hold,
+ * the worker logs that and reports it as a metric, by which an alert fires; it is not ready if `isNeeded` is set. The database that
  * REDIS_URL names is no condition: a connection that does not get it is refused.
  */
 export interface Condition<Facts> {
@@ -41,7 +41,7 @@ export interface TopicFacts {
 export const infoField = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
 
-/** The fix of a setting of Redis, with its value. */
+/** Returns the fix of a setting of Redis. */
 export const setting = (wanted: string): string => `run \`CONFIG SET ${wanted}\` and set it in redis.conf`;
 
 /** Conditions of each Redis server, read from INFO, which managed services never refuse. */
@@ -90,7 +90,7 @@ export const TOPIC_CONDITIONS: readonly Condition<TopicFacts>[] = [
   },
 ];
 
-/** The sentences about topics have the problem, a colon, and the fix. */
+/** Splits a sentence about topics at its first colon: the problem, and the fix. */
 export function halvesOf(sentence: string): Broken {
   const colon = sentence.indexOf(': ');
   return { text: sentence.slice(0, colon), fix: sentence.slice(colon + 2) };
@@ -152,13 +152,13 @@ function durability(syncing: string | undefined): Finding {
   );
 }
 
-/** A setting that INFO omits; undefined where CONFIG is refused, as on managed services. */
+/** Returns a setting that INFO omits; undefined if CONFIG is refused, as on managed services. */
 export async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
   const answer = await redis.config('GET', name).catch(() => []);
   return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
-/** Much less than the 30 s at which a worker takes no work. */
+/** Difference of clocks in ms from which it is a fault: much less than the 30 s at which a worker takes no work. */
 const BEARABLE_MS = 5_000;
 
 /** @param aheadMs by how much Redis' clock is ahead of this machine's */

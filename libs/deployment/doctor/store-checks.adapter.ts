@@ -19,7 +19,7 @@ const FIXES = {
 /**
  * @param environment RELAY_ENV
  * @param keyring undefined if the keys are faulty, which another check reports
- * @param hasNodes a cluster, each node of which another check examines
+ * @param hasNodes whether Redis is a cluster: another check examines each of its nodes
  */
 export async function checkRedis(
   redis: Redis,
@@ -161,7 +161,7 @@ export interface KeyUse {
   readonly clients: readonly string[];
 }
 
-/** The use of each older key. A disabled client cannot use its secrets and needs none. */
+/** Returns the records that need each older key. A disabled client cannot use its secrets and needs none. */
 export function usesOf(
   older: readonly string[],
   webhooks: ReadonlyMap<string, ReadonlySet<string>>,

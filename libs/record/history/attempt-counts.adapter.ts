@@ -47,7 +47,7 @@ export class ShardAttemptCounts {
     await runScript(this.shard.redis, addFailures, [this.shard.key('failed')], [this.windowMs, ...args]);
   }
 
-  /** Does what `RedisAttemptCounts.totalsOf` does, for this shard alone. */
+  /** Returns the totals of this shard, in the order of the ids. */
   async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
     const totals: AttemptTotals[] = [];
     for (let from = 0; from < webhookIds.length; from += SLICE) {

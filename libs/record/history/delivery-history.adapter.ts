@@ -222,7 +222,7 @@ export class RedisDeliveryHistory {
   }
 }
 
-/** Reads the entries of a sorted list behind `last`, at most so many; fewer are the last ones. */
+/** Reads at most `count` entries of a sorted list after `last`. It returns fewer only at the end of the list. */
 export type SortedList<E> = (last: E | undefined, count: number) => Promise<readonly E[]>;
 
 interface Head<E> {
@@ -232,10 +232,10 @@ interface Head<E> {
   isOver: boolean;
 }
 
-/** Lists read at once. */
+/** Most lists read at once. */
 const AT_ONCE = 16;
 
-/** The entries of all lists in their order. @param count of entries that are read of a list at once */
+/** Yields the entries of sorted lists in one order. @param count entries that are read of each list at once */
 export async function* merged<E>(
   lists: readonly SortedList<E>[],
   compare: (a: E, b: E) => number,

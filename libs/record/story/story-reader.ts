@@ -72,7 +72,7 @@ interface StoryQuestion {
   readonly webhookIds?: ReadonlySet<string> | undefined;
 }
 
-/** A view that is some seconds old is better than no story. */
+/** Longest wait in ms for the view of webhooks: a view that is some seconds old is better than no story. */
 const REFRESH_MS = 2_000;
 
 /** An id is accepted again after `DEDUPE_WINDOW` only, and the log keeps 7 days. */
@@ -92,7 +92,7 @@ export class StoryReader {
     private readonly told: (part: IncompletePart, error: unknown) => void,
   ) {}
 
-  /** Undefined when nothing is known of the envelope by the stores that answered: `away` names those that did not. */
+  /** Returns the story; undefined if no store that answered knows the envelope. `away` names the stores that did not answer. */
   async read(
     id: string,
     { clue, webhookIds }: StoryQuestion = {},
@@ -233,7 +233,7 @@ const replaysOf = (told: readonly { readonly webhookId: string; readonly series:
   ),
 ];
 
-/** The window of the marks counts where they are written. */
+/** Window in ms of stores that are only read here: only writers need it. */
 const NOTHING_WRITTEN = 0;
 
 /** Reads the state of one envelope from Redis by a few commands, whose cost does not grow with other envelopes. */
