@@ -75,6 +75,7 @@ export class OperationsModule implements OnApplicationShutdown {
       ...domainProviders(config),
       AuditLog,
       Board,
+      ClientDesk,
       Examination,
       NowState,
       StoreState,
@@ -116,10 +117,6 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
         if (registry.claim.fault !== undefined) throw error;
       });
     return new ClientDirectory(new ClientStore(redis, { ...view, current }), keyring);
-  }),
-  made(ClientDesk, [Redis, RegistryView, Keyring, Audit], (redis, registry, keyring, audit) => {
-    const store = new ClientStore(redis, registry.of<ClientCommand>('client'));
-    return new ClientDesk(store, keyring, redis, audit);
   }),
   made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
   made(
