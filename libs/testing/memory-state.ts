@@ -10,7 +10,7 @@ export const keyOf = ({ topic, partition, shard }: LogPartition): string =>
   [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
 
 /** Waiting ranges of one partition. */
-export interface StoredParking {
+interface StoredParking {
   /** By range key, like the counts. */
   ranges: Map<string, readonly ParkedRange[]>;
   replays: Map<string, ReplayCounts>;

@@ -98,7 +98,7 @@ function lateOf(method: string): ProblemError {
 }
 
 /** Adds to the answer that a change may be incomplete, if Redis went away during it. */
-export class UnconfirmedInterceptor implements NestInterceptor {
+class UnconfirmedInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (!isChange(context.switchToHttp().getRequest<FastifyRequest>().method)) return next.handle();
     return next.handle().pipe(

@@ -79,14 +79,14 @@ function weightOf({ nodes }: { readonly nodes: readonly ClusterNode[] }): number
 }
 
 async function answerOf(redis: Redis): Promise<NodeAnswer> {
-  const [info, cluster, appendfsync, coverage] = await Promise.all([
+  const [info, cluster, appendfsync, fullCoverage] = await Promise.all([
     redis.info(),
     redis.cluster('INFO').catch(() => ''),
     settingOf(redis, 'appendfsync'),
     settingOf(redis, 'cluster-require-full-coverage'),
   ]);
   const state = /^cluster_state:(\w+)/m.exec(cluster)?.[1];
-  return { info, state, config: { appendfsync, 'cluster-require-full-coverage': coverage } };
+  return { info, state, config: { appendfsync, 'cluster-require-full-coverage': fullCoverage } };
 }
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));

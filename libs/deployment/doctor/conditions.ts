@@ -10,7 +10,7 @@ import { diskFaultIn } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { fault, faultInProduction, type Finding, ok, warning } from './finding.js';
 
-export interface Broken {
+interface Broken {
   readonly text: string;
   readonly fix: string;
 }

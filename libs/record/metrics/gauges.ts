@@ -253,7 +253,7 @@ const PATIENCE_MS = 3_000;
  * A reading of a store for its gauges, repeated at most every 5 s for any number of scrapes and given up after 3 s. A gauge then has
  * no value rather than an old one.
  */
-export class StoreReading<T> {
+class StoreReading<T> {
   #last: { readonly at: number; readonly value: Promise<T | undefined> } | undefined;
 
   constructor(
@@ -264,7 +264,7 @@ export class StoreReading<T> {
   ) {}
 
   /** Registers a gauge that is read when it is scraped. */
-  gauge(name: string, help: string, labelNames: string[], samplesOf: (value: T) => readonly Sample[]): this {
+  gauge(name: string, help: string, labelNames: string[], samplesIn: (value: T) => readonly Sample[]): this {
     const read = (): Promise<T | undefined> => this.#read();
     this.registry.registerMetric(
       new Gauge({
@@ -276,7 +276,7 @@ export class StoreReading<T> {
           const value = await read();
           this.reset();
           if (labelNames.length === 0) this.remove(); // reset() writes 0 for a gauge without labels
-          for (const [labels, count] of value === undefined ? [] : samplesOf(value)) this.set(labels, count);
+          for (const [labels, count] of value === undefined ? [] : samplesIn(value)) this.set(labels, count);
         },
       }),
     );

@@ -100,7 +100,7 @@ return claimed
 `,
 );
 
-export interface ClaimedLines {
+interface ClaimedLines {
   /** Lines that were dropped since the last claim of any process, because too many waited. */
   readonly dropped: number;
   readonly lines: readonly string[];

@@ -13,12 +13,7 @@ export type IndexedAttempt = AttemptRecord & { readonly host?: string | undefine
 export const NAMED = ['webhook', 'partner', 'type', 'host', 'error', 'reason'] as const;
 export type Named = (typeof NAMED)[number];
 
-export const OUTCOMES = [
-  'delivered',
-  'retry',
-  'dead-letter',
-  'cancelled',
-] as const satisfies AttemptRecord['outcome'][];
+const OUTCOMES = ['delivered', 'retry', 'dead-letter', 'cancelled'] as const satisfies AttemptRecord['outcome'][];
 
 /** Raised with every change of the tables: a file of another version is thrown away. */
 export const VERSION = 2;
@@ -175,7 +170,7 @@ export const AttemptSearch = z.strictObject({
 });
 export type AttemptSearch = z.infer<typeof AttemptSearch>;
 
-export interface SearchStatement {
+interface SearchStatement {
   /** Finds the rows of a page, and one more. */
   readonly sql: string;
   /** Finds the last row that was looked at, if there may be more. */

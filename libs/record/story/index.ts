@@ -12,5 +12,4 @@ export {
   type EnvelopeClue,
   type IncompletePart,
 } from './story-of.js';
-export { LoggedAttempts, StoryReader, type AttemptsOfEnvelope, type StoryWebhooks } from './story-reader.js';
-export { StoryState } from './story-reader.js';
+export { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from './story-reader.js';

@@ -15,7 +15,7 @@ import { z } from 'zod';
 const moment = z.iso.datetime();
 const text = z.string().nullable();
 
-export const INCOMPLETE_PARTS = ['kafka', 'redis', 'index'] as const;
+const INCOMPLETE_PARTS = ['kafka', 'redis', 'index'] as const;
 export type IncompletePart = (typeof INCOMPLETE_PARTS)[number];
 
 const StoryAttempt = z

@@ -26,7 +26,7 @@ import {
 } from './story-of.js';
 
 /** Index of the attempts of an envelope. */
-export interface AttemptsOfEnvelope {
+interface AttemptsOfEnvelope {
   /** The part that is missing when it is away. */
   readonly part: IncompletePart;
   /** Parts that every story lacks. */

@@ -34,7 +34,7 @@ export const AuditAnswer = z
 export type AuditAnswer = z.infer<typeof AuditAnswer>;
 
 /** Offsets `[from, end)` of a partition that are read for an answer; `low` is the oldest one in Kafka. */
-export interface AuditRange {
+interface AuditRange {
   readonly partition: number;
   readonly low: number;
   readonly from: number;
@@ -42,7 +42,7 @@ export interface AuditRange {
 }
 
 /** A record that matches the filter. */
-export interface FoundRecord {
+interface FoundRecord {
   readonly partition: number;
   readonly offset: number;
   readonly record: OperationsRecord;

@@ -132,7 +132,7 @@ function shownData(data: unknown): unknown {
 }
 
 /** Character at the end of a group's name. No name of a queue contains it. */
-export const GROUP_END = '.';
+const GROUP_END = '.';
 
 /** Matches a group of the board, before the name of a queue. */
 const GROUP = String.raw`shard-\d{1,5}\.`;

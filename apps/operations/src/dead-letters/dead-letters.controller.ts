@@ -28,10 +28,10 @@ const filter = {
 };
 
 /** Query of `GET /dead-letters/facets?type=&reason=&webhook=`. */
-export const FacetQuery = z.strictObject(filter);
+const FacetQuery = z.strictObject(filter);
 
 /** Query of `GET /dead-letters?type=&reason=&webhook=&limit=&cursor=`. */
-export const LetterQuery = z.strictObject({
+const LetterQuery = z.strictObject({
   ...filter,
   limit: z.coerce.number().int().min(1).max(1_000).default(100).describe('Longest page: 1 to 1,000.'),
   cursor: z
@@ -45,7 +45,7 @@ export const LetterQuery = z.strictObject({
  * Selects the dead letters to replay or purge: by ids, by `all`, or by filters. Exactly one way is required, so an empty
  * selection never means all.
  */
-export const LetterSelection = z
+const LetterSelection = z
   .strictObject({
     ids: z.array(z.string().min(1).max(300)).min(1).max(1_000).optional(),
     all: z.literal(true).optional(),
@@ -64,15 +64,15 @@ export const LetterSelection = z
     return Number(ids !== undefined) + Number(all === true || filtered) === 1;
   }, 'say which dead letters: either ids, or all, or type, reason, webhook')
   .meta({ id: 'DeadLetterSelection', description: 'The dead letters to replay or purge.' });
-export type LetterSelection = z.infer<typeof LetterSelection>;
+type LetterSelection = z.infer<typeof LetterSelection>;
 
 /** Options of a replay or purge of one dead letter. */
-export const OneLetter = z
+const OneLetter = z
   .strictObject({ dryRun: z.boolean().default(false) })
   .meta({ id: 'OneDeadLetter', description: 'Whether it is looked up only.' });
-export type OneLetter = z.infer<typeof OneLetter>;
+type OneLetter = z.infer<typeof OneLetter>;
 
-export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): DeadLetterFilter {
+function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof filter>>): DeadLetterFilter {
   return {
     ...(type === undefined ? {} : { type }),
     ...(reason === undefined ? {} : { reason }),
@@ -80,7 +80,7 @@ export function filterOf({ type, reason, webhook }: z.infer<z.ZodObject<typeof f
   };
 }
 
-export const choiceOf = (selection: LetterSelection): DeadLetterSelection => ({
+const choiceOf = (selection: LetterSelection): DeadLetterSelection => ({
   ids: selection.ids ?? [],
   filter: {
     ...filterOf(selection),
@@ -113,7 +113,7 @@ const facts = z.object({
   diedAt: z.iso.datetime(),
 });
 
-export const LetterList = z
+const LetterList = z
   .object({
     stored: z.int().describe('Dead letters in all, without the filter.'),
     complete,
@@ -121,17 +121,17 @@ export const LetterList = z
   })
   .meta({ id: 'DeadLetters', description: 'Dead letters, newest first.' });
 
-export const InspectedLetter = facts
+const InspectedLetter = facts
   .extend({ body: z.string().describe('The envelope; empty if Redis has lost it.') })
   .meta({ id: 'InspectedDeadLetter', description: 'A dead letter with its envelope.' });
 
 const facet = z.array(z.object({ value: z.string(), count: z.int() }));
 
-export const LetterFacets = z
+const LetterFacets = z
   .object({ matched: z.int(), complete, types: facet, reasons: facet, webhooks: facet, partners: facet })
   .meta({ id: 'DeadLetterFacets', description: 'Dead letters counted by value; the hundred most frequent of each.' });
 
-export const LetterCount = z
+const LetterCount = z
   .object({
     matched: z.int(),
     complete,
@@ -140,9 +140,9 @@ export const LetterCount = z
       .describe('Those given up before this time are counted: for the replay or purge of the same.'),
   })
   .meta({ id: 'DeadLetterCount', description: 'The answer to a dry run.' });
-export type LetterCount = z.infer<typeof LetterCount>;
+type LetterCount = z.infer<typeof LetterCount>;
 
-export const ReplayOutcome = z.union([
+const ReplayOutcome = z.union([
   z
     .object({
       replayed: z.int(),
@@ -157,7 +157,7 @@ export const ReplayOutcome = z.union([
   LetterCount,
 ]);
 
-export const PurgeOutcome = z.union([
+const PurgeOutcome = z.union([
   z
     .object({ purged: z.int(), missing, complete, after })
     .meta({ id: 'DeadLetterPurge', description: 'How many were purged.' }),
@@ -205,9 +205,10 @@ export class DeadLettersController {
     @Req() request: FastifyRequest,
   ): Promise<z.infer<typeof LetterList>> {
     const until = Date.now() + WORK_MS;
-    const { letters, stored, complete, next } = await this.desk.list(filterOf(query), query.limit, until, query.cursor);
-    linkTo(next);
-    return { stored, complete, deadLetters: mayReadEnvelopes(request) ? [...letters] : letters.map(withoutAnswerOf) };
+    const found = await this.desk.list(filterOf(query), query.limit, until, query.cursor);
+    linkTo(found.next);
+    const deadLetters = mayReadEnvelopes(request) ? [...found.letters] : found.letters.map(withoutAnswerOf);
+    return { stored: found.stored, complete: found.complete, deadLetters };
   }
 
   @Get('facets')

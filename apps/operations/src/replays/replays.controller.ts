@@ -24,7 +24,7 @@ const MAX_LIMIT = 10_000;
 /** Most webhooks of one order. Each runs a script in Redis, and all must be stored within the time for an answer. */
 const MOST_WEBHOOKS = 1_000;
 
-export const ReplayQuery = z.strictObject({
+const ReplayQuery = z.strictObject({
   state: z.enum(['running', 'paused', 'done', 'cancelled']).optional().describe('Only replays in this state.'),
   limit: z.coerce.number().int().min(1).max(MAX_LIMIT).default(1_000).describe('Longest page: 1 to 10,000.'),
   cursor: ReplayCursor,
@@ -33,14 +33,14 @@ export const ReplayQuery = z.strictObject({
 /** Most replays read to find the ones in one state. */
 export const LOOKED_AT = MAX_LIMIT;
 
-export const OperatorReplay = ReplayAnswer.extend({
+const OperatorReplay = ReplayAnswer.extend({
   partnerId: z.string(),
   eventType: z.string(),
   orderedBy: z.enum(['partner', 'operator']),
 }).meta({ id: 'OperatorReplay', description: 'Deliveries made again, how far that is, and who ordered them.' });
-export type OperatorReplay = z.infer<typeof OperatorReplay>;
+type OperatorReplay = z.infer<typeof OperatorReplay>;
 
-export const OperatorReplays = z
+const OperatorReplays = z
   .object({ replays: z.array(OperatorReplay) })
   .meta({ id: 'OperatorReplays', description: 'Replays of all partners, newest first.' });
 
@@ -59,7 +59,7 @@ export const ReplayOrder = ReplayRequest.safeExtend({
   });
 export type ReplayOrder = z.infer<typeof ReplayOrder>;
 
-export const LeftOut = z.object({
+const LeftOut = z.object({
   webhookId: z.string(),
   why: z
     .enum(['unknown', 'disabled', 'running'])
@@ -68,7 +68,7 @@ export const LeftOut = z.object({
     ),
   replayId: z.string().nullable().describe('The other replay.'),
 });
-export type LeftOut = z.infer<typeof LeftOut>;
+type LeftOut = z.infer<typeof LeftOut>;
 
 export const OrderedReplays = z
   .object({
@@ -91,7 +91,7 @@ export const shownOf = (replay: ReplayStatus): OperatorReplay => ({
 });
 
 /** Returns the answer to a dry run. */
-export function countedOf(
+function countedOf(
   target: ReplayTarget,
   counted: { readonly since: number | undefined; readonly until: number | undefined; readonly matched: number },
   now: number,

@@ -71,7 +71,7 @@ export const WebhookList = z
   .meta({ id: 'WebhookStates', description: 'Webhooks of all partners, oldest first unless sorted.' });
 
 /** The state of all webhooks in Redis, by webhook id or by the key of a breaker. */
-export interface Troubles {
+interface Troubles {
   readonly waiting: ReadonlyMap<string, { readonly deliveries: number }>;
   /** Epoch milliseconds since which all attempts fail, a space, and the version of the webhook then. */
   readonly failing: Readonly<Record<string, string>>;
@@ -79,11 +79,11 @@ export interface Troubles {
 }
 
 /** A state without the members that must be read webhook by webhook. */
-export type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
+type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
 
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-export function roughStateOf(
+function roughStateOf(
   { webhook, status }: { readonly webhook: Webhook; readonly status: ShownStatus },
   { waiting, failing, breakers }: Troubles,
   now: number,
