@@ -1,4 +1,6 @@
-import { RegistryLog, type LoggedCommand } from '@relay/registry';
+import { type LoggedCommand, RegistryLog, RegistryView } from '@relay/registry';
+import type { Log } from '@relay/telemetry';
+import type { Redis } from 'ioredis';
 
 /** The registry's log in memory, with faults that a spec sets. */
 export class MemoryRegistryLog extends RegistryLog {
@@ -57,4 +59,12 @@ export class MemoryRegistryLog extends RegistryLog {
     this.start = Math.max(this.start, offset);
     return 'deleted';
   }
+}
+
+const silentLog: Log = { error: () => {}, warn: () => {}, info: () => {}, debug: () => {} };
+
+/** The registry of a Redis over a log in memory; several connections to one Redis share a log. */
+export function memoryRegistry(redis: Redis, log: MemoryRegistryLog = new MemoryRegistryLog()): RegistryView {
+  redis.setMaxListeners(0); // a spec makes one for each of its cases
+  return new RegistryView(redis, log, silentLog);
 }

@@ -1,14 +1,16 @@
 import type { DeadLetter } from '@relay/dead-letters';
 import type { SeenMark } from '@relay/dedupe';
-import type { DeliveryJob } from '@relay/jobs';
+import { deliveryId } from '@relay/delivery';
+import type { DeliveryJob, QueuedDelivery } from '@relay/jobs';
 import type { LogPartition, OwnedPosition, ParkedRange, ReplayCounts } from '@relay/progress';
+import { RetryQueue } from '@relay/retry';
 
 /** The name of a partition, or of one shard of it. */
 export const keyOf = ({ topic, partition, shard }: LogPartition): string =>
   [topic, partition, ...(shard === undefined ? [] : [shard])].join('/');
 
 /** Waiting ranges of one partition. */
-export interface StoredParking {
+interface StoredParking {
   /** By range key, like the counts. */
   ranges: Map<string, readonly ParkedRange[]>;
   replays: Map<string, ReplayCounts>;
@@ -96,5 +98,42 @@ export class MemoryState {
     this.#writes.length -= Math.min(writes, this.losable);
     this.#state = nothing();
     for (const step of this.#writes) step(this.#state);
+  }
+}
+
+/** The queue in memory; the caller decides when a job is due. */
+export class MemoryRetryQueue extends RetryQueue {
+  constructor(private readonly state: MemoryState) {
+    super();
+  }
+
+  async add({ job }: QueuedDelivery): Promise<void> {
+    this.state.write(({ jobs }) => {
+      if (!jobs.has(deliveryId(job))) jobs.set(deliveryId(job), job);
+    });
+  }
+
+  async addDeadLetter(letter: DeadLetter): Promise<void> {
+    this.state.write(({ deadLetters }) => {
+      if (!deadLetters.has(deliveryId(letter))) deadLetters.set(deliveryId(letter), letter);
+    });
+  }
+
+  async existing(ids: readonly string[]): Promise<Set<string>> {
+    const { jobs, deadLetters } = this.state.now;
+    return new Set(ids.filter((id) => jobs.has(id) || deadLetters.has(id)));
+  }
+
+  async purge(olderThanMs: number): Promise<number> {
+    const before = Date.now() - olderThanMs;
+    return this.state.write(({ deadLetters }) => {
+      const old = [...deadLetters].filter(([, letter]) => letter.diedAt <= before);
+      for (const [id] of old) deadLetters.delete(id);
+      return old.length;
+    });
+  }
+
+  async close(): Promise<void> {
+    // Holds no connection.
   }
 }

@@ -1,5 +1,6 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { Redis } from 'ioredis';
 import { freePort } from './free-port.js';
 
 /** A redis-server of one spec: without persistence by default, on a free port of 127.0.0.1, ended with the process that started it. */
@@ -53,4 +54,21 @@ function readiness(child: ChildProcess): Promise<void> {
     child.once('error', reject);
     child.once('exit', () => reject(new Error(`redis-server ended before it was ready: ${output}`)));
   });
+}
+
+/**
+ * A Redis of one spec file, and a client of it. Both end after the file's last test.
+ * To be called where the file begins, outside of `describe`.
+ * @param options what BullMQ demands of a connection that blocks
+ */
+export async function redisOfSpec(
+  options: { readonly maxRetriesPerRequest?: null } = {},
+): Promise<{ server: RedisServer; redis: Redis }> {
+  const server = await startRedisServer();
+  const redis = new Redis(server.url(), options);
+  afterAll(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+  return { server, redis };
 }

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { shardNumber } from '@relay/redis';
 import type { Browser, Page } from 'puppeteer-core';
-import { groupOf } from '../../apps/operations/src/board/board-change.js';
+import { groupOf } from '../../apps/operations/src/board/board.adapter.js';
 import { skipped } from '../documents/languages.js';
 import { App } from '../support/app.js';
 import { anEnvelope, type Client } from '../support/client.js';

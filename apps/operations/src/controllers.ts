@@ -1,15 +1,13 @@
 import type { Type } from '@nestjs/common';
+import { type ApiFacts, type ApiParts, openApi, routesOf } from '@relay/openapi';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
-import { ClientsController } from './clients/clients.controller.js';
+import { ClientsController, PortalLinksController } from './clients/clients.controller.js';
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
-import { NoticesController } from './notices/notices.controller.js';
-import { PageController } from './page/page.controller.js';
-import { PortalLinksController } from './portal/portal-links.controller.js';
+import { NoticesController, WebhooksController } from './webhooks/webhooks.controller.js';
+import { PageController, SessionController } from './session/session.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
-import { SessionController } from './session/session.controller.js';
 import { StateController } from './state/state.controller.js';
-import { WebhooksController } from './webhooks/webhooks.controller.js';
 
 /** All controllers of the operations app. The board has its own routes. */
 export const CONTROLLERS: readonly Type[] = [
@@ -24,4 +22,46 @@ export const CONTROLLERS: readonly Type[] = [
   SessionController,
   StateController,
   WebhooksController,
+];
+
+/** Returns the OpenAPI document of these controllers. @param facts `publicUrl` is the ingress's address */
+export const documentBytes = (facts: ApiFacts): Buffer =>
+  Buffer.from(JSON.stringify(openApi(routesOf(CONTROLLERS), facts, operationsApi(facts.publicUrl))));
+
+/** Returns the parts of the operations app's OpenAPI document that do not come from its routes. */
+const operationsApi = (publicUrl: string): ApiParts => ({
+  title: 'Partner Relay for operators',
+  summary: 'Shows what the relay does, and changes it.',
+  description: DESCRIPTION,
+  server: '/',
+  tags: TAGS,
+  securitySchemes: {
+    token: {
+      type: 'oauth2',
+      description: 'An access token of the ingress, as `Authorization: Bearer`.',
+      flows: { clientCredentials: { tokenUrl: `${publicUrl}/auth/token`, scopes: SCOPES } },
+    },
+    operator: { type: 'http', scheme: 'basic', description: 'Client id and client secret of an operator.' },
+  },
+});
+
+const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients, deletes webhooks and adds addresses for notices as well.
+
+Every error is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
+
+const SCOPES = {
+  'operations:read': 'The role `viewer`.',
+  'operations:write': 'The role `operator`.',
+  operations: 'The role `admin`.',
+};
+
+const TAGS = [
+  { name: 'Session', description: 'How the console lets an operator in.' },
+  { name: 'State', description: 'What the relay does at the moment.' },
+  { name: 'Envelopes', description: 'What became of envelopes, and the search over attempts.' },
+  { name: 'Webhooks', description: 'Webhooks of all partners, and what troubles them.' },
+  { name: 'Dead letters', description: 'Deliveries that were given up.' },
+  { name: 'Replays', description: 'Deliveries of a time made again.' },
+  { name: 'Clients', description: 'Partners, sources and operators.' },
+  { name: 'Audit', description: 'Who changed what.' },
 ];

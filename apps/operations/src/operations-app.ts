@@ -1,14 +1,14 @@
-import { Audit } from '@relay/audit';
-import type { DynamicModule } from '@nestjs/common';
+import type { CallHandler, DynamicModule, ExecutionContext, NestInterceptor } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { callerOf, createHttpApp, KnownRoutes, ProblemFilter, type FastifyRequest } from '@relay/http';
+import { Audit } from '@relay/audit';
+import { callerOf, createHttpApp, type FastifyRequest, KnownRoutes, ProblemFilter, problemOf } from '@relay/http';
+import { ProblemError } from '@relay/problem';
 import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
-import { assertOwnOrigin, OperatorGuard } from './access/operator-guard.js';
-import { assertRole, assertWritable } from './access/role.js';
-import { Board, BOARD_PATH } from './board/board.adapter.js';
-import { assertBoardChange } from './board/board-change.js';
-import { isChange, limitAnswers, UnconfirmedInterceptor } from './http/answer-limit.js';
+import type { FastifyInstance } from 'fastify';
+import { catchError, type Observable } from 'rxjs';
+import { assertOwnOrigin, assertRole, assertWritable, isChange, OperatorGuard } from './access/operator-guard.js';
+import { assertBoardChange, Board, BOARD_PATH } from './board/board.adapter.js';
 
 /** Content security policy of the board’s page: its own scripts and styles, no external resources, no frames. */
 const BOARD_POLICY =
@@ -66,4 +66,48 @@ export async function createOperationsApp(
     { prefix: BOARD_PATH },
   );
   return app;
+}
+
+/** Time for an answer in ms: every request is answered within 10 s, whatever the state of Kafka and Redis. */
+const ANSWER_MS = 9_000;
+
+/**
+ * Answers 503 if there is no answer within ANSWER_MS. The work continues, and its answer is dropped. Must be called before
+ * any other hook is added.
+ */
+export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
+  fastify.addHook('onRequest', (request, reply, done) => {
+    const timer = setTimeout(() => {
+      // The head of a streamed file has already been sent.
+      if (!reply.sent && !reply.raw.headersSent) reply.send(lateOf(request.method));
+    }, ANSWER_MS);
+    reply.raw.once('close', () => clearTimeout(timer));
+    done();
+  });
+}
+
+/** Detail for a change whose result is unknown. */
+const MAY_BE_MADE = 'The change may have been made, in full or in part: look before you repeat it.';
+
+function lateOf(method: string): ProblemError {
+  const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is down or slow.`;
+  const cause = new Error('the time for an answer is over');
+  if (!isChange(method)) return new ProblemError('unavailable', late, { headers: { 'retry-after': '5' }, cause });
+  // The answer has no Retry-After, because the first change may still be running beside a repeat.
+  return new ProblemError('unavailable', `${late} ${MAY_BE_MADE}`, { cause });
+}
+
+/** Adds to the answer that a change may be incomplete, if Redis went away during it. */
+class UnconfirmedInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    if (!isChange(context.switchToHttp().getRequest<FastifyRequest>().method)) return next.handle();
+    return next.handle().pipe(
+      catchError((thrown: unknown) => {
+        const problem = problemOf(thrown);
+        // A ProblemError states the result of the change itself.
+        if (thrown instanceof ProblemError || problem.code !== 'unavailable') throw thrown;
+        throw new ProblemError('unavailable', `${problem.detail} ${MAY_BE_MADE}`, problem.extra);
+      }),
+    );
+  }
 }

@@ -31,9 +31,8 @@ import { OperatorGuard } from './access/operator-guard.js';
 import { AuditLog } from './audit-log/audit-log.adapter.js';
 import { Board } from './board/board.adapter.js';
 import { ClientDesk } from './clients/client-desk.adapter.js';
-import { CONTROLLERS } from './controllers.js';
+import { CONTROLLERS, documentBytes } from './controllers.js';
 import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
-import { documentBytes } from './state/document.js';
 import { Examination } from './state/examination.adapter.js';
 import { NowState, StoreState } from './state/now-state.adapter.js';
 import { DOCUMENT } from './state/state.controller.js';
@@ -58,7 +57,7 @@ export class OperationsModule implements OnApplicationShutdown {
     const facts = { publicUrl: config.PUBLIC_URL, version: RELAY_VERSION };
     const providers = [
       { provide: OPERATIONS_CONFIG, useValue: config },
-      { provide: DOCUMENT, useValue: documentBytes(CONTROLLERS, facts) },
+      { provide: DOCUMENT, useValue: documentBytes(facts) },
       { provide: Log, useValue: log },
       { provide: ThrottledLog, useValue: new ThrottledLog(log) },
       { provide: Registry, useValue: new Registry() },
@@ -75,6 +74,7 @@ export class OperationsModule implements OnApplicationShutdown {
       ...domainProviders(config),
       AuditLog,
       Board,
+      ClientDesk,
       Examination,
       NowState,
       StoreState,
@@ -116,10 +116,6 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
         if (registry.claim.fault !== undefined) throw error;
       });
     return new ClientDirectory(new ClientStore(redis, { ...view, current }), keyring);
-  }),
-  made(ClientDesk, [Redis, RegistryView, Keyring, Audit], (redis, registry, keyring, audit) => {
-    const store = new ClientStore(redis, registry.of<ClientCommand>('client'));
-    return new ClientDesk(store, keyring, redis, audit);
   }),
   made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
   made(

@@ -9,10 +9,10 @@ export interface NodeAnswer {
   readonly config: Readonly<Record<string, string | undefined>>;
 }
 
-/** A node of the cluster, by what the others say and by what it answers itself. */
+/** A node of the cluster, as the others report it, with its own answer. */
 export interface NodeFacts extends Pick<ClusterNode, 'id' | 'slots' | 'follows' | 'moving'> {
   readonly name: string;
-  /** The cluster holds it for failed. */
+  /** Whether the other nodes report it as failed. */
   readonly hasFailed: boolean;
   /** An error if the node does not answer. */
   readonly answer: NodeAnswer | Error;
@@ -25,21 +25,21 @@ interface Place {
 
 export interface ClusterFacts {
   readonly nodes: readonly NodeFacts[];
-  /** Places of the shards, in their order. */
+  /** The shards, in their order. */
   readonly shards: readonly Place[];
   readonly global: Place;
 }
 
 export const SLOTS = 16_384;
 
-/** A node that has slots, or takes part in elections. */
+/** Whether a node is a primary, with slots or without. */
 const isPrimary = ({ follows }: NodeFacts): boolean => follows === undefined;
 
-/** The node that has a slot; undefined if no node has it. */
+/** Returns the node that has a slot; undefined if none has it. */
 export const nodeOf = (nodes: readonly NodeFacts[], slot: number): NodeFacts | undefined =>
   nodes.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last));
 
-/** Why commands to a node fail; undefined where they do not. */
+/** Returns why commands to a node fail; undefined if they do not. */
 export function faultOf({ hasFailed, answer }: NodeFacts): string | undefined {
   if (answer instanceof Error) return `does not answer (${answer.message})`;
   return hasFailed ? 'is held for failed by the other nodes' : undefined;
@@ -50,11 +50,11 @@ function cliOf(name: string): string {
   return `redis-cli -h ${name.slice(0, end)} -p ${name.slice(end + 1)}`;
 }
 
-/** `5461-10922, 12000` */
+/** Returns ranges as text, such as `5461-10922, 12000`. */
 const rangesText = (ranges: readonly (readonly [number, number])[]): string =>
   ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ');
 
-/** Whether all slots of the cluster are served, and all of its nodes are there. */
+/** Checks that all slots of the cluster are served, and that all of its nodes answer. */
 export function stateFindings({ nodes }: ClusterFacts): Finding[] {
   const found = [...slotFaults(nodes), ...stateFaults(nodes), ...moves(nodes)];
   const serving = nodes.filter(({ slots }) => slots.length > 0);
@@ -80,7 +80,7 @@ function slotFaults(nodes: readonly NodeFacts[]): Finding[] {
   return [...(missing.length === 0 ? [] : [uncovered]), ...failed];
 }
 
-/** A cluster replaces a primary by itself, once most of the other primaries miss it. */
+/** Returns the fix. A cluster replaces a primary by itself, once most of the other primaries miss it. */
 function remedyOf(node: NodeFacts, nodes: readonly NodeFacts[]): string {
   const replica = nodes.find((other) => other.follows === node.id && faultOf(other) === undefined);
   if (replica === undefined) return `start ${node.name} with its data: no replica can take its place`;
@@ -98,7 +98,7 @@ function gapsIn(nodes: readonly NodeFacts[]): (readonly [number, number])[] {
   return gaps;
 }
 
-/** A node without the others, or one that misses a slot, refuses everything. */
+/** A node that is cut off, or that knows no node for some slot, refuses all commands with keys. */
 function stateFaults(nodes: readonly NodeFacts[]): Finding[] {
   const refusing = nodes.filter(({ answer }) => !(answer instanceof Error) && answer.state === 'fail');
   if (refusing.length === 0) return [];
@@ -112,7 +112,7 @@ function stateFaults(nodes: readonly NodeFacts[]): Finding[] {
   ];
 }
 
-/** A move that was broken off: keys of the slot are on two nodes, and scripts over it are refused. */
+/** Warns of moves of slots. If a move was broken off, keys of the slot are on two nodes, and scripts with such keys are refused. */
 function moves(nodes: readonly NodeFacts[]): Finding[] {
   return nodes
     .filter(({ moving }) => moving.length > 0)
@@ -142,7 +142,7 @@ function nodeFindings(nodes: readonly NodeFacts[]): Finding[] {
   });
 }
 
-/** Which node each shard is on, whether it can be reached, and whether the nodes share the shards evenly. */
+/** Names the node of each shard, and checks that it answers and that the nodes share the shards evenly. */
 export function shardFindings(facts: ClusterFacts): Finding[] {
   const { nodes, shards, global } = facts;
   const isOnly = shards.length === 1;
@@ -175,7 +175,7 @@ function unreached({ slot }: Place, nodes: readonly NodeFacts[], who: string, me
   return [fault('shards', text, remedyOf(node, nodes))];
 }
 
-/** A node with more shards than its share is the first to be full. */
+/** Warns of a node with more shards than its share, which is the first to be full. */
 function shareFindings({ nodes, shards }: ClusterFacts): Finding[] {
   if (shards.length === 1) return [];
   const primaries = nodes.filter((node) => isPrimary(node) && faultOf(node) === undefined);
@@ -190,7 +190,7 @@ function shareFindings({ nodes, shards }: ClusterFacts): Finding[] {
   });
 }
 
-/** `redis-cli` moves the lowest slots of a node first: so many as reach up to the first shard. */
+/** Returns the command that moves one shard. `redis-cli` moves the lowest slots first, so it must move all up to the first shard. */
 function moveOf(from: NodeFacts, to: NodeFacts, shards: readonly Place[]): string {
   const [lowest] = shards
     .map(({ slot }, number) => ({ slot, number }))

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { replicaFindings, settingFindings } from './cluster-settings.js';
+import { replicaFindings, settingFindings } from './cluster-check.adapter.js';
 import { shardFindings, stateFindings, type ClusterFacts, type NodeFacts } from './cluster-state.js';
 import type { Finding } from './finding.js';
 

@@ -1,21 +1,24 @@
 import {
   configFaults,
   planTopics,
-  topicFaults,
   type TopicConfigFound,
+  topicFaults,
   type TopicFound,
   type TopicSettings,
 } from '@relay/kafka';
+import { diskFaultIn } from '@relay/redis';
+import type { Redis } from 'ioredis';
+import { fault, faultInProduction, type Finding, ok, warning } from './finding.js';
 
-export interface Broken {
+interface Broken {
   readonly text: string;
   readonly fix: string;
 }
 
 /**
- * A setting of a store that the promise depends on and that others can change at any time. A worker looks at its start, at each new
- * connection to Redis and each minute; `relay doctor` and the page of operations look when they are asked. While one does not hold,
- * the worker logs it, shows it as a metric, by which an alert fires, and is not ready if the condition says so. The database that
+ * A setting of a store that the relay's promise depends on, and that others can change at any time. A worker checks it at its start,
+ * at each new connection to Redis, and every minute; `relay doctor` and `GET /doctor` check it on request. While it does not hold,
+ * the worker logs that and reports it as a metric, by which an alert fires; it is not ready if `isNeeded` is set. The database that
  * REDIS_URL names is no condition: a connection that does not get it is refused.
  */
 export interface Condition<Facts> {
@@ -38,7 +41,7 @@ export interface TopicFacts {
 export const infoField = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
 
-/** The fix of a setting of Redis, with its value. */
+/** Returns the fix of a setting of Redis. */
 export const setting = (wanted: string): string => `run \`CONFIG SET ${wanted}\` and set it in redis.conf`;
 
 /** Conditions of each Redis server, read from INFO, which managed services never refuse. */
@@ -87,8 +90,84 @@ export const TOPIC_CONDITIONS: readonly Condition<TopicFacts>[] = [
   },
 ];
 
-/** The sentences about topics have the problem, a colon, and the fix. */
+/** Splits a sentence about topics at its first colon: the problem, and the fix. */
 export function halvesOf(sentence: string): Broken {
   const colon = sentence.indexOf(': ');
   return { text: sentence.slice(0, colon), fix: sentence.slice(colon + 2) };
+}
+
+/**
+ * Findings about Redis’ settings from INFO: managed services often refuse CONFIG but never INFO.
+ * @param environment RELAY_ENV
+ * @param syncing `appendfsync`, which INFO omits; undefined if CONFIG is refused
+ * @param diskFault fault of its disk that INFO does not show
+ */
+export function redisFindings(
+  info: string,
+  environment: string,
+  syncing?: string,
+  diskFault = diskFaultIn(info),
+): Finding[] {
+  const holds = [ok('redis memory', 'maxmemory-policy is noeviction'), durability(syncing)];
+  const [memory = [], durable = [], evicted = []] = REDIS_CONDITIONS.map(({ name, isOfProduction, broken }, index) => {
+    const found = broken(info).map(({ text, fix }) =>
+      isOfProduction ? faultInProduction(environment, name, text, fix) : fault(name, text, fix),
+    );
+    return found.length === 0 ? holds.slice(index, index + 1) : found;
+  });
+  return [
+    ...memory,
+    memoryLimit(Number(infoField(info, 'maxmemory') ?? 0), environment),
+    ...durable,
+    ...evicted,
+    diskFinding(diskFault),
+  ];
+}
+
+function diskFinding(found: string | undefined): Finding {
+  if (found === undefined) return ok('redis disk', 'no write to the disk failed');
+  return fault(
+    'redis disk',
+    `${found}: its disk may be full, and a full disk ends Redis`,
+    'make room for twice its data, then run `BGREWRITEAOF`, and `BGSAVE` if it keeps snapshots; see RelayRedisDisk in docs/operations/runbooks.md',
+  );
+}
+
+/** Without a limit workers never pause reading, and the machine kills Redis instead. */
+const memoryLimit = (bytes: number, environment: string): Finding =>
+  bytes > 0 || environment === 'development'
+    ? ok('redis memory limit', bytes > 0 ? `maxmemory is ${bytes} bytes` : 'there is none, and RELAY_ENV=development')
+    : warning(
+        'redis memory limit',
+        'maxmemory is 0: workers do not pause reading and RelayRedisMemory does not fire before the machine has no memory left',
+        'run `CONFIG SET maxmemory` with at most two thirds of the memory of its machine, and set it in redis.conf',
+      );
+
+function durability(syncing: string | undefined): Finding {
+  if (syncing === undefined || syncing === 'always') return ok('redis durability', 'appendonly is on');
+  return warning(
+    'redis durability',
+    `appendfsync is ${syncing}: a crash of Redis' machine loses its last writes, and settled deliveries are made again`,
+    setting('appendfsync always'),
+  );
+}
+
+/** Returns a setting that INFO omits; undefined if CONFIG is refused, as on managed services. */
+export async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
+  const answer = await redis.config('GET', name).catch(() => []);
+  return Array.isArray(answer) ? (answer as string[])[1] : undefined;
+}
+
+/** Difference of clocks in ms from which it is a fault: much less than the 30 s at which a worker takes no work. */
+const BEARABLE_MS = 5_000;
+
+/** @param aheadMs by how much Redis' clock is ahead of this machine's */
+export function clockFinding(aheadMs: number): Finding {
+  const seconds = Math.round(Math.abs(aheadMs) / 1_000);
+  if (Math.abs(aheadMs) < BEARABLE_MS) return ok('clock', `within ${Math.max(1, seconds)} s of that of Redis`);
+  return fault(
+    'clock',
+    `${seconds} s ${aheadMs > 0 ? 'behind' : 'ahead of'} that of Redis: all processes work by Redis' time, and a worker on a host that is 30 s off takes no work`,
+    'synchronise the clocks of all machines by NTP, such as with chrony; the doctor compares the one it runs on',
+  );
 }

@@ -20,12 +20,12 @@ const FIXES = {
 
 /** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
 interface ExaminedStores {
-  /** Away while what is global does not answer. A shard may: its commands fail. */
+  /** Throws Away if the connection with the global keys does not answer. If only a shard does not answer, commands to it fail. */
   redis<T>(work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T>;
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
 
-/** Inputs of the examination beside the stores. Each is read when it is needed. @throws ConfigurationFault, Error */
+/** Inputs of the examination beside the stores. Each is read when a check needs it. @throws ConfigurationFault, Error */
 interface Circumstances {
   /** RELAY_ENV; some faults of production are warnings in development. */
   environment(): string;

@@ -16,7 +16,7 @@ export const fault = (check: string, text: string, fix: string): Finding => ({ c
 export const faultInProduction = (environment: string, check: string, text: string, fix: string): Finding =>
   (environment === 'development' ? warning : fault)(check, text, fix);
 
-/** All findings and the number of warnings and faults; only faults count as unhealthy. */
+/** Counts warnings and faults. A relay with warnings alone is healthy. */
 export function summaryOf(findings: readonly Finding[]) {
   const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
   const faults = count('fault');
@@ -36,7 +36,7 @@ export class Away extends Error {
   }
 }
 
-/** The findings of a check, or that it could not be made. @param fix of a failure that names none itself */
+/** Returns the findings of a check, or a fault if the check fails to run. @param fix for a failure that names none itself */
 export async function orFault(
   check: string,
   fix: string,

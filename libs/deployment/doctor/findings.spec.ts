@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { fault, ok, summaryOf, warning } from './finding.js';
-import { storedFinding } from './key-use.js';
+import { replicationFindings, storedFinding } from './store-checks.adapter.js';
 import { passwordFindings, type WireSettings } from './examine.js';
-import { clockFinding, redisFindings } from './redis-info.js';
-import { replicationFindings } from './store-checks.adapter.js';
+import { clockFinding, redisFindings } from './conditions.js';
 
 const info = (policy: string, aof: string, maxmemory = 1_000): string =>
   `# Memory\r\nmaxmemory:${maxmemory}\r\nmaxmemory_policy:${policy}\r\n# Persistence\r\naof_enabled:${aof}\r\n`;

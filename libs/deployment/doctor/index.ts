@@ -5,5 +5,5 @@
 export { type Condition, REDIS_CONDITIONS, TOPIC_CONDITIONS } from './conditions.js';
 export { examine } from './examine.js';
 export { Away, fault, type Finding, ok, orFault, summaryOf, warning } from './finding.js';
-export { isDispensable, type KeyUse, useFix, usesOf, useText } from './key-use.js';
+export { isDispensable, type KeyUse, useFix, usesOf, useText } from './store-checks.adapter.js';
 export { lossOf, TOKEN } from './loss.adapter.js';

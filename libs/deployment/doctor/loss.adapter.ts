@@ -5,6 +5,7 @@ import { isRedisAway, REGISTRY_APPLIED, type Shard, type Shards } from '@relay/r
 import type { Redis } from 'ioredis';
 import { fault, ok, warning, type Finding } from './finding.js';
 
+/** Prefix of the owner's token while `relay recover` owns a partition. */
 export const TOKEN = 'recovery-';
 
 /** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
@@ -12,12 +13,13 @@ interface ReadPartition extends LogPartition {
   readonly committed: number;
 }
 
+/** Window in ms of the seen marks, which only writers need. */
 const NO_WINDOW_MS = 0;
 
 /**
- * Whether a shard knows the progress in the log. A new relay has read nothing and lost nothing. A shard that was restored from an older
- * copy may miss partitions, which the workers read again from their start.
- * @returns as lost the partitions that Redis does not know, and those that an earlier recovery began
+ * Finds out whether a shard lost the progress in the log. A new relay has read nothing and lost nothing. A shard that was restored
+ * from an older copy may miss partitions, which the workers read again from their start.
+ * @returns `lost` has the partitions that the shard does not know, and those that an earlier recovery began
  */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
@@ -33,7 +35,7 @@ export async function lossOf<P extends ReadPartition>(
   return { lost: [...unknown, ...begun], isLost: isBegun || (wasRead && !wasKnown), isBegun };
 }
 
-/** A fault for each shard that was lost: one can be lost, and is recovered, alone. */
+/** Reports a fault for each lost shard: each is recovered alone. */
 export async function progressFindings(shards: Shards, read: readonly ReadPartition[]): Promise<Finding[]> {
   const isOnly = shards.all.length === 1;
   const found = await Promise.all(

@@ -1,23 +1,13 @@
-import { ClientStore } from '@relay/identity';
-import {
-  findTopics,
-  type Kafka,
-  readTopicConfigs,
-  type TopicFound,
-  topicNotes,
-  type TopicSettings,
-  withAdmin,
-} from '@relay/kafka';
+import { type ClientRecord, ClientStore } from '@relay/identity';
+import { findTopics, type Kafka, readTopicConfigs, type TopicFound, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';
 import { RedisSealedWebhooks } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
-import { halvesOf, TOPIC_CONDITIONS } from './conditions.js';
-import { Away, fault, faultInProduction, ok, orFault, warning, type Finding } from './finding.js';
-import { storedFinding, useFinding, usesOf } from './key-use.js';
+import { clockFinding, halvesOf, redisFindings, settingOf, TOPIC_CONDITIONS } from './conditions.js';
+import { Away, fault, faultInProduction, type Finding, ok, orFault, warning } from './finding.js';
 import type { LogNames } from './loss.adapter.js';
-import { clockFinding, redisFindings, settingOf } from './redis-info.js';
 
 const FIXES = {
   topicConfigs: 'give this client the right to DescribeConfigs on the topics',
@@ -28,7 +18,7 @@ const FIXES = {
 /**
  * @param environment RELAY_ENV
  * @param keyring undefined if the keys are faulty, which another check reports
- * @param hasNodes a cluster, each node of which another check examines
+ * @param hasNodes whether Redis is a cluster: another check examines each of its nodes
  */
 export async function checkRedis(
   redis: Redis,
@@ -160,4 +150,65 @@ export function replicationFindings(topics: readonly TopicFound[], environment: 
     'run three brokers, set KAFKA_TOPIC_REPLICATION=3 and add replicas to the topics with `kafka-reassign-partitions.sh`',
   );
   return [found];
+}
+
+/** The records that need an older key. */
+export interface KeyUse {
+  readonly key: string;
+  readonly webhooks: readonly string[];
+  /** Clients whose secret this key hashed; only the secret itself can make a new hash. */
+  readonly clients: readonly string[];
+}
+
+/** Returns the records that need each older key. A disabled client cannot use its secrets and needs none. */
+export function usesOf(
+  older: readonly string[],
+  webhooks: ReadonlyMap<string, ReadonlySet<string>>,
+  clients: readonly ClientRecord[],
+): KeyUse[] {
+  return older.map((key) => ({
+    key,
+    webhooks: [...(webhooks.get(key) ?? [])],
+    clients: clients
+      .filter(({ disabled, secretHashes, credential }) => {
+        const hashes = credential === undefined ? secretHashes : [credential.hash];
+        return !disabled && hashes.some((hash) => kidOf(hash) === key);
+      })
+      .map(({ clientId }) => clientId),
+  }));
+}
+
+export const isDispensable = ({ webhooks, clients }: KeyUse): boolean => webhooks.length === 0 && clients.length === 0;
+
+const counted = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
+
+/** Whether an older key can be removed, as a clause without a full stop. */
+export function useText(use: KeyUse): string {
+  if (isDispensable(use)) return `${use.key} is no longer needed: remove it from ENCRYPTION_KEYS`;
+  const { webhooks, clients } = use;
+  const users = [
+    ...(webhooks.length === 0 ? [] : [`${counted(webhooks.length, 'webhook')}, such as ${webhooks[0]}`]),
+    ...(clients.length === 0 ? [] : [`secrets of ${counted(clients.length, 'client')}, such as ${clients[0]}`]),
+  ];
+  return `${use.key} is still needed for ${users.join('; and for ')}`;
+}
+
+export const useFix = ({ webhooks }: KeyUse): string =>
+  webhooks.length > 0
+    ? 'run `relay keys rotate`'
+    : 'a secret moves to the first key when it is used; a secret that is no longer used ends with the key';
+
+export const useFinding = (use: KeyUse): Finding =>
+  isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));
+
+/** Whether the present keys open every stored record. */
+export function storedFinding(check: string, records: readonly { name: string; opens: boolean }[]): Finding {
+  const closed = records.filter(({ opens }) => !opens);
+  const [first] = closed;
+  if (first === undefined) return ok(check, `${records.length} of ${records.length} can be read`);
+  return fault(
+    check,
+    `${closed.length} of ${records.length} cannot be read, such as ${first.name}`,
+    'put the key that sealed them back into ENCRYPTION_KEYS, behind the first; if it is lost, docs/security.md says how to replace them',
+  );
 }

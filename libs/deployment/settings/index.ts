@@ -2,6 +2,16 @@
 // Guarantees that a process starts with settings that it can use, or names every fault and ends.
 // Leaves to `config` how a variable is read, and to the users of the values (`access`, `egress`, `keyring`, `retry`) their
 // checks.
-export { commandLineEnv, policyOf, INGRESS_CONFIG, IngressEnv, OPERATIONS_CONFIG } from './environments.js';
-export { longestAttemptMs, OperationsEnv, WorkerEnv } from './environments.js';
-export type { IngressConfig, OperationsConfig, WorkerConfig } from './environments.js';
+export {
+  commandLineEnv,
+  INGRESS_CONFIG,
+  IngressEnv,
+  longestAttemptMs,
+  OPERATIONS_CONFIG,
+  OperationsEnv,
+  policyOf,
+  WorkerEnv,
+  type IngressConfig,
+  type OperationsConfig,
+  type WorkerConfig,
+} from './environments.js';

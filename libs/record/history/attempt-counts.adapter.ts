@@ -1,8 +1,7 @@
 import type { AttemptFacts } from '@relay/events';
 import { runScript, type Shard, type Shards } from '@relay/redis';
-import { readTotals } from './attempt-totals.script.js';
+import { addFailures, readTotals } from './history.script.js';
 import { placesIn, repliesOf, type Places } from './delivery-history.adapter.js';
-import { addFailures } from './failures.script.js';
 import { HOUR_MS, lineOf, newestFirst, type HistoryLine, type StreamEntry } from './history-line.js';
 
 /** The failed attempts of a webhook since they were last written, and the last good answer that was kept. */
@@ -48,7 +47,7 @@ export class ShardAttemptCounts {
     await runScript(this.shard.redis, addFailures, [this.shard.key('failed')], [this.windowMs, ...args]);
   }
 
-  /** Does what `RedisAttemptCounts.totalsOf` does, for this shard alone. */
+  /** Returns the totals of this shard, in the order of the ids. */
   async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
     const totals: AttemptTotals[] = [];
     for (let from = 0; from < webhookIds.length; from += SLICE) {

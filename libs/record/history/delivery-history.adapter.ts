@@ -2,22 +2,21 @@ import { randomUUID } from 'node:crypto';
 import { type PerShard, runScript, type Shard, type Shards } from '@relay/redis';
 import type { ChainableCommander } from 'ioredis';
 import {
+  type DeliveredLine,
   foldOf,
+  type HistoryLine,
+  type HistoryPeriod,
   HOUR_MS,
   lineOf,
   newestFirst,
   placeOf,
   RESTS,
   shortOf,
+  type StreamEntry,
   textOf,
   WEBHOOKS_FROM,
-  type DeliveredLine,
-  type HistoryLine,
-  type HistoryPeriod,
-  type StreamEntry,
 } from './history-line.js';
 import { addLines } from './history.script.js';
-import { merged, type SortedList } from './merged.js';
 
 /** Bytes of a packed line's fields with a fixed length. */
 const HEAD_BYTES = 13;
@@ -221,4 +220,46 @@ export class RedisDeliveryHistory {
     const { history, places } = this.#parts.of(envelopeId);
     return (await history.ofEnvelope(envelopeId, webhookIds)).map((line) => places.amongAll(line));
   }
+}
+
+/** Reads at most `count` entries of a sorted list after `last`. It returns fewer only at the end of the list. */
+export type SortedList<E> = (last: E | undefined, count: number) => Promise<readonly E[]>;
+
+interface Head<E> {
+  readonly read: SortedList<E>;
+  entries: readonly E[];
+  next: number;
+  isOver: boolean;
+}
+
+/** Most lists read at once. */
+const AT_ONCE = 16;
+
+/** Yields the entries of sorted lists in one order. @param count entries that are read of each list at once */
+export async function* merged<E>(
+  lists: readonly SortedList<E>[],
+  compare: (a: E, b: E) => number,
+  count: number,
+): AsyncGenerator<E> {
+  let heads = lists.map((read): Head<E> => ({ read, entries: [], next: 0, isOver: false }));
+  for (let empty = heads; ;) {
+    for (let from = 0; from < empty.length; from += AT_ONCE)
+      await Promise.all(empty.slice(from, from + AT_ONCE).map((head) => refill(head, count)));
+    heads = heads.filter(({ entries, next }) => next < entries.length);
+    const [first, ...others] = heads;
+    if (first === undefined) return;
+    let newest = first;
+    for (const head of others) if (compare(entryOf(head), entryOf(newest)) < 0) newest = head;
+    yield entryOf(newest);
+    newest.next += 1;
+    empty = newest.next === newest.entries.length && !newest.isOver ? [newest] : [];
+  }
+}
+
+const entryOf = <E>({ entries, next }: Head<E>): E => entries[next] as E;
+
+async function refill<E>(head: Head<E>, count: number): Promise<void> {
+  head.entries = await head.read(head.entries.at(-1), count);
+  head.next = 0;
+  head.isOver = head.entries.length < count;
 }

@@ -64,7 +64,7 @@ function attemptOf([at, durationMs, end, detail, answer]: StoredAttempt): Attemp
   return facts;
 }
 
-/** A UUID in 22 characters, and back. */
+/** Returns a UUID in 22 characters; `idOf` returns it from them. */
 export const shortOf = (id: string): string => uuidBytes(id).toString('base64url');
 export const idOf = (short: string): string => uuidOf(Buffer.from(short, 'base64url'));
 
@@ -92,12 +92,13 @@ export function placeOf(salt: string, envelopeId: string): { bucket: number; res
   return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
 }
 
-/** The end of a UUID is chance, and ours: no need to mix it, as with the ids that sources choose. */
+/** Returns the hash of a webhook. The relay makes ids of webhooks at random, so their last digits need no hash function. */
 export const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
 
 /**
- * The epoch hour, the bucket and the entry by which the index by envelope shows a line, for who copies lines (`history.script.ts` writes
- * the same). @param at when the line was stored, epoch milliseconds
+ * Returns the epoch hour, the bucket and the entry of a line in the index by envelope, as `history.script.ts` writes them. `relay
+ * reshard` copies lines with it.
+ * @param at when the line was stored, epoch milliseconds
  */
 export function indexedLine(salt: string, envelopeId: string, webhookId: string, at: number) {
   const { bucket, rest } = placeOf(salt, envelopeId);

@@ -12,6 +12,5 @@ export {
   type AttemptTotals,
   type Failures,
 } from './attempt-counts.adapter.js';
-export { RedisDeliveryHistory, ShardHistory } from './delivery-history.adapter.js';
+export { merged, RedisDeliveryHistory, ShardHistory, type SortedList } from './delivery-history.adapter.js';
 export { hourExpiresAt, idOf, indexedLine, type DeliveredLine, type HistoryLine } from './history-line.js';
-export { merged, type SortedList } from './merged.js';

@@ -17,7 +17,7 @@ function memoryIn(info: string): RedisMemory {
   return { used: bytesOf('used_memory'), max: bytesOf('maxmemory') };
 }
 
-/** The memory of the server that is nearest to its limit. */
+/** Returns the memory of the server that is nearest to its limit. */
 export const fullestMemory = async (shards: Pick<Shards, 'connections'>): Promise<RedisMemory> =>
   fullestOf(await Promise.all(shards.connections.map(readMemory)));
 
@@ -28,7 +28,7 @@ export const fullestOf = (all: readonly RedisMemory[]): RedisMemory =>
 const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);
 
 export interface RedisDisks {
-  /** Whether each of them writes to its own without a fault. */
+  /** Whether every server writes to its disk without a fault. */
   readonly isWell: boolean;
   /** Uptime of the server that was started last. */
   readonly uptimeS: number;
@@ -42,7 +42,7 @@ export async function readDisks({ servers }: Pick<Shards, 'servers'>): Promise<R
   };
 }
 
-/** Shorter than a scrape waits, and than a frozen server keeps its connections. */
+/** Longest wait for a shard in ms: shorter than a scrape waits, and than a frozen server keeps its connections. */
 const PATIENCE_MS = 2_000;
 
 export interface ShardState {
@@ -54,7 +54,7 @@ export interface ShardState {
   readonly cluster?: { readonly isOk: boolean; readonly primaries: number };
 }
 
-/** The state of each shard in their order, undefined where it does not answer; empty where there is one shard. */
+/** Returns the states of the shards in order, undefined for a shard that does not answer; an empty list if there is one shard. */
 export async function readShards(shards: Shards): Promise<readonly (ShardState | undefined)[]> {
   if (shards.all.length === 1) return [];
   return Promise.all(
@@ -79,7 +79,7 @@ async function stateOf(shard: Shard): Promise<ShardState> {
   };
 }
 
-/** An error only where the user has no right to ask: the shard itself has answered. */
+/** Returns undefined if the user may not ask: the shard itself has answered. */
 async function clusterOf({ redis }: Shard): Promise<ShardState['cluster']> {
   const said = await redis.cluster('INFO').catch(() => '');
   const [, state] = /^cluster_state:(\w+)/m.exec(said) ?? [];

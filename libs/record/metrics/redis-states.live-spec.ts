@@ -2,7 +2,7 @@ import { connectShards, type Shards } from '@relay/redis';
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { ClusterServers, redisOfSpec } from '@relay/testing';
 import { Registry } from 'prom-client';
-import { registerShardGauges } from './store-gauges.js';
+import { registerShardGauges } from './gauges.js';
 import { readShards } from './redis-states.adapter.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };

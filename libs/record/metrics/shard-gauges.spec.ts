@@ -1,6 +1,6 @@
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Registry } from 'prom-client';
-import { registerShardGauges } from './store-gauges.js';
+import { registerShardGauges } from './gauges.js';
 import type { ShardState } from './redis-states.adapter.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };

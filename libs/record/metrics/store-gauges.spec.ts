@@ -1,6 +1,6 @@
 import { ThrottledLog, type Log } from '@relay/telemetry';
 import { Registry } from 'prom-client';
-import { registerStoreGauges, type StoreSources } from './store-gauges.js';
+import { registerStoreGauges, type StoreSources } from './gauges.js';
 
 const silent: Log = { error() {}, warn() {}, info() {}, debug() {} };
 const well: StoreSources = {

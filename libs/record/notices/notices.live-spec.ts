@@ -3,8 +3,7 @@ import { examplePayload, readRecord, type NoticeFacts } from '@relay/events';
 import { type OutgoingRecord, PublishFailed } from '@relay/publishing';
 import { NOTICE_LINES, noticeClaimsOf, NOTICES, shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { HOUR_MS, noticeId } from './notice-line.js';
-import { NoticeLines } from './notice-lines.adapter.js';
+import { HOUR_MS, noticeId, NoticeLines } from './notice-lines.adapter.js';
 import { Notices } from './notices.js';
 
 const { redis } = await redisOfSpec();

@@ -12,13 +12,13 @@ import {
   HOUR_MS,
   lineOf,
   noticeId,
+  type NoticeLine,
+  type NoticeLines,
+  type NoticeSubject,
   payloadOf,
   readLine,
   STATE_OF,
-  type NoticeLine,
-  type NoticeSubject,
-} from './notice-line.js';
-import type { NoticeLines } from './notice-lines.adapter.js';
+} from './notice-lines.adapter.js';
 
 /** Owns the webhooks of notices that operators add; no client has this id. They get the notices about every webhook. */
 export const OPERATORS = 'operators';

@@ -1,16 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { AttemptRecord, deliveryAttemptsTopic, type LogRecord } from '@relay/events';
+import { answeredWithin, type FetchedPart, type KeptAdmin, type LogFetcher, rangesWithin } from '@relay/kafka';
 import { type Log, reasonOf } from '@relay/telemetry';
-import {
-  AnotherLog,
-  AttemptFollower,
-  type AttemptLog,
-  type IndexState,
-  type PlacedWebhooks,
-  WebhookPlaces,
-} from './attempt-follower.js';
-import type { IndexedAttempt } from './attempt-row.js';
-import type { AttemptSearch } from './attempt-search.js';
-import { AttemptStore, type AttemptPage, type AttemptTally } from './attempt-store.adapter.js';
+import type { AttemptSearch, IndexedAttempt } from './attempt-sql.js';
+import { type AttemptPage, AttemptStore, type AttemptTally, type Position } from './attempt-store.adapter.js';
 import { SqliteFault } from './sqlite-file.adapter.js';
 
 /** @property windowMs attempts are kept for that long @property maxBytes of the file */
@@ -127,5 +120,224 @@ export class AttemptIndex {
 
   #rebuilds(reason: string): void {
     this.log.warn('search.rebuilt', 'The index of attempts is thrown away and built from Kafka again', { reason });
+  }
+}
+
+/** Bytes fetched at once: what is unpacked in one turn of the event loop. */
+const FETCH_BYTES = 256 * 1024;
+const WAIT_MS = 500;
+/** Longest wait for an answer, in ms: a frozen broker answers nothing. */
+const ANSWER_MS = 10_000;
+
+/**
+ * Offsets at which an index of a time begins in a partition: `from` is the first that is not older, `low` the first that is
+ * kept.
+ */
+interface LogBounds {
+  readonly partition: number;
+  readonly low: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** `relay.delivery-attempts`, as the index reads it. */
+export class AttemptLog {
+  readonly topic: string;
+
+  constructor(
+    private readonly admin: KeptAdmin,
+    private readonly fetcher: Pick<LogFetcher, 'fetch' | 'topicIds' | 'close'>,
+    topicPrefix: string,
+  ) {
+    this.topic = deliveryAttemptsTopic(topicPrefix);
+  }
+
+  /**
+   * Returns the name of its cluster and topic, with the topic's id if the brokers know ids: a topic that is made again has
+   * another id.
+   */
+  async name(): Promise<string> {
+    const { clusterId } = await this.admin.ask((admin) => admin.describeCluster());
+    const ids = await this.fetcher.topicIds([this.topic]);
+    if (!ids.has(this.topic)) throw new Error(`Kafka has no topic ${this.topic} at the moment`);
+    return [clusterId, this.topic, ids.get(this.topic)].join(' ').trim();
+  }
+
+  async bounds(since: number): Promise<LogBounds[]> {
+    return this.admin.ask(async (admin) => {
+      const lows = new Map(
+        (await admin.fetchTopicOffsets(this.topic)).map(({ partition, low }) => [partition, Number(low)]),
+      );
+      const ranges = await rangesWithin(admin, this.topic, { since, until: undefined });
+      return ranges.map(({ partition, from, end }) => ({ partition, from, end, low: lows.get(partition) ?? from }));
+    });
+  }
+
+  fetch(from: ReadonlyMap<number, number>): Promise<FetchedPart[]> {
+    const bounds = { maxBytes: FETCH_BYTES, waitMs: WAIT_MS };
+    return answeredWithin(ANSWER_MS, this.fetcher.fetch(this.topic, from, bounds));
+  }
+
+  /** The record at this offset, if it is one. */
+  async at(partition: number, offset: number): Promise<LogRecord | undefined> {
+    const asked = this.fetcher.fetch(this.topic, new Map([[partition, offset]]), { maxBytes: 1, waitMs: 0 });
+    const [part] = await answeredWithin(ANSWER_MS, asked);
+    return part?.records.find((record) => record.offset === offset);
+  }
+
+  close(): Promise<void> {
+    return this.fetcher.close();
+  }
+}
+
+/** Progress of the index in the log. */
+export interface IndexState {
+  /** Whether its end was reached within the last seconds. */
+  readonly isCurrent: boolean;
+  /** Records that are not indexed yet, as far as they are known. */
+  readonly lag: number;
+}
+
+/** Longest time since the end of the log was reached; news come to it all the time. */
+const CURRENT_MS = 5_000;
+const TRIM_EVERY_MS = 10_000;
+/** Interval in ms at which new partitions, and a log that was made again, are found. */
+const LOOK_EVERY_MS = 30_000;
+
+/** The log is not the log that was indexed. */
+export class AnotherLog extends Error {
+  override readonly name = 'AnotherLog';
+}
+
+/** Follows the log of attempts into a store, from its positions to the end and on. */
+export class AttemptFollower {
+  readonly #positions = new Map<number, Position>();
+  readonly #lags = new Map<number, number>();
+  #reachedAt = -Infinity;
+  #trimmedAt = -Infinity;
+  #lookedAt = -Infinity;
+
+  constructor(
+    private readonly log: Pick<AttemptLog, 'name' | 'bounds' | 'fetch' | 'at'>,
+    private readonly store: AttemptStore,
+    private readonly places: WebhookPlaces,
+    private readonly windowMs: number,
+  ) {}
+
+  get state(): IndexState {
+    const lag = [...this.#lags.values()].reduce((sum, each) => sum + each, 0);
+    return { lag, isCurrent: performance.now() - this.#reachedAt < CURRENT_MS };
+  }
+
+  /**
+   * @param name that of the log, asked for before the store was opened
+   * @throws AnotherLog when the log no longer is the one that was indexed, and whatever Kafka or the file has
+   */
+  async follow(name: string, isEnding: () => boolean): Promise<void> {
+    for (const [partition, position] of await this.store.positions()) this.#positions.set(partition, position);
+    while (!isEnding()) {
+      const now = performance.now();
+      if (now - this.#lookedAt > LOOK_EVERY_MS) await this.#look(name);
+      if (now - this.#trimmedAt > TRIM_EVERY_MS) {
+        await this.store.trim(Date.now() - this.windowMs);
+        this.#trimmedAt = now;
+      }
+      await this.#step();
+    }
+  }
+
+  async #look(name: string): Promise<void> {
+    if ((await this.log.name()) !== name) throw new AnotherLog('the topic was made anew');
+    const since = Date.now() - this.windowMs;
+    for (const bounds of await this.log.bounds(since)) await this.#lookAt(bounds, since);
+    this.#lookedAt = performance.now();
+  }
+
+  async #lookAt({ partition, low, from, end }: LogBounds, since: number): Promise<void> {
+    const known = this.#positions.get(partition);
+    if (known !== undefined && known.next > end) throw new AnotherLog(`partition ${partition} is shorter than it was`);
+    const { last } = known ?? {};
+    if (last !== undefined && last.offset >= low && last.offset < end) {
+      const record = await this.log.at(partition, last.offset);
+      if (record !== undefined && record.timestamp !== last.timestamp)
+        throw new AnotherLog(`partition ${partition} has other records than it had`);
+    }
+    if (known !== undefined && known.next >= low) {
+      this.#lags.set(partition, end - known.next);
+      return;
+    }
+    // The partition is new to the index, or Kafka has dropped records that were not indexed yet.
+    if (known === undefined) await this.store.missingBefore(since);
+    const isCut = known !== undefined || (from === low && low > 0);
+    const first = isCut && from < end ? await this.log.at(partition, from) : undefined;
+    if (isCut) await this.store.missingBefore(first?.timestamp ?? Date.now());
+    this.#positions.set(partition, { next: from });
+    this.#lags.set(partition, end - from);
+  }
+
+  async #step(): Promise<void> {
+    if (this.#positions.size === 0) {
+      await delay(CURRENT_MS / 5);
+      return;
+    }
+    const parts = await this.log.fetch(new Map([...this.#positions].map(([partition, { next }]) => [partition, next])));
+    const moved = parts.filter(({ partition, next }) => next > (this.#positions.get(partition)?.next ?? Infinity));
+    const attempts = moved.flatMap(({ records }) => records.flatMap(({ value }) => attemptsIn(value)));
+    const placed = await this.places.of(attempts);
+    const positions = new Map(moved.map((part) => [part.partition, this.#positionAfter(part)]));
+    if (positions.size > 0) await this.store.add(placed, positions);
+    for (const [partition, position] of positions) this.#positions.set(partition, position);
+    for (const { partition, next, end } of parts) this.#lags.set(partition, Math.max(0, end - next));
+    if ([...this.#lags.values()].every((lag) => lag === 0)) this.#reachedAt = performance.now();
+  }
+
+  #positionAfter({ partition, records, next }: FetchedPart): Position {
+    const { offset, timestamp } = records.at(-1) ?? {};
+    const isEmpty = offset === undefined || timestamp === undefined;
+    return { next, last: isEmpty ? this.#positions.get(partition)?.last : { offset, timestamp } };
+  }
+}
+
+/** Returns no attempts if another producer wrote something else. */
+function attemptsIn(value: Buffer | null): IndexedAttempt[] {
+  if (value === null) return [];
+  try {
+    const read = AttemptRecord.safeParse(JSON.parse(value.toString('utf8')));
+    return read.success ? [read.data] : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The part of the view of webhooks that tells where one is. */
+export interface PlacedWebhooks {
+  find(id: string): { readonly partnerId: string; readonly origin: string } | undefined;
+  refresh(): Promise<void>;
+}
+
+const REFRESH_MS = 1_000;
+
+/** Adds to attempts what their records leave out: the host of the endpoint, and the partner of an end without an attempt. */
+export class WebhookPlaces {
+  #refreshedAt = -Infinity;
+
+  constructor(private readonly webhooks: PlacedWebhooks) {}
+
+  /** Without Redis, and for a deleted webhook, attempts stay as they are. */
+  async of(attempts: readonly IndexedAttempt[]): Promise<IndexedAttempt[]> {
+    const isStale = attempts.length > 0 && performance.now() - this.#refreshedAt > REFRESH_MS;
+    if (isStale) {
+      this.#refreshedAt = performance.now();
+      await this.webhooks.refresh().catch(() => undefined);
+    }
+    return attempts.map((attempt) => {
+      const webhook = this.webhooks.find(attempt.webhookId);
+      if (webhook === undefined) return attempt;
+      return {
+        ...attempt,
+        partnerId: attempt.partnerId ?? webhook.partnerId,
+        host: URL.parse(webhook.origin)?.hostname,
+      };
+    });
   }
 }

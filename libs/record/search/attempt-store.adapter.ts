@@ -2,14 +2,15 @@ import type { SQLInputValue } from 'node:sqlite';
 import { uuidBytes } from '@relay/events';
 import {
   attemptOf,
+  type AttemptSearch,
+  type IndexedAttempt,
   INSERT_ATTEMPT,
   parametersOf,
   SELECTED,
+  statementOf,
   TABLES,
   VERSION,
-  type IndexedAttempt,
-} from './attempt-row.js';
-import { statementOf, type AttemptSearch } from './attempt-search.js';
+} from './attempt-sql.js';
 import { SqliteFault, SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
 
 /** How far a partition of the log is indexed: the next offset, and the last record that was. */

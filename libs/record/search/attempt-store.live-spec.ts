@@ -3,9 +3,8 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { deliveryId } from '@relay/delivery';
-import { AttemptSearch } from './attempt-search.js';
+import { AttemptSearch, type IndexedAttempt } from './attempt-sql.js';
 import { AttemptStore } from './attempt-store.adapter.js';
-import type { IndexedAttempt } from './attempt-row.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'relay-search-'));
 const path = join(folder, 'index.sqlite');

@@ -11,6 +11,5 @@ export {
   withoutAnswers,
   type EnvelopeClue,
   type IncompletePart,
-} from './envelope-story.js';
-export { LoggedAttempts, StoryReader, type AttemptsOfEnvelope, type StoryWebhooks } from './story-reader.js';
-export { StoryState } from './story-state.adapter.js';
+} from './story-of.js';
+export { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from './story-reader.js';

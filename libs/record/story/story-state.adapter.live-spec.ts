@@ -5,7 +5,7 @@ import { parkingKey, rangesText } from '@relay/progress';
 import { shardsOn } from '@relay/redis';
 import { BullmqRetryQueue, PendingDeliveries } from '@relay/retry';
 import { idsOfEach, redisOfSpec } from '@relay/testing';
-import { StoryState } from './story-state.adapter.js';
+import { StoryState } from './story-reader.js';
 
 const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 const HOUR = 3_600_000;

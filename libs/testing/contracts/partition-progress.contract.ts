@@ -3,7 +3,7 @@ import type { SeenEntry } from '@relay/dedupe';
 import type { Flush, LogPartition, PartitionProgress } from '@relay/progress';
 
 /** Progress with the means to mark ids as an ingress does. */
-export interface ProgressHarness {
+interface ProgressHarness {
   readonly progress: PartitionProgress;
   /** The shard of the partitions, and ids of envelopes that belong to it if there are several shards. */
   readonly shard?: { readonly number: number; newId(): string };

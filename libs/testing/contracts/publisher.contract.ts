@@ -4,7 +4,7 @@ import type { OutgoingRecord, Publisher } from '@relay/publishing';
 import type { StoredRecord } from '../memory-publisher.js';
 
 /** A publisher with the log behind it. */
-export interface PublisherHarness {
+interface PublisherHarness {
   readonly publisher: Publisher;
   createTopic(topic: string, partitions: number): Promise<void>;
   hasTopic(topic: string): Promise<boolean>;

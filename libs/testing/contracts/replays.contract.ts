@@ -2,7 +2,7 @@ import type { LogPartition, ParkedRange, PartitionProgress, Position } from '@re
 import type { Replays } from '@relay/replays';
 
 /** Replays and the progress with which their cursors are written. */
-export interface ReplaysHarness {
+interface ReplaysHarness {
   readonly replays: Pick<Replays, 'create' | 'cancel' | 'orders' | 'ended' | 'rangesOf' | 'endDone' | 'resumeEnded'>;
   /** One entry for each shard. */
   readonly progress: readonly PartitionProgress[];

@@ -5,7 +5,7 @@ import type { DeliveryJob } from '@relay/jobs';
 import type { RetryQueue } from '@relay/retry';
 
 /** A queue with what is in it. */
-export interface RetryQueueHarness {
+interface RetryQueueHarness {
   readonly queue: RetryQueue;
   jobs(): Promise<DeliveryJob[]>;
   deadLetters(): Promise<DeadLetter[]>;

@@ -14,7 +14,7 @@ const LIFE_MS = 12 * 60 * 60_000;
 const OF_OPERATOR = 10;
 
 /** The operator of a session, and the generation of the secret that opened it. */
-export interface ConsoleSession {
+interface ConsoleSession {
   readonly clientId: string;
   readonly generation: number;
 }

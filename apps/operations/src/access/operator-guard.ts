@@ -1,10 +1,8 @@
-import { formDecode, readBasic, readBearer, type AccessTokens, type Caller, type FailureLimiter } from '@relay/access';
-import type { FastifyRequest } from '@relay/http';
-import type { ClientDirectory, ProvenClient } from '@relay/identity';
+import { type AccessTokens, type Caller, type FailureLimiter, formDecode, readBasic, readBearer } from '@relay/access';
+import { callerIdOf, callerOf, type FastifyRequest } from '@relay/http';
+import { type ClientDirectory, hasRole, type OperatorRole, type ProvenClient, scopeOfRole } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { isChange } from '../http/answer-limit.js';
-import { readSession, type ConsoleSessions, type SessionId } from './console-sessions.adapter.js';
-import { assertRole } from './role.js';
+import { type ConsoleSessions, readSession, type SessionId } from './console-sessions.adapter.js';
 
 /** Challenge with both schemes (RFC 9110 section 11.6.1). Because of `Basic` a browser asks for name and password. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
@@ -36,14 +34,14 @@ export class OperatorGuard {
     if (session !== undefined) assertShown(session, request);
     const inSession = session === undefined ? undefined : await this.#bySession(session, console === 'acting');
     if (inSession !== undefined) {
-      request.caller = callerOf(inSession);
+      request.caller = operatorOf(inSession);
       assertOwnPage(request);
       return request.caller;
     }
     if (console !== undefined) throw refused('You are not signed in, or no longer.', QUIET_CHALLENGE);
     const token = readBearer(authorization);
     const client = token === undefined ? await this.#byBasic(authorization, request.ip) : await this.#byToken(token);
-    request.caller = callerOf(client);
+    request.caller = operatorOf(client);
     return request.caller;
   }
 
@@ -53,7 +51,7 @@ export class OperatorGuard {
    */
   async enter(clientId: string, secret: string, address: string): Promise<{ caller: Caller; id: SessionId }> {
     const client = await this.#bySecret(clientId, secret, address, QUIET_CHALLENGE);
-    const caller = callerOf(client);
+    const caller = operatorOf(client);
     return { caller, id: await this.sessions.open({ clientId, generation: client.provenGeneration }) };
   }
 
@@ -105,13 +103,16 @@ export function assertShown({ clientId }: SessionId, { headers }: FastifyRequest
 }
 
 /** @throws ProblemError `insufficient-scope` unless the client is an operator */
-function callerOf({ clientId, scopes, provenGeneration: generation }: ProvenClient): Caller {
+function operatorOf({ clientId, scopes, provenGeneration: generation }: ProvenClient): Caller {
   assertRole(scopes, 'viewer');
   return { clientId, scopes, audience: [], generation };
 }
 
 const refused = (detail: string, challenge = CHALLENGE): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
+
+/** Whether a request by this method changes something. */
+export const isChange = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 const isOwn = ({ headers: { origin, host } }: FastifyRequest): boolean =>
   origin !== undefined && URL.canParse(origin) && new URL(origin).host === host;
@@ -143,3 +144,33 @@ export function assertOwnPage(request: FastifyRequest): void {
   const isMarked = 'relay-console' in request.headers;
   if (!isOwn(request) || !(isMarked || request.method === 'PUT')) throw foreign();
 }
+
+/** @throws ProblemError unless these scopes give the role, or a higher one */
+export function assertRole(scopes: readonly string[], needed: OperatorRole): void {
+  if (hasRole(scopes, needed)) return;
+  const scope = scopeOfRole(needed);
+  const detail = hasRole(scopes, 'viewer') ? `This needs the role ${needed}.` : 'Only operators have access.';
+  throw new ProblemError('insufficient-scope', detail, {
+    headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${scope}"` },
+  });
+}
+
+/** @param canWrite OPERATIONS_WRITE @throws ProblemError if nothing may be changed */
+export function assertWritable(canWrite: boolean | undefined): void {
+  if (canWrite === false)
+    throw new ProblemError('insufficient-scope', 'Nothing may be changed here: OPERATIONS_WRITE is false.');
+}
+
+/** Whether the caller may read envelopes, and therefore answers of endpoints, which may repeat an envelope. */
+export const mayReadEnvelopes = (request: FastifyRequest): boolean => hasRole(callerOf(request).scopes, 'operator');
+
+/** The operator and the request, in the form of `relay.operations`. */
+export interface Actor {
+  readonly operator: string;
+  readonly requestId: string;
+}
+
+export const actorOf = (request: FastifyRequest): Actor => ({
+  operator: callerIdOf(request),
+  requestId: request.id,
+});

@@ -1,17 +1,96 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { OperationsRecord, operationsTopic } from '@relay/events';
+import { OPERATIONS_EVENTS, OperationsRecord, operationsTopic } from '@relay/events';
 import { answeredWithin, Kafka, KeptAdmin, LogFetcher, rangesWithin } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
-import {
-  type AuditAnswer,
-  type AuditQuery,
-  type AuditRange,
-  type FoundRecord,
-  isAsked,
-  pageOf,
-  rangesBefore,
-} from './audit-page.js';
+import { z } from 'zod';
+
+export const AuditQuery = z.strictObject({
+  event: z.enum(OPERATIONS_EVENTS).optional().describe('Only this event.'),
+  operator: z.string().max(100).optional().describe('Only of this operator, or command.'),
+  partner: z.string().max(100).optional().describe('Only of this partner.'),
+  webhook: z.string().max(100).optional().describe('Only of this webhook.'),
+  until: z.iso.datetime({ offset: true }).optional().describe('Only records written before this time.'),
+  before: z
+    .string()
+    .regex(/^\d{1,6}:\d{1,16}(?:,\d{1,6}:\d{1,16})*$/, 'the `before` of an answer is expected')
+    .max(300)
+    .optional()
+    .describe('Only older records than an answer has looked at, as it named them.'),
+  limit: z.coerce.number().int().min(1).max(200).default(50).describe('Longest list: 1 to 200.'),
+});
+export type AuditQuery = z.infer<typeof AuditQuery>;
+
+export const AuditAnswer = z
+  .object({
+    records: z.array(OperationsRecord),
+    before: z
+      .string()
+      .nullable()
+      .describe('The same request with it looks at older records; `null` when there are none.'),
+  })
+  .meta({ id: 'AuditRecords', description: 'Records of `relay.operations`, newest first.' });
+export type AuditAnswer = z.infer<typeof AuditAnswer>;
+
+/** Offsets `[from, end)` of a partition that are read for an answer; `low` is the oldest one in Kafka. */
+interface AuditRange {
+  readonly partition: number;
+  readonly low: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+/** A record that matches the filter. */
+interface FoundRecord {
+  readonly partition: number;
+  readonly offset: number;
+  readonly record: OperationsRecord;
+}
+
+/** Most records read for one answer. */
+const MOST_LOOKED_AT = 5_000;
+
+/** Returns the newest offsets before `before`, in equal shares of the partitions. */
+export function rangesBefore(
+  kept: readonly { readonly partition: number; readonly from: number; readonly end: number }[],
+  before: string | undefined,
+): AuditRange[] {
+  const ends = new Map(before?.split(',').map((part) => part.split(':').map(Number) as [number, number]));
+  const share = Math.floor(MOST_LOOKED_AT / Math.max(1, kept.length));
+  return kept.map(({ partition, from: low, end: high }) => {
+    const end = Math.max(low, Math.min(high, ends.get(partition) ?? high));
+    return { partition, low, from: Math.max(low, end - share), end };
+  });
+}
+
+export const isAsked = (record: OperationsRecord, { event, operator, partner, webhook }: AuditQuery): boolean =>
+  (event === undefined || record.event === event) &&
+  (operator === undefined || record.operator === operator) &&
+  (partner === undefined || record.partnerId === partner) &&
+  (webhook === undefined || isAbout(record, webhook.toLowerCase()));
+
+const isAbout = ({ webhookId, webhookIds }: OperationsRecord, webhook: string): boolean =>
+  webhookId === webhook || webhookIds?.includes(webhook) === true;
+
+/** Returns the newest of the found records, and the offsets before which older ones are. */
+export function pageOf(ranges: readonly AuditRange[], found: readonly FoundRecord[], limit: number): AuditAnswer {
+  const newest = found.toSorted((a, b) =>
+    a.partition === b.partition ? b.offset - a.offset : a.record.at < b.record.at ? 1 : -1,
+  );
+  const shown = newest.slice(0, limit);
+  const left = newest.slice(limit);
+  const older = ranges.map(({ partition, low, from }) => {
+    // The next page begins with records that were found but are not shown.
+    const next = left.filter((each) => each.partition === partition).map(({ offset }) => offset + 1);
+    return { partition, low, end: Math.max(from, ...next) };
+  });
+  return {
+    records: shown.map(({ record }) => record),
+    before: older.some(({ low, end }) => end > low)
+      ? older.map(({ partition, end }) => `${partition}:${end}`).join(',')
+      : null,
+  };
+}
 
 const FETCH_BYTES = 1024 * 1024;
 const ANSWER_MS = 7_000;

@@ -1,8 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { Access } from '@relay/http';
 import { ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
-import { AuditLog } from './audit-log.adapter.js';
-import { AuditAnswer, AuditQuery } from './audit-page.js';
+import { AuditAnswer, AuditLog, AuditQuery } from './audit-log.adapter.js';
 
 const Text = textsOf('Audit');
 

@@ -1,38 +1,45 @@
 import { randomBytes } from 'node:crypto';
-import type { Audit } from '@relay/audit';
+import { Injectable } from '@nestjs/common';
+import { Audit } from '@relay/audit';
 import {
   clientAudit,
+  type ClientCommand,
   type ClientRecord,
   ClientRefused,
   Clients,
-  type ClientStore,
+  ClientStore,
   type IssuedClient,
   type IssuedSecret,
   type NewClient,
   type OperatorRole,
 } from '@relay/identity';
-import type { Keyring } from '@relay/keyring';
+import { Keyring } from '@relay/keyring';
 import { ProblemError } from '@relay/problem';
-import { keyKeys, sealingFault } from '@relay/registry';
-import type { Redis } from 'ioredis';
-import type { Actor } from '../access/role.js';
+import { keyKeys, RegistryView, sealingFault } from '@relay/registry';
+import { Redis } from 'ioredis';
+import type { Actor } from '../access/operator-guard.js';
 
 /** Creates and changes clients for an operator. Each change is reported on `relay.operations` first. */
+@Injectable()
 export class ClientDesk {
+  readonly #store: ClientStore;
+
   constructor(
-    private readonly store: ClientStore,
-    private readonly keyring: Keyring,
     private readonly redis: Redis,
+    registry: RegistryView,
+    private readonly keyring: Keyring,
     private readonly audit: Audit,
-  ) {}
+  ) {
+    this.#store = new ClientStore(redis, registry.of<ClientCommand>('client'));
+  }
 
   list(): Promise<ClientRecord[]> {
-    return this.store.list();
+    return this.#store.list();
   }
 
   /** @throws ProblemError `not-found` */
   async find(clientId: string): Promise<ClientRecord> {
-    const found = await this.store.find(clientId);
+    const found = await this.#store.find(clientId);
     if (found === undefined) throw new ProblemError('not-found', 'There is no such client.');
     return found;
   }
@@ -84,7 +91,7 @@ export class ClientDesk {
 
   #clients(by: Actor): Clients {
     const tell = clientAudit((facts) => this.audit.report({ ...facts, ...by }));
-    return new Clients(this.store, this.keyring, randomBytes, Date.now, tell);
+    return new Clients(this.#store, this.keyring, randomBytes, Date.now, tell);
   }
 
   /** @throws ProblemError if other processes cannot read values that this process seals or hashes */

@@ -1,9 +1,13 @@
-import { Controller, Get, HttpCode, Param, Patch, Post, Req } from '@nestjs/common';
-import { Access, StrictBody, type Body, type FastifyRequest } from '@relay/http';
+import { Controller, Get, HttpCode, Inject, Param, Patch, Post, Req } from '@nestjs/common';
+import { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, roleToGrant } from '@relay/access';
+import { Audit } from '@relay/audit';
+import { Access, type Body, callerOf, type FastifyRequest, StrictBody } from '@relay/http';
 import { ClientFacts, clientFacts, IssuedClient, NewClient, OPERATOR_ROLES } from '@relay/identity';
+import { ProblemError } from '@relay/problem';
+import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { z } from 'zod';
-import { actorOf } from '../access/role.js';
-import { answerOf, cursor, ListQuery, pageOf, listOf, textsOf, type Asked } from '../http/routes.js';
+import { actorOf, assertRole } from '../access/operator-guard.js';
+import { answerOf, type Asked, cursor, listOf, ListQuery, pageOf, textsOf } from '../http/routes.js';
 import { ClientDesk } from './client-desk.adapter.js';
 
 const ClientQuery = z.strictObject({
@@ -132,5 +136,45 @@ export class ClientsController {
   })
   async enable(@Param('id') id: string, @Req() request: FastifyRequest): Promise<ClientFacts> {
     return clientFacts(await this.desk.enable(id, actorOf(request)));
+  }
+}
+
+const OperatorsLinkRequest = PortalLinkRequest.extend({
+  partnerId: z.string().max(100).describe('Client id of the partner.'),
+}).meta({ id: 'OperatorsPortalLinkRequest', description: 'Whom a link lets in, and where.' });
+
+/** Links of operators to the portal of a partner. */
+@Controller('portal')
+@Access({ kind: 'operator', role: 'operator' })
+export class PortalLinksController {
+  constructor(
+    private readonly links: PortalLinks,
+    private readonly desk: ClientDesk,
+    private readonly audit: Audit,
+    @Inject(OPERATIONS_CONFIG) private readonly config: OperationsConfig,
+  ) {}
+
+  @Post('links')
+  @Text('createPortalLink', 'Make a link to the portal of a partner', {
+    description:
+      'It can be opened once, within `PORTAL_LINK_TTL`. `write` needs the role `admin`, since whoever opens it acts as the partner. `relay.operations` tells who made it, and names that operator with all that is done by it. It ends with the secret of that operator, when the operator is disabled, or without the role.',
+    body: { isRequired: true, schema: OperatorsLinkRequest, example: { partnerId: 'partner_0Zt1', access: 'read' } },
+    answer: answerOf('The link.', PortalLinkAnswer),
+    problems: ['not-found', 'conflict'],
+  })
+  async create(
+    @StrictBody(OperatorsLinkRequest) body: Body<z.infer<typeof OperatorsLinkRequest>>,
+    @Req() request: FastifyRequest,
+  ): Promise<PortalLinkAnswer> {
+    const { partnerId, ...wanted } = body();
+    const { access, webhookIds } = wanted;
+    const caller = callerOf(request);
+    assertRole(caller.scopes, roleToGrant(access));
+    const { kind } = await this.desk.find(partnerId);
+    if (kind !== 'partner') throw new ProblemError('conflict', 'Only partners have a portal.');
+    await this.audit.report({ event: 'portal.opened', ...actorOf(request), partnerId, access, webhookIds });
+    const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
+    const code = await this.links.create(portalLinkOf(partnerId, PortalLinkRequest.parse(wanted), caller));
+    return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 }

@@ -6,7 +6,7 @@ import { ProblemError } from '@relay/problem';
 import { AttemptSearch } from '@relay/search';
 import { ClueQuery, clueOf, EnvelopeStory, withoutAnswers } from '@relay/story';
 import { z } from 'zod';
-import { actorOf, mayReadEnvelopes } from '../access/role.js';
+import { actorOf, mayReadEnvelopes } from '../access/operator-guard.js';
 import { answerOf, ListQuery, listOf, textsOf, type Asked } from '../http/routes.js';
 import { EnvelopeStores } from './envelope-stores.adapter.js';
 

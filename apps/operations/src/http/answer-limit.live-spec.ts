@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ProblemError } from '@relay/problem';
 import { fastify } from 'fastify';
-import { limitAnswers } from './answer-limit.js';
+import { limitAnswers } from '../operations-app.js';
 
 describe('the limit of 9 s', () => {
   const app = fastify();

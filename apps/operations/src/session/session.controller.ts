@@ -1,8 +1,10 @@
-import { Controller, Delete, Get, HttpCode, Inject, Post, Req, Res } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req, Res } from '@nestjs/common';
 import type { Caller } from '@relay/access';
 import { RELAY_VERSION } from '@relay/config';
 import { Access, type Body, callerOf, type FastifyReply, type FastifyRequest, StrictBody } from '@relay/http';
 import { ClientDirectory, OPERATOR_ROLES, roleOf } from '@relay/identity';
+import { Page, type Served } from '@relay/pages';
+import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { Log } from '@relay/telemetry';
 import { z } from 'zod';
@@ -106,3 +108,42 @@ export class SessionController {
 /** Whether the browser uses TLS, by the origin of its page: behind a proxy that ends TLS, the request itself has none. */
 const isOverTls = ({ headers: { origin }, protocol }: FastifyRequest): boolean =>
   origin === undefined ? protocol === 'https' : origin.startsWith('https:');
+
+/** The page for operators. Its files hold no data, so anyone may read them. */
+@Controller()
+@Access({ kind: 'public' })
+export class PageController {
+  readonly #page = new Page('console');
+
+  @Get()
+  @Text('readHome', 'The console', {
+    description: 'The page for operators. Whatever it shows or does is a call of this API.',
+    answer: { description: 'The page.', mediaType: 'text/html', content: { schema: z.string() } },
+    problems: ['not-found'],
+  })
+  async document(@Res({ passthrough: true }) reply: FastifyReply): Promise<Buffer> {
+    return sent(await this.#page.document(), reply);
+  }
+
+  @Get('files/:name')
+  @Text('readPageFile', 'A file of the console', {
+    path: { name: { schema: z.string().max(100).describe('As the page names it.'), example: 'main-5F2KQ7ZD.js' } },
+    answer: { description: 'Its bytes.', mediaType: 'text/javascript', content: { schema: z.string() } },
+    problems: ['not-found'],
+  })
+  async file(
+    @Param('name') name: string,
+    @Req() request: FastifyRequest,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    return sent(await this.#page.file(name, request.headers['accept-encoding']?.toString()), reply);
+  }
+}
+
+/** @throws ProblemError `not-found` */
+function sent(served: Served | undefined, reply: FastifyReply): Buffer {
+  if (served === undefined)
+    throw new ProblemError('not-found', 'There is no such file of the console, or the console was not built.');
+  void reply.headers(served.headers);
+  return served.bytes;
+}

@@ -13,7 +13,7 @@ export interface Readings {
 }
 
 /** A rule of charts/partner-relay/files/alerts.yaml; a spec compares them. */
-export interface AlertRule {
+interface AlertRule {
   readonly name: string;
   readonly severity: 'critical' | 'warning' | 'info';
   readonly forS: number;

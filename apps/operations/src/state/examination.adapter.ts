@@ -6,7 +6,29 @@ import { Keyring } from '@relay/keyring';
 import { isRedisAway, redisFault, Shards } from '@relay/redis';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { reasonOf } from '@relay/telemetry';
-import type { Findings } from './state-answers.js';
+import { z } from 'zod';
+
+export const Findings = z
+  .object({
+    healthy: z.boolean().describe('Whether there is no fault.'),
+    faults: z.int(),
+    warnings: z.int(),
+    findings: z.array(
+      z.object({
+        check: z.string(),
+        state: z.enum(['ok', 'warning', 'fault']),
+        text: z.string().describe('What was found, and what it means.'),
+        fix: z.string().optional().describe('Of a warning or a fault.'),
+      }),
+    ),
+    unchecked: z
+      .array(z.string())
+      .describe(
+        'Checks of the settings of ingress and worker: only `relay doctor`, run beside one of them, makes them.',
+      ),
+  })
+  .meta({ id: 'Findings', description: 'What an examination of the stores and the keys found.' });
+export type Findings = z.infer<typeof Findings>;
 
 /** Milliseconds without an answer after which a broker is away. Both times together stay below the 9 s for an answer. */
 const PROBE_MS = 2_500;

@@ -1,18 +1,83 @@
 import { Inject, Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { envelopeTopics, noticesTopic } from '@relay/events';
 import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, type QueueState, readQueues } from '@relay/jobs';
-import { Kafka, KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
+import { answeredWithin, Kafka, KeptAdmin, readLag, type TopicLag } from '@relay/kafka';
 import { fullestMemory, type RedisMemory } from '@relay/metrics';
-import { parkedWebhooks } from '@relay/progress';
 import { ProblemError } from '@relay/problem';
+import { parkedWebhooks } from '@relay/progress';
 import { Shards } from '@relay/redis';
 import type { AttemptTally } from '@relay/search';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
-import { Log } from '@relay/telemetry';
+import { Log, reasonOf } from '@relay/telemetry';
+import { z } from 'zod';
 import { EnvelopeStores } from '../envelopes/envelope-stores.adapter.js';
 import { ALERT_RULES, AlertWatch } from './alert-rules.js';
-import { AnswersInTime, SharedAnswer } from './answers-in-time.js';
-import type { Now } from './state-answers.js';
+
+export const QueuesAnswer = z
+  .object({
+    queues: z.array(
+      z.object({
+        queue: z.string(),
+        state: z.enum(['waiting', 'active', 'delayed', 'failed']),
+        jobs: z.int(),
+        oldestS: z
+          .number()
+          .optional()
+          .describe('Seconds: since the next job was due, the oldest attempt began, or the oldest job was made.'),
+      }),
+    ),
+  })
+  .meta({ id: 'Queues', description: 'Jobs by queue and state.' });
+
+export const LagAnswer = z
+  .object({
+    total: z.int(),
+    topics: z.array(z.object({ topic: z.string(), lag: z.int().describe('Records that are not settled.') })),
+  })
+  .meta({ id: 'Lag', description: 'What the workers have not settled, by topic.' });
+
+const rate = z.number().nullable();
+
+export const Now = z
+  .object({
+    at: z.iso.datetime(),
+    lag: LagAnswer.nullable(),
+    queues: QueuesAnswer.shape.queues.nullable(),
+    waiting: z.int().nullable().describe('Queued deliveries, due or not, without those being attempted.'),
+    oldestWaitingS: z
+      .number()
+      .nullable()
+      .describe('Seconds since the queued delivery that was due first was due; 0 while none is due.'),
+    deadLetters: z.int().nullable(),
+    parked: z.int().nullable().describe('Webhooks for which something waits in the log.'),
+    rates: z
+      .object({
+        accepted: rate.describe('Envelopes, by the log.'),
+        delivered: rate.describe('Attempts that the endpoint answered 2xx, by the index of attempts.'),
+        failed: rate.describe('Other attempts, by the index of attempts.'),
+      })
+      .describe('Per second, over the last minute.'),
+    alerts: z
+      .array(
+        z.object({
+          name: z.string(),
+          severity: z.enum(['critical', 'warning', 'info']),
+          state: z
+            .enum(['firing', 'pending', 'quiet', 'unknown'])
+            .describe(
+              'By this process: `pending` is true, but not yet for as long as the rule asks. `unknown`: only Prometheus knows, or its store is away.',
+            ),
+          value: z.number().nullable(),
+          since: z.iso.datetime().nullable().describe('Since when the rule is true, as far as this process knows.'),
+          means: z.string(),
+          runbook: z.string(),
+        }),
+      )
+      .describe('The rules of the chart. After a start of this process one fires later here than in Prometheus.'),
+    incomplete: z.array(z.enum(['redis', 'kafka', 'index'])).describe('What is away; its values are null.'),
+  })
+  .meta({ id: 'Now', description: 'What the relay does at the moment.' });
+export type Now = z.infer<typeof Now>;
 
 /** Milliseconds that a store may take to answer. All readings run at once, so this stays below the 9 s for an answer. */
 const PATIENCE_MS = 4_000;
@@ -191,5 +256,60 @@ export class StoreState {
     } finally {
       await admin.disconnect().catch(() => undefined);
     }
+  }
+}
+
+/** Reads stores that may be away, and logs the reason for a missing answer once, until the store answers again. */
+export class AnswersInTime {
+  readonly #away = new Set<string>();
+
+  constructor(
+    private readonly log: Pick<Log, 'info' | 'warn'>,
+    private readonly patienceMs: number,
+  ) {}
+
+  /**
+   * Returns the answer; undefined if there is none in time.
+   * @param figures name of the requested figures, for the log
+   */
+  async orAway<T>(figures: string, ask: () => Promise<T>): Promise<T | undefined> {
+    try {
+      const late = (): Error => new Error(`no answer in ${this.patienceMs} ms`);
+      const answer = await answeredWithin(this.patienceMs, ask(), late);
+      if (this.#away.delete(figures))
+        this.log.info('now.complete', 'A store answers again what it did not tell', { figures });
+      return answer;
+    } catch (error) {
+      if (!this.#away.has(figures))
+        this.log.warn('now.incomplete', 'A store does not answer: GET /now lacks its figures, and alerts are unknown', {
+          figures,
+          reason: reasonOf(error),
+        });
+      this.#away.add(figures);
+      return undefined;
+    }
+  }
+}
+
+/** Shares one answer between all callers within some time, even before it arrives. A failure reaches only waiting callers. */
+export class SharedAnswer<T> {
+  #last: { readonly at: number; readonly answer: Promise<T> } | undefined;
+
+  /** @param now milliseconds, monotonic */
+  constructor(
+    private readonly ask: () => Promise<T>,
+    private readonly freshMs: number,
+    private readonly now: () => number,
+  ) {}
+
+  read(): Promise<T> {
+    const now = this.now();
+    if (this.#last !== undefined && now - this.#last.at < this.freshMs) return this.#last.answer;
+    const last = { at: now, answer: this.ask() };
+    this.#last = last;
+    last.answer.catch(() => {
+      if (this.#last === last) this.#last = undefined;
+    });
+    return last.answer;
   }
 }

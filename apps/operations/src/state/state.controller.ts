@@ -2,9 +2,8 @@ import { Controller, Get, Header, Inject } from '@nestjs/common';
 import { Access } from '@relay/http';
 import { z } from 'zod';
 import { answerOf, textsOf } from '../http/routes.js';
-import { Examination } from './examination.adapter.js';
-import { NowState, StoreState } from './now-state.adapter.js';
-import { Findings, LagAnswer, Now, QueuesAnswer } from './state-answers.js';
+import { Examination, Findings } from './examination.adapter.js';
+import { LagAnswer, Now, NowState, QueuesAnswer, StoreState } from './now-state.adapter.js';
 
 /** Injection token of the bytes of the OpenAPI document, which all answers share. */
 export const DOCUMENT = Symbol('Document');

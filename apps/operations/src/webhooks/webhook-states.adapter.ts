@@ -1,23 +1,142 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { RedisBreakerStore } from '@relay/breaker';
-import { ENVELOPE_TYPES } from '@relay/events';
-import { RedisAttemptCounts } from '@relay/history';
+import { barredUntil, type Breaker, CLOSED, RedisBreakerStore } from '@relay/breaker';
+import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
+import { type AttemptTotals, failureRateOf, RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
-import { withShownStatus } from '@relay/progress';
+import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { Shards } from '@relay/redis';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { FAILING, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { Redis } from 'ioredis';
-import {
-  isWanted,
-  ORDERS,
-  type RoughState,
-  roughStateOf,
-  stateOf,
-  type Troubles,
-  type WebhookQuery,
-  type WebhookState,
-} from './webhook-states.js';
+import { z } from 'zod';
+import { cursor } from '../http/routes.js';
+
+const TROUBLES = ['breaker', 'failing', 'waiting'] as const;
+type Trouble = (typeof TROUBLES)[number];
+
+const SORTS = ['waiting', 'oldestWaiting', 'failureRate'] as const;
+type Sort = (typeof SORTS)[number];
+
+export const WebhookQuery = z.strictObject({
+  status: z.enum(['active', 'parked', 'disabled']).optional().describe('Only webhooks of this status.'),
+  trouble: z
+    .enum(TROUBLES)
+    .optional()
+    .describe(
+      'Only webhooks whose breaker is open, whose attempts all fail, or which have waiting deliveries; sorted by `waiting` unless `sort` is given.',
+    ),
+  sort: z
+    .enum(SORTS)
+    .optional()
+    .describe('The worst first: most waiting deliveries, the longest wait, or the highest share of failures.'),
+  partner: z.string().max(100).optional().describe('Only webhooks of this partner.'),
+  eventType: z.enum(ENVELOPE_TYPES).optional().describe('Only webhooks of this event type.'),
+  limit: z.coerce.number().int().min(1).max(10_000).default(1_000).describe('Longest page: 1 to 10,000.'),
+  cursor,
+});
+
+const moment = z.iso.datetime().nullable();
+
+export const WebhookState = z
+  .object({
+    id: z.string(),
+    partnerId: z.string(),
+    eventType: z.enum(ENVELOPE_TYPES),
+    origin: z.string().describe('Of its URL; partners put keys into path and query.'),
+    status: z.enum(['active', 'parked', 'disabled']),
+    disabledReason: z.string().nullable(),
+    createdAt: z.iso.datetime(),
+    waiting: z.int().describe('Deliveries in the queue. A parked webhook has more in the log.'),
+    oldestWaitingSince: moment.describe(
+      'When the oldest of these was accepted. Where very many wait, the oldest of a part of them, at least ten of each webhook.',
+    ),
+    failureRate: z
+      .number()
+      .nullable()
+      .describe(
+        'Share of failed attempts in those of `HISTORY_WINDOW`, by default 24 hours: 0 to 1; `null` without an attempt. The partner is told the same.',
+      ),
+    failingSince: moment.describe('Since when all its attempts fail.'),
+    breaker: z
+      .enum(['closed', 'open', 'half-open'])
+      .describe('Open after failures: its own, or that of all webhooks of its partner at its origin.'),
+    notBefore: moment.describe('When its next attempt may be made, if it is not now.'),
+  })
+  .meta({ id: 'WebhookState', description: 'A webhook and what troubles it.' });
+export type WebhookState = z.infer<typeof WebhookState>;
+export type WebhookQuery = z.infer<typeof WebhookQuery>;
+
+export const WebhookList = z
+  .object({ total: z.int().describe('Without `limit`.'), webhooks: z.array(WebhookState) })
+  .meta({ id: 'WebhookStates', description: 'Webhooks of all partners, oldest first unless sorted.' });
+
+/** The state of all webhooks in Redis, by webhook id or by the key of a breaker. */
+interface Troubles {
+  readonly waiting: ReadonlyMap<string, { readonly deliveries: number }>;
+  /** Epoch milliseconds since which all attempts fail, a space, and the version of the webhook then. */
+  readonly failing: Readonly<Record<string, string>>;
+  readonly breakers: ReadonlyMap<string, Breaker>;
+}
+
+/** A state without the members that must be read webhook by webhook. */
+type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
+
+const timeOf = (at: number): string => new Date(at).toISOString();
+
+function roughStateOf(
+  { webhook, status }: { readonly webhook: Webhook; readonly status: ShownStatus },
+  { waiting, failing, breakers }: Troubles,
+  now: number,
+): RoughState {
+  const { id, partnerId, eventType, origin, endpoint, breakerKey, disabledReason } = webhook;
+  // A delivery needs both breakers closed.
+  const both = [breakers.get(breakerKey) ?? CLOSED, breakers.get(endpoint) ?? CLOSED];
+  const barred = Math.max(...both.map((breaker) => barredUntil(breaker, now)));
+  const openUntil = Math.max(...both.map((breaker) => breaker.openUntil));
+  const since = Number(failing[id]?.split(' ', 1)[0] ?? 0);
+  return {
+    id,
+    partnerId,
+    eventType: eventType as EnvelopeType,
+    origin,
+    status,
+    disabledReason: disabledReason ?? null,
+    createdAt: timeOf(webhook.createdAt),
+    waiting: waiting.get(id)?.deliveries ?? 0,
+    failingSince: since > 0 ? timeOf(since) : null,
+    breaker: openUntil === 0 ? 'closed' : openUntil > now ? 'open' : 'half-open',
+    notBefore: barred > now ? timeOf(barred) : null,
+  };
+}
+
+/** @param oldest epoch milliseconds */
+export const stateOf = (
+  rough: RoughState,
+  oldest: number | undefined,
+  totals: AttemptTotals | undefined,
+): WebhookState => ({
+  ...rough,
+  oldestWaitingSince: oldest === undefined ? null : timeOf(oldest),
+  failureRate: totals === undefined ? null : failureRateOf(totals),
+});
+
+const hasTrouble = ({ breaker, failingSince, waiting }: RoughState, trouble: Trouble): boolean =>
+  ({ breaker: breaker !== 'closed', failing: failingSince !== null, waiting: waiting > 0 })[trouble];
+
+/** Whether a query selects this webhook. */
+export const isWanted = (state: RoughState, { status, eventType, trouble }: WebhookQuery): boolean =>
+  (status === undefined || state.status === status) &&
+  (eventType === undefined || state.eventType === eventType) &&
+  (trouble === undefined || hasTrouble(state, trouble));
+
+/** Orders with the worst webhook first, webhooks without a value last. Equal ones keep their order. */
+export const ORDERS: Readonly<Record<Exclude<Sort, 'waiting'>, (a: WebhookState, b: WebhookState) => number>> = {
+  oldestWaiting: (a, b) => waitedSince(a) - waitedSince(b),
+  failureRate: (a, b) => (b.failureRate ?? -1) - (a.failureRate ?? -1),
+};
+
+const waitedSince = ({ oldestWaitingSince }: WebhookState): number =>
+  oldestWaitingSince === null ? Number.MAX_VALUE : Date.parse(oldestWaitingSince);
 
 /** Waiting deliveries that one request reads to find the oldest: a quarter of a second of Redis, in slices of 10 ms. */
 const LOOKED_AT = 100_000;

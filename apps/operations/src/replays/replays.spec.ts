@@ -1,4 +1,4 @@
-import { ReplayOrder } from './replay-answers.js';
+import { ReplayOrder } from './replays.controller.js';
 
 describe('an order of a replay', () => {
   const webhook = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';

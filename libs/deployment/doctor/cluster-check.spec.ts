@@ -1,4 +1,4 @@
-import { clockFindings } from './cluster-settings.js';
+import { clockFindings } from './cluster-check.adapter.js';
 import type { NodeFacts } from './cluster-state.js';
 
 const NOW_MS = 1_800_000_000_000;

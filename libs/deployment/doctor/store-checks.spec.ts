@@ -1,5 +1,5 @@
 import type { ClientRecord } from '@relay/identity';
-import { useFinding, usesOf } from './key-use.js';
+import { useFinding, usesOf } from './store-checks.adapter.js';
 
 const aClient = (clientId: string, facts: Partial<ClientRecord>): ClientRecord => ({
   clientId,

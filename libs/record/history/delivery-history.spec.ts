@@ -1,4 +1,4 @@
-import { merged } from './merged.js';
+import { merged } from './delivery-history.adapter.js';
 
 const listOf =
   (entries: readonly number[], reads: number[] = []) =>

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AnswersInTime, SharedAnswer } from './answers-in-time.js';
+import { AnswersInTime, SharedAnswer } from './now-state.adapter.js';
 
 describe('answers in time', () => {
   const told: unknown[][] = [];

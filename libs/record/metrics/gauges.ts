@@ -1,10 +1,11 @@
 import { DEAD_LETTERS_QUEUE, type QueueState } from '@relay/jobs';
-import type { TopicLag } from '@relay/kafka';
+import { answeredWithin, type TopicLag } from '@relay/kafka';
+import { globalKey, type StoreClock } from '@relay/redis';
 import type { ReplayTotals } from '@relay/replays';
-import type { ThrottledLog } from '@relay/telemetry';
-import type { Registry } from 'prom-client';
+import { type Log, reasonOf, type ThrottledLog } from '@relay/telemetry';
+import type { Redis } from 'ioredis';
+import { Gauge, type Registry } from 'prom-client';
 import type { RedisDisks, RedisMemory, ShardState } from './redis-states.adapter.js';
-import { type Sample, StoreReading } from './store-reading.js';
 
 /** Readings of the stores; a rejected one is left out of that scrape. */
 export interface StoreSources {
@@ -158,4 +159,145 @@ function most(states: States): number {
   const counts = new Map<string, number>();
   for (const state of states) if (state !== undefined) counts.set(state.server, (counts.get(state.server) ?? 0) + 1);
   return Math.max(...counts.values());
+}
+
+/** Registers a gauge of a value that the process has. */
+function registerValue(registry: Registry, name: string, help: string, value: () => number): void {
+  registry.registerMetric(
+    new Gauge({
+      name,
+      help,
+      registers: [],
+      collect() {
+        this.set(value());
+      },
+    }),
+  );
+}
+
+export function registerClock(registry: Registry, clock: Pick<StoreClock, 'hostAheadMs'>): void {
+  const help = "By how much the clock of the host is ahead of Redis'; negative when it is behind.";
+  registerValue(registry, 'relay_clock_ahead_seconds', help, () => clock.hostAheadMs / 1_000);
+}
+
+/**
+ * Keeps a process at Redis' time, shows how far the clock of its host is from that, and logs when it is too far.
+ * @param changed called with each new fault and at its end
+ */
+export function watchClock(
+  clock: StoreClock,
+  redis: Redis,
+  registry: Registry,
+  log: Log,
+  changed: (fault: string | undefined) => void = () => undefined,
+): void {
+  registerClock(registry, clock);
+  let isTold = false;
+  clock.follow(redis, () => {
+    const { fault } = clock;
+    if ((fault !== undefined) === isTold) return;
+    isTold = fault !== undefined;
+    if (fault === undefined) log.info('clock.right', 'The clocks of this host and of Redis agree again');
+    else log.error('clock.off', fault, { aheadMs: clock.hostAheadMs });
+    changed(fault);
+  });
+}
+
+/** Registers how many keys of the registry a process lacks. */
+export function registerMissingKeys(registry: Registry, keyring: { readonly missing: ReadonlySet<string> }): void {
+  const help = 'Registered encryption keys that ENCRYPTION_KEYS of this process lacks.';
+  registerValue(registry, 'relay_keys_missing', help, () => keyring.missing.size);
+}
+
+const FIRST_SEEN = globalKey('keys', 'first-seen');
+
+/** Name of the key that writes or signs: the first one of `kid:base64,…`. */
+const firstKid = (keys: string): string => keys.slice(0, keys.indexOf(':')).trim();
+
+/**
+ * Registers the age of the writing key of each use, for an alert that asks for its rotation. A key does not contain its creation
+ * time: the first process that sees its name notes the time in Redis.
+ */
+export function registerKeyAges(
+  registry: Registry,
+  redis: Redis,
+  keys: Readonly<Record<string, string>>,
+  log: ThrottledLog,
+): void {
+  new StoreReading(registry, log, 'keys', () => readAges(redis, keys, Date.now())).gauge(
+    'relay_key_age_seconds',
+    'Since the key that writes or signs was first seen. The same from every process: take max(), not sum().',
+    ['use'],
+    (ages) => ages,
+  );
+}
+
+function readAges(redis: Redis, keys: Readonly<Record<string, string>>, now: number): Promise<Sample[]> {
+  return Promise.all(
+    Object.entries(keys).map(async ([use, text]): Promise<Sample> => {
+      const field = `${use}:${firstKid(text)}`;
+      await redis.hsetnx(FIRST_SEEN, field, now);
+      const since = Number((await redis.hget(FIRST_SEEN, field)) ?? now);
+      return [{ use }, Math.max(0, now - since) / 1_000];
+    }),
+  );
+}
+
+/** Labels and value of one line of a scrape. */
+export type Sample = readonly [Readonly<Record<string, string>>, number];
+
+const FRESH_MS = 5_000;
+const PATIENCE_MS = 3_000;
+
+/**
+ * A reading of a store for its gauges, repeated at most every 5 s for any number of scrapes and given up after 3 s. A gauge then has
+ * no value rather than an old one.
+ */
+class StoreReading<T> {
+  #last: { readonly at: number; readonly value: Promise<T | undefined> } | undefined;
+
+  constructor(
+    private readonly registry: Registry,
+    private readonly log: ThrottledLog,
+    private readonly name: string,
+    private readonly ask: () => Promise<T>,
+  ) {}
+
+  /** Registers a gauge that is read when it is scraped. */
+  gauge(name: string, help: string, labelNames: string[], samplesIn: (value: T) => readonly Sample[]): this {
+    const read = (): Promise<T | undefined> => this.#read();
+    this.registry.registerMetric(
+      new Gauge({
+        name,
+        help,
+        labelNames,
+        registers: [],
+        async collect() {
+          const value = await read();
+          this.reset();
+          if (labelNames.length === 0) this.remove(); // reset() writes 0 for a gauge without labels
+          for (const [labels, count] of value === undefined ? [] : samplesIn(value)) this.set(labels, count);
+        },
+      }),
+    );
+    return this;
+  }
+
+  #read(): Promise<T | undefined> {
+    const now = performance.now();
+    if (this.#last === undefined || now - this.#last.at >= FRESH_MS) this.#last = { at: now, value: this.#ask() };
+    return this.#last.value;
+  }
+
+  async #ask(): Promise<T | undefined> {
+    try {
+      return await answeredWithin(PATIENCE_MS, this.ask(), () => new Error(`no answer in ${PATIENCE_MS} ms`));
+    } catch (error) {
+      this.log.warn('metrics.unread', 'A store did not report its figures; their metrics are missing in this scrape', {
+        figures: this.name,
+        reason: reasonOf(error),
+      });
+      return undefined;
+    }
+  }
 }

@@ -1,5 +1,5 @@
 import type { OperationsRecord } from '@relay/events';
-import { isAsked, pageOf, rangesBefore } from './audit-page.js';
+import { isAsked, pageOf, rangesBefore } from './audit-log.adapter.js';
 
 const found = (...offsets: number[]) =>
   offsets.map((offset) => ({

@@ -1,6 +1,6 @@
 import { deliveryId } from '@relay/delivery';
 import { ProblemError } from '@relay/problem';
-import { assertBoardChange, groupOf } from './board-change.js';
+import { assertBoardChange, groupOf } from './board.adapter.js';
 
 const id = '11111111-1111-4111-8111-111111111111';
 const job = deliveryId({ webhookId: id, envelopeId: id, hash: '0123456789abcdef', series: 1_000, acceptedAt: 1_000 });
