@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { assertNumberOfShards, RESHARDING, RedisPartitionProgress } from '@relay/progress';
 import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { kindOf } from './inventory.adapter.js';
+import { kindOf } from './layout.adapter.js';
 import { reshard, type ReshardParts } from './reshard.command.js';
 import { AT, SpecState, WINDOW_MS } from './spec-state.js';
 
