@@ -108,12 +108,12 @@ export function recoveryOf(
   now: number,
 ): { readonly deliveries: readonly QueuedDelivery[]; readonly alreadyFinal: number } {
   const { envelope, acceptedAt } = record;
-  const { id: envelopeId, contentHash: hash } = envelope;
+  const { id: envelopeId, contentHash } = envelope;
   const deliveries: QueuedDelivery[] = [];
   let alreadyFinal = 0;
   for (const webhook of candidates) {
     if (webhook.createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
-    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0, acceptedAt });
+    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash: contentHash, series: 0, acceptedAt });
     if (outcomes.isFinal(id) || letters.knows(id)) {
       alreadyFinal += 1;
       continue;

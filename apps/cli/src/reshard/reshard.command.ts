@@ -226,7 +226,7 @@ async function sumOf(
     for (let at = 0; at < names.length; at += AT_ONCE) {
       const pipeline = shard.redis.pipeline();
       for (const name of names.slice(at, at + AT_ONCE)) ask(pipeline, shard, name);
-      for (const answer of await answersOf(pipeline)) sum += Number(answer);
+      for (const length of await answersOf(pipeline)) sum += Number(length);
     }
   return sum;
 }
