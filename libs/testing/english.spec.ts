@@ -8,8 +8,6 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
   'has a "would" without its condition': /^(?!.*\b(?:if|otherwise|unless|without|else)\b).*\bwould\b/i,
   'says "where" for "if" or for a noun': /(?:^|[,;(] ?)where\b/i,
 };
-/** Folders whose comments are not rewritten yet. */
-const LATER = ['apps/cli', 'apps/console', 'apps/portal', 'libs/api/pages', 'libs/clients', 'libs/deployment/doctor'];
 
 /** The comments of a source; lines that follow each other are one. */
 function commentsIn(text: string): readonly string[] {
@@ -47,8 +45,7 @@ const sentencesIn = (comment: string): readonly string[] =>
     .map((sentence) => sentence.trim());
 
 describe('a sentence of a comment', () => {
-  const rewritten = shipped.filter(({ path }) => !LATER.some((folder) => path.startsWith(`${folder}/`)));
-  const sentences = rewritten.flatMap(({ path, text }) =>
+  const sentences = shipped.flatMap(({ path, text }) =>
     commentsIn(text)
       .flatMap(sentencesIn)
       .map((sentence) => ({ path, sentence })),

@@ -1,4 +1,4 @@
-import { faultOfUrl } from './credential.js';
+import { faultOfUrl } from './endpoint.js';
 import { causeOf, causesIn, healthOf, hourly, type Delivery, type WebhookState, spanSince } from './words.js';
 
 const NOW = Date.parse('2030-01-01T12:00:00Z');

@@ -81,9 +81,9 @@ export class RelayClient {
   }
 
   /**
-   * Yields each envelope that a webhook of yours for one of these event types would get, from now on and until the signal, over
-   * a connection of this side. A cut costs none: it goes on where it was.
-   * @throws what `call` throws before the first event, and later where the relay refuses for good
+   * Yields the envelopes for you of these event types, from now on and until the signal, over a connection that this side opens. No
+   * webhook is needed. A cut loses no envelope: the stream goes on from its last event.
+   * @throws what `call` throws before the first event, and later if the relay refuses for good
    */
   listen({ types = [], signal }: ListenInput): AsyncGenerator<Heard> {
     const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}/listen`, this.#base);
@@ -188,7 +188,7 @@ type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never 
 /** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
 export type Input<Name extends OperationName> = Given<Omit<Data<Name>, 'url'>>;
 
-/** The body of its success; void where there is none. */
+/** The body of its success; void if it has none. */
 export type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
 
 type Members = Readonly<Record<string, string | undefined>>;

@@ -56,7 +56,7 @@ async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
   return { nodes, shards, global };
 }
 
-/** What one node says of all, and where the keys of the relay are. */
+/** The nodes as one of them sees them, and the slots of the relay's keys. */
 async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
   const said = String(await redis.cluster('NODES'));
   const slots = await Promise.all(tags.map((tag) => redis.cluster('KEYSLOT', tag)));

@@ -39,7 +39,7 @@ const isPrimary = ({ follows }: NodeFacts): boolean => follows === undefined;
 export const nodeOf = (nodes: readonly NodeFacts[], slot: number): NodeFacts | undefined =>
   nodes.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last));
 
-/** Why commands to a node fail; undefined where they do not. */
+/** Why commands to a node fail; undefined if they do not. */
 export function faultOf({ hasFailed, answer }: NodeFacts): string | undefined {
   if (answer instanceof Error) return `does not answer (${answer.message})`;
   return hasFailed ? 'is held for failed by the other nodes' : undefined;

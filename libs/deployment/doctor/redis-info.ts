@@ -59,7 +59,7 @@ function durability(syncing: string | undefined): Finding {
   );
 }
 
-/** A setting that INFO omits; undefined where CONFIG is refused, as on managed services. */
+/** A setting that INFO omits; undefined if CONFIG is refused, as on managed services. */
 export async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
   const answer = await redis.config('GET', name).catch(() => []);
   return Array.isArray(answer) ? (answer as string[])[1] : undefined;

@@ -38,7 +38,7 @@ export function defineRecover(command: Command, shell: Shell): void {
     const shown = shownProgress(shell, json);
     const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
-    // What a worker logs, such as rejected records.
+    // The recovery logs rejected records as a worker does.
     const say = (_event: string, message: string): void => (json ? undefined : shell.note(message));
     try {
       const found = await withRegistry(shell, (stores) => {
