@@ -154,7 +154,7 @@ function Switch({ webhook, done }: { readonly webhook: Answer<'readWebhook'>; re
   return <Button name={isOff ? 'Enable…' : 'Disable…'} run={click} />;
 }
 
-/** Longest list of endpoints. Nobody reads more lines, and those in trouble are first. */
+/** Longest list of endpoints. More lines are of no use: endpoints in trouble are first. */
 const MOST = 500;
 
 /** The servers that deliveries go to, those in the worst trouble first. */
