@@ -227,7 +227,7 @@ const defined = (members: Members): [string, string][] =>
   Object.entries(members).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
 
 /** The value of a JSON text; undefined for any other text, such as the answer of a proxy. */
-export function parsed(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -236,7 +236,7 @@ export function parsed(text: string): unknown {
 }
 
 /** Seconds that `Retry-After` (RFC 9110 section 10.2.3: seconds or a date) asks for; undefined without one. */
-export function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
+function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value);

@@ -4,14 +4,14 @@ export type Route = readonly [method: string, path: string];
 type Value = string | number | boolean | undefined;
 
 /** The input of an operation at run time. */
-export interface Parts {
+interface Parts {
   readonly path?: Readonly<Record<string, Value>>;
   readonly query?: Readonly<Record<string, Value>>;
   readonly headers?: Readonly<Record<string, Value>>;
   readonly body?: unknown;
 }
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;

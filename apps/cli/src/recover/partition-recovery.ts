@@ -12,7 +12,7 @@ export interface Counts {
   alreadyFinal: number;
 }
 
-export interface RecoveryTools {
+interface RecoveryTools {
   readonly token: string;
   readonly topicPrefix: string;
   /** Progress in the shard that is recovered. */

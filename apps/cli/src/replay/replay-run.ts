@@ -170,7 +170,7 @@ export function readMoment(text: string): number | undefined {
 }
 
 /** The time of the envelopes that are delivered again, as the operations app shows it; `null` for an open side. */
-export interface Window {
+interface Window {
   readonly since: string | null;
   readonly until: string | null;
 }
