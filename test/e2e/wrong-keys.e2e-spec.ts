@@ -103,7 +103,7 @@ describe('an ingress that is started with a new first key before the others have
     expect(JSON.stringify(story)).toContain('no key in ENCRYPTION_KEYS of the worker opens');
   });
 
-  it('is answered 503 where the other ingress cannot tell, not 401, and loses no secret there', async () => {
+  it('is answered 503, not 401, by the other ingress that cannot tell, and loses no secret there', async () => {
     const [here] = (await partner.request('GET', '/webhooks?eventType=plan.created')).json;
     const secret = `/webhooks/${String(here?.['id'])}/secret`;
     expect((await partner.request('GET', secret)).status).toBe(503);
