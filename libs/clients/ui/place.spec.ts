@@ -8,7 +8,7 @@ it.each([
   expect(readPlace(fragmentOf(path, query))).toEqual({ path, query });
 });
 
-it('leaves out what is empty', () => {
+it('a fragment has no empty members', () => {
   expect(fragmentOf(['x'], { a: '', b: undefined, c: '1' })).toBe('#/x?c=1');
 });
 
@@ -16,7 +16,7 @@ it.each(['', '#', '#main', '#code=abc'])('%j is the start', (fragment) => {
   expect(readPlace(fragment)).toEqual({ path: [], query: {} });
 });
 
-it('takes a fragment that is badly encoded as it is', () => {
+it('a fragment that is badly encoded is taken as it is', () => {
   expect(readPlace('#/a%ff').path).toEqual(['a%ff']);
 });
 
