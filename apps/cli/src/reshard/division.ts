@@ -1,4 +1,4 @@
-import { isReplay, type LogPartition, type ParkedRange } from '@relay/progress';
+import { isReplay, without, type LogPartition, type ParkedRange } from '@relay/progress';
 
 /** Most ranges of one key in one partition of a new shard. Beyond it the key gets the union, and some records are delivered once more. */
 const MOST_RANGES = 500;
@@ -94,23 +94,11 @@ export function unionOf(ranges: readonly ParkedRange[]): ParkedRange[] {
   return union;
 }
 
-export function intersectionOf(some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] {
-  const both = some.flatMap((one) =>
-    others.map((other) => rangeOf(Math.max(one.from, other.from), Math.min(endOf(one), endOf(other)))),
-  );
-  return unionOf(both.filter((range) => range.from < endOf(range)));
-}
+export const intersectionOf = (some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] =>
+  differenceOf(some, differenceOf(some, others));
 
-export function differenceOf(all: readonly ParkedRange[], without: readonly ParkedRange[]): ParkedRange[] {
-  const kept: ParkedRange[] = [];
-  let from = 0;
-  for (const range of unionOf(without)) {
-    if (range.from > from) kept.push(rangeOf(from, range.from));
-    from = endOf(range);
-  }
-  if (from < Infinity) kept.push(rangeOf(from, Infinity));
-  return intersectionOf(all, kept);
-}
+export const differenceOf = (some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] =>
+  unionOf(without(some, others).map((range) => rangeOf(range.from, endOf(range))));
 
 const isIn = (ranges: readonly ParkedRange[], offset: number): boolean =>
   ranges.some((range) => offset >= range.from && offset < endOf(range));
