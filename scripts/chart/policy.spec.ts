@@ -70,12 +70,12 @@ describe('the chart’s templates', () => {
     ['{{ randAlphaNum 32 }}', ['randAlphaNum']],
     ['{{- $kept := (lookup "v1" "Secret" .Release.Namespace "keys") -}}\n{{ genCA "ca" 365 }}', ['lookup', 'genCA']],
     ['{{ if .Release.IsInstall }}{{ now | date "2006" }}{{ end }}', ['Release.IsInstall', 'now']],
-  ])('would be told of what is another at each rendering: %s', (template, names) => {
+  ])('may not differ at each rendering: %s', (template, names) => {
     expect(unrepeatable(template)).toEqual(names);
   });
 
   it.each(['date: now', '{{/* never a lookup */}}', '{{ .Values.lookups }} now {{ .Release.Name }}'])(
-    'may say: %s',
+    'may contain: %s',
     (template) => {
       expect(unrepeatable(template)).toEqual([]);
     },

@@ -33,7 +33,7 @@ describe('every route', () => {
     expect(method).toMatch(/^(GET|POST|PUT|PATCH|DELETE)$/);
   });
 
-  it('of the operations app has a role of its own, and no other way in but that of a session', () => {
+  it('has a role of its own in the operations app, and no other way in but that of a session', () => {
     expect(apis.operations.length).toBeGreaterThan(25);
     const open = apis.operations.filter(({ access }) => access !== 'operator');
     expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([

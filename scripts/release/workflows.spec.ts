@@ -84,7 +84,7 @@ describe('a workflow', () => {
     expect(faultsOf(job)).toEqual([]);
   });
 
-  it.each(actions)('has no expression in a command of $path, where it would be text of strangers', ({ content }) => {
+  it.each(actions)('has no expression in a command of $path: strangers can choose its text', ({ content }) => {
     expect(content.runs.steps.filter(({ run }) => run?.includes('${{'))).toEqual([]);
   });
 

@@ -15,8 +15,8 @@ beforeAll(async () => {
 afterAll(() => arena?.close());
 
 /** One after another, beside callers who do nothing wrong: docs/security.md says what each caller can cost at most. */
-describe('nobody else is harmed when', () => {
-  it.each([...ATTACKS])('$name', async (attack) => {
+describe('the callers who do nothing wrong', () => {
+  it.each([...ATTACKS])('are served while $name', async (attack) => {
     const verdict = await arena.judge(attack);
     process.stdout.write(`${attack.name}:\n  ${verdict.toString()}\n`);
     expect(verdict.broken).toEqual([]);

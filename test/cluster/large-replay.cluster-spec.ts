@@ -36,7 +36,7 @@ async function told(): Promise<number> {
   return [...lines].reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-it(`of ${COUNT} envelopes, with the worker killed halfway, is counted alike by command line, API and metrics`, async () => {
+it(`a replay of ${COUNT} envelopes, with the worker killed halfway, is counted alike by command line, API and metrics`, async () => {
   const [partner, source] = await Promise.all([relay.partner(), relay.source()]);
   await partner.register({ eventType: TYPE, endPointUrl: relay.receiver.url('/hook'), apiKey: 'key' });
   const sent = await postMany(source, COUNT, TYPE);

@@ -101,7 +101,7 @@ async function operator(): Promise<() => Promise<string[]>> {
   });
 }
 
-it('of every role under load fails no request after the readiness delay, and loses nothing', async () => {
+it('a rolling restart of every role under load fails no request after the readiness delay, and loses nothing', async () => {
   const [partner, source] = await Promise.all([client('partner', 'acme'), client('source', 'billing')]);
   receiver.decide('/hook', () => ({ status: 204, delayMs: 5 }));
   await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/hook'), apiKey: 'key' });

@@ -90,7 +90,7 @@ describe('the attempts of an envelope', () => {
     expect(await find([momentOf(1)])).toEqual([1, 2, 3]);
   });
 
-  it('are found where the log has them a minute late, and are not taken from another envelope', async () => {
+  it('are found if the log has them a minute late, and are not taken from another envelope', async () => {
     const id = randomUUID();
     const late = anAttempt(id, 12, { outcome: 'delivered', final: true });
     await producer.send({ topic, acks: -1, messages: [messageOf(late, 60_000)] });

@@ -71,7 +71,7 @@ describe('the record of an envelope', () => {
     expect(counts.reduce((sum, count) => sum + count, 0)).toBeLessThan(10);
   });
 
-  it('is found where the clock of the broker differs by half a minute, and by an id in capitals', async () => {
+  it('is found if the clock of the broker differs by half a minute, and by an id in capitals', async () => {
     const acceptedAt = begin + 100_000;
     const envelope = anEnvelope({ type: eventType });
     const value = JSON.stringify({ ...envelope, id: envelope.id.toUpperCase() });
@@ -79,7 +79,7 @@ describe('the record of an envelope', () => {
     expect(await finder.find({ envelopeId: envelope.id, eventType, acceptedAt })).toMatchObject({ partition: 0 });
   });
 
-  it('is none for an id that is not there', async () => {
+  it('is not found for an id that is not there', async () => {
     expect(await finder.find({ envelopeId: randomUUID(), eventType, acceptedAt: begin })).toBeUndefined();
     expect(await finder.find({ envelopeId: randomUUID(), eventType, acceptedAt: 0 })).toBeUndefined();
   });
@@ -88,7 +88,7 @@ describe('the record of an envelope', () => {
 describe('a fetch', () => {
   const bounds = { maxBytes: 1024 * 1024, waitMs: 0 };
 
-  it('goes on where the one before ended, and tells the end', async () => {
+  it('goes on from the end of the fetch before, and tells the end', async () => {
     await write(1, [Date.now()]);
     const [part] = await fetcher.fetch(topic, new Map([[1, 0]]), { ...bounds, maxBytes: 1_000 });
     expect(part?.records[0]?.offset).toBe(0);

@@ -35,7 +35,7 @@ describeRegistryLog('KafkaRegistryLog', async () => {
   return new KafkaRegistryLog(kept, publisher, topic, prefix, silent);
 });
 
-it('leaves no consumer group behind', async () => {
+it('a registry log leaves no consumer group behind', async () => {
   const { groups } = await admin.listGroups();
   expect(groups.filter(({ groupId }) => groupId.startsWith(prefix))).toEqual([]);
 });

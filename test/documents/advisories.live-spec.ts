@@ -63,7 +63,7 @@ describe('npm run audit', () => {
     expect(await audit()).toEqual({ code: 1, out: expect.stringContaining(`${line}\nadvisories: 1, for `) });
   });
 
-  it('says that nothing was checked where the registry keeps no advisories, and fails where they are required', async () => {
+  it('says that nothing was checked if the registry keeps no advisories, and fails if they are required', async () => {
     known = undefined;
     expect(await audit()).toEqual({ code: 0, out: expect.stringMatching(/^NOT CHECKED: .*405/) });
     expect(await audit('--required')).toMatchObject({ code: 1 });

@@ -44,7 +44,7 @@ describe('the metrics', () => {
   afterAll(() => server.stop());
   const named = (name: string) => metrics.find((one) => one.name === name);
 
-  it.each(Object.entries(CONTRACT))('of the contract are told by the %s', (role, names) => {
+  it.each(Object.entries(CONTRACT))('include those that the contract names, in the %s', (role, names) => {
     expect(names.filter((name) => named(name)?.roles.includes(role) !== true)).toEqual([]);
   });
 

@@ -116,7 +116,7 @@ describe('an id that is accepted again after the window, while its first dead le
     expect(await lettersOf(envelope)).toHaveLength(1);
   });
 
-  it('is delivered after Redis was lost, also where an operator had ended the first dead letter', async () => {
+  it('is delivered after Redis was lost, even if an operator had ended the first dead letter', async () => {
     const id = await register('plan.updated', '/lost');
     const [kept, purged] = [await dead('plan.updated', '/lost'), await dead('plan.updated', '/lost')];
     await relay.stack.relay('dead-letters', 'purge', purged.id, '--yes');

@@ -52,7 +52,7 @@ describe('an envelope', () => {
   it.each<[string, Name[]]>([
     ['one partner', ['bolt']],
     ['two partners', ['core', 'acme']],
-  ])('whose relay-partner names %s goes to them only, and its record names them', async (_, names) => {
+  ])('goes to %s only if its relay-partner names no others, and its record names them', async (_, names) => {
     const header = idsOf(...names).join(' , ');
     expect(await receivers(free, header)).toEqual(names.toSorted());
     const records = await relay.stack.topic('task.updated').read();
@@ -70,25 +70,25 @@ describe('an envelope', () => {
     expect(await free.post(envelope, { 'relay-partner': idsOf('core').join() })).toMatchObject({ status: 202 });
   });
 
-  it('of a bound source goes to its partners only', async () => {
+  it('goes to the partners of its source only, if the source is bound', async () => {
     expect(await receivers(bound)).toEqual(['acme', 'bolt']);
   });
 
-  it('of a bound source that names one of them goes to that one', async () => {
+  it('goes to the one partner of its bound source that it names', async () => {
     expect(await receivers(bound, idsOf('bolt').join())).toEqual(['bolt']);
   });
 
   it.each<[string, Name[]]>([
     ['another partner', ['core']],
     ['another partner beside its own', ['acme', 'core']],
-  ])('of a bound source that names %s is refused and not published', async (_, names) => {
+  ])('is refused and not published if its source is bound and it names %s', async (_, names) => {
     const before = await relay.stack.topic('task.updated').count();
     const answer = await bound.post(anEnvelope({ type: 'task.updated' }), { 'relay-partner': idsOf(...names).join() });
     expect([answer.status, answer.json['type']]).toEqual([400, expect.stringMatching(/#invalid-request$/)]);
     expect(await relay.stack.topic('task.updated').count()).toBe(before);
   });
 
-  it('without an audience is refused where REQUIRE_AUDIENCE is set', async () => {
+  it('is refused without an audience if REQUIRE_AUDIENCE is set', async () => {
     const strict = await App.start('ingress', { ...relay.stack.env, REQUIRE_AUDIENCE: 'true' });
     const [unbound, limited] = [free, bound].map(
       (client) => new Client(strict.url, client.clientId, client.clientSecret),

@@ -99,7 +99,7 @@ describe('an envelope', () => {
     expect(problemOf(await source.post(body))).toEqual(problem(expected));
   });
 
-  it('of unknown type is told the 14 types there are', async () => {
+  it('is told the 14 types there are if its type is unknown', async () => {
     const answer = await source.post(text({ type: 'task.exploded' }));
     for (const type of EVENT_TYPES) expect(answer.text).toContain(type);
   });
@@ -154,7 +154,7 @@ describe('a registration', () => {
     expect(problemOf(await partner.request('POST', '/webhooks', body))).toEqual(problem(expected));
   });
 
-  it('of another content type is refused', async () => {
+  it('is refused with another content type', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     expect(problemOf(await partner.request('POST', '/webhooks', 'a=b', headers))).toEqual(
       problem([415, 'unsupported-media-type']),

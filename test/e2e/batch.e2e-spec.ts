@@ -65,7 +65,7 @@ describe.each(FORMS)('a batch as %s', (contentType, join) => {
     expect(new Set(bodies('/plan.created')).size).toBe(bodies('/plan.created').length);
   });
 
-  it('of 1,000 is taken, of 1,001 refused as a whole', async () => {
+  it('is taken with 1,000 envelopes and refused as a whole with 1,001', async () => {
     const plans = Array.from({ length: 1_001 }, () => aPlan(randomUUID()));
     const before = await relay.stack.topic('plan.created').count();
     expect(await batch(contentType, join(plans))).toMatchObject({ status: 413 });

@@ -277,13 +277,13 @@ async function collect(): Promise<void> {
   places.set('what the commands printed', { text: printed.join('\n'), marker });
 }
 
-it('finds no secret in any place, in no encoding', () => {
+it('no place holds a secret, in any encoding', () => {
   const found = [...places].flatMap(([place, { text }]) => canaries.in(text).map((name) => `${name} in ${place}`));
   expect(found).toEqual([]);
   expect(canaries.names.length).toBeGreaterThan(25);
 });
 
-it('searches all of thirteen places: something harmless that must be there is found in each', () => {
+it('all of thirteen places are searched: something harmless that must be there is found in each', () => {
   expect(places.size).toBe(13);
   const unseen = [...places].filter(([, { text, marker }]) => !stands(marker, text)).map(([place]) => place);
   expect(unseen).toEqual([]);

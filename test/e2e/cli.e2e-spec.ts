@@ -51,7 +51,7 @@ const isActive = async (token: string): Promise<boolean> => {
   return answer.json['active'] === (true as unknown);
 };
 
-it('changes the role of an operator, and keeps the last admin', async () => {
+it('relay operators changes the role of an operator, and keeps the last admin', async () => {
   const made = await cli.json<Secret>(['operators', 'create', 'rises', '--role', 'viewer']);
   const { clientId } = made;
   expect(await cli.json(['operators', 'change', clientId, '--role', 'admin'])).toEqual({ clientId, role: 'admin' });
@@ -205,7 +205,7 @@ describe('relay sources create and relay send', () => {
   });
 });
 
-it('asks in development as clients that npm run relay makes once', async () => {
+it('npm run relay asks in development as clients that it makes once', async () => {
   const { OPERATOR_CLIENT_ID: _id, OPERATOR_CLIENT_SECRET: _secret, ...known } = await relay.stack.commandEnv();
   const env = { ...known, RELAY_ENV: 'development', RELAY_HOME: folder, PUBLIC_URL: relay.ingress.url };
   const script = join(import.meta.dirname, '..', '..', 'scripts', 'role.mjs');

@@ -79,7 +79,7 @@ describe('a range of the log that waits for a webhook', () => {
     expect(relay.receiver.delivered('/compacted')).toHaveLength(4);
   }, 200_000);
 
-  it('loses nothing where the log has aborted records and markers', async () => {
+  it('loses nothing if the log has aborted records and markers', async () => {
     const eventType = 'plan.updated';
     const { webhook, ids } = await parked(eventType, '/aborted', 5, 5);
     const { stack, receiver } = relay;

@@ -48,7 +48,7 @@ async function send(onAccepted: (accepted: number) => void): Promise<{ accepted:
   return sent;
 }
 
-it('loses nothing of 5,000 envelopes when the worker is killed in the middle of them, and then the ingress', async () => {
+it('no envelope of 5,000 is lost when the worker is killed in the middle of them, and then the ingress', async () => {
   const { receiver, worker, ingress } = relay;
   // Some fail, and all take a while: what runs at the kill is lost if it was settled too early.
   let requests = 0;

@@ -23,7 +23,7 @@ const post = async (eventType: string): Promise<string> => {
   return envelope.id;
 };
 
-describe('what became of a delivery', () => {
+describe('the story of a delivery', () => {
   it('is told with every attempt, to whom the webhook belongs', async () => {
     relay.receiver.decide('/second', ({ 'relay-attempt': attempt }) => ({ status: attempt === '1' ? 500 : 204 }));
     const webhookId = await partner.register(registration('/second', 'task.created'));
@@ -65,7 +65,7 @@ describe('what became of a delivery', () => {
     expect(await listed(webhookId, '?status=dead')).toEqual([]);
   });
 
-  it('of one that waits says when it is attempted, and retry has that done now', async () => {
+  it('says when a waiting delivery is attempted, and retry has that done now', async () => {
     let status = 503;
     relay.receiver.decide('/waits', () => ({ status }));
     const webhookId = await partner.register(registration('/waits', 'task.updated'));
@@ -82,7 +82,7 @@ describe('what became of a delivery', () => {
     expect(relay.receiver.at('/waits').map(({ headers }) => headers['relay-attempt'])).toEqual(['1', '2', '3']);
   });
 
-  it('of one that is dead says why, and retry begins the schedule anew', async () => {
+  it('says why a delivery is dead, and retry begins the schedule anew', async () => {
     let status = 410;
     relay.receiver.decide('/gone', () => ({ status }));
     const webhookId = await partner.register(registration('/gone', 'plan.created'));

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Program } from '../support/terminal.js';
 
-it('keeps its data in its own folder, whatever the name of that and the locale', async () => {
+it('npm start keeps its data in its own folder, whatever the name of that and the locale', async () => {
   const parent = mkdtempSync(join(tmpdir(), 'home-'));
   const home = join(parent, 'ünï, a');
   const env = { RELAY_HOME: home, RELAY_CONTAINERS: '0', LC_ALL: 'C', KAFKA_BROKERS: '', REDIS_URL: '' };

@@ -78,9 +78,9 @@ async function start(role: App): Promise<void> {
 }
 
 if (!['kcat', 'redis-cli'].every(onPath))
-  it.todo('goes on after Kafka was lost: kcat or redis-cli is not installed here');
+  it.todo('the relay goes on after Kafka was lost: kcat or redis-cli is not installed here');
 else {
-  it('goes on after Kafka was lost: what was queued, new envelopes, those sent again, and registrations newer than the copy', async () => {
+  it('the relay goes on after Kafka was lost: what was queued, new envelopes, those sent again, and registrations newer than the copy', async () => {
     await register('/hook');
     await run('kcat -C');
     await register('/later');
@@ -110,7 +110,7 @@ else {
     await deliversTo('/new');
   });
 
-  it('has the clients and webhooks of the copy after Redis was lost as well', async () => {
+  it('the relay has the clients and webhooks of the copy after Redis was lost as well', async () => {
     await run('kcat -C');
     await loseKafka();
     await relay.stack.redisLost();

@@ -96,7 +96,7 @@ async function deliversToAll(): Promise<void> {
   );
 }
 
-it('seals nothing with a key that no process has', async () => {
+it('relay keys rotate seals nothing with a key that no process has', async () => {
   const before = await stored();
   for (const [keys, why] of [
     [aKey('k9'), 'lacks k1'],
@@ -108,7 +108,7 @@ it('seals nothing with a key that no process has', async () => {
   expect(await stored()).toEqual(before);
 });
 
-it('re-encrypts while envelopes are delivered and webhooks change, is killed, and goes on', async () => {
+it('relay keys rotate re-encrypts while envelopes are delivered and webhooks change, is killed, and goes on', async () => {
   await restart({ ENCRYPTION_KEYS: `${k1},${k2}` });
   await restart(both);
   const killed = spawn(process.execPath, [mainOf('cli'), 'keys', 'rotate'], {
@@ -142,7 +142,7 @@ it('re-encrypts while envelopes are delivered and webhooks change, is killed, an
   expect(again.err).toMatch(/^re-encrypting webhooks: 303 records/);
 });
 
-it('tells that the old key is needed until the clients have used their secrets', async () => {
+it('relay keys rotate tells that the old key is needed until the clients have used their secrets', async () => {
   const needs = async (): Promise<string[]> =>
     (await cli.json<Report>(['keys', 'rotate'], both)).olderKeys.flatMap(({ key, clients }) => [key].concat(clients));
   expect((await needs()).toSorted()).toEqual(['k1', keyedId, partner.clientId, source.clientId].toSorted());
@@ -162,7 +162,7 @@ it('tells that the old key is needed until the clients have used their secrets',
   expect(free.out).toMatch(/ok +older keys +k1 is no longer needed: remove it from ENCRYPTION_KEYS/);
 });
 
-it('leaves nothing for the old key to do: an emptied Redis is recovered with the new one alone', async () => {
+it('nothing is left for the old key to do: an emptied Redis is recovered with the new one alone', async () => {
   expect(await cli.json(['keys', 'forget', 'k1'], both)).toEqual({ key: 'k1', forgotten: true });
   await Promise.all([relay.ingress.stop(), relay.worker.stop()]);
   await relay.stack.redisLost();
@@ -185,7 +185,7 @@ it('leaves nothing for the old key to do: an emptied Redis is recovered with the
   expect(findings.filter(({ state }) => state === 'fault')).toEqual([]);
 });
 
-it('is repaired after the loss of its only key, as docs/security.md says: clients, then secrets, then credentials', async () => {
+it('the relay is repaired after the loss of its only key, as docs/security.md says: clients, then secrets, then credentials', async () => {
   const lost = { ENCRYPTION_KEYS: aKey('k3') };
   const renewed = async (group: string, { clientId }: Client): Promise<Client> => {
     const { clientSecret } = await cli.json<Issued>([group, 'rotate', clientId], asks);

@@ -103,7 +103,7 @@ describe.each(Object.entries(commands))('%s', (name, main) => {
   });
 });
 
-it('tells within a second of the 202, and nobody of an envelope that is for others', async () => {
+it('a stream has an envelope within a second of the 202, and none that is for others', async () => {
   const other = await relay.partner('other');
   const ears = [await Ear.open(relay.ingress.url, partner), await Ear.open(second.url, other)];
   const [own, foreign] = ears as [Ear, Ear];
@@ -128,7 +128,7 @@ it('tells within a second of the 202, and nobody of an envelope that is for othe
   }
 });
 
-it('loses and repeats nothing of 1,000 envelopes while the connection is cut, between two processes', async () => {
+it('a stream loses and repeats none of 1,000 envelopes while the connection is cut, between two processes', async () => {
   const cutting = await relay.partner('cutting');
   const proxy = await TcpProxy.before(relay.ingress.port, second.port);
   const ear = await Ear.open(proxy.url, cutting, ['message.created']);
@@ -154,7 +154,7 @@ it('loses and repeats nothing of 1,000 envelopes while the connection is cut, be
   }
 });
 
-it('ends with its token, and for good with its partner', async () => {
+it('a stream ends with its token, and for good with its partner', async () => {
   const leaving = await relay.partner('leaving');
   const ear = await Ear.open(relay.ingress.url, leaving);
   expect(await figureOf(relay.ingress, 'streams')).toBeGreaterThan(0);
@@ -164,7 +164,7 @@ it('ends with its token, and for good with its partner', async () => {
   await tells(relay.ingress, 'ends_total{reason="token"}', 1);
 });
 
-it('ends the oldest stream of a partner that opens too many', async () => {
+it('the ingress ends the oldest stream of a partner that opens too many', async () => {
   const busy = await relay.partner('busy');
   const ears: Ear[] = [];
   for (let count = 0; count < 3; count += 1) ears.push(await Ear.open(relay.ingress.url, busy));
@@ -177,7 +177,7 @@ it('ends the oldest stream of a partner that opens too many', async () => {
   expect(await figureOf(relay.ingress, 'ends_total{reason="left"}')).toBeGreaterThanOrEqual(2);
 });
 
-it('goes on at another process when its own stops, which waits for no stream', async () => {
+it('a stream goes on at another process when its own stops, which waits for no stream', async () => {
   const moving = await relay.partner('moving');
   const stopping = await App.start('ingress', relay.stack.env);
   const proxy = await TcpProxy.before(stopping.port);
@@ -197,7 +197,7 @@ it('goes on at another process when its own stops, which waits for no stream', a
   }
 });
 
-it('keeps nothing in memory for a client that does not read, and has it all when it reads on', async () => {
+it('the ingress keeps nothing in memory for a client that does not read, which gets it all when it reads on', async () => {
   const [stalled, quick] = [await relay.partner('stalled'), await relay.partner('quick')];
   const headers = { authorization: `Bearer ${await stalled.token()}` };
   // An answer that nobody holds any more is cancelled when garbage is collected.
@@ -235,7 +235,7 @@ it('keeps nothing in memory for a client that does not read, and has it all when
   }
 });
 
-it('refuses a stream beyond LISTEN_STREAMS, and serves those it has', async () => {
+it('the ingress refuses a stream beyond LISTEN_STREAMS, and serves those it has', async () => {
   const [first, next] = [await relay.partner('first'), await relay.partner('next')];
   const full = await App.start('ingress', relay.stack.env, { env: { LISTEN_STREAMS: '1' } });
   const ear = await Ear.open(full.url, first);
@@ -256,7 +256,7 @@ it.each([
   // The offsets where it was are those of other records by then.
   ['while its topic was made anew, and is longer', 'tax_return.updated', madeAnew],
 ] as const)(
-  'says what is missing after a stream was away %s',
+  'a stream says what is missing after it was away %s',
   async (_, type, happens: (of: string) => Promise<void>) => {
     const proxy = await TcpProxy.before(second.port);
     const ear = await Ear.open(proxy.url, await relay.partner('away'), [type]);

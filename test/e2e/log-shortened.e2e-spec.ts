@@ -71,7 +71,7 @@ it.each([
   // As a rule it keeps its session, so that no join makes it look.
   ['longer than it was', 'goes on at once', 13],
 ])(
-  'delivers what comes after Kafka has lost the end of its log, which is %s when a worker that %s reads it, and what is parked',
+  'the relay delivers what comes after Kafka has lost the end of its log, which is %s when a worker that %s reads it, and what is parked',
   async (_, worker, more) => {
     const path = `/parked-${more}`;
     relay.receiver.plan(path, { status: 410 });
@@ -107,7 +107,7 @@ async function createAnew(topic: string): Promise<void> {
   await relay.stack.relay('topics', 'create');
 }
 
-it('delivers what comes after its topic was created anew under a worker that runs', async () => {
+it('the relay delivers what comes after its topic was created anew under a worker that runs', async () => {
   await deliver(await post(20, other), `/${other}`);
   await createAnew(other);
   await deliver(await post(5, other), `/${other}`);
@@ -117,7 +117,7 @@ it('delivers what comes after its topic was created anew under a worker that run
 });
 
 // Its next fetch, at the offset where it was, meets the records of another log.
-it('delivers what comes after its topic was created anew, and is longer, under a worker that notices nothing', async () => {
+it('the relay delivers what comes after its topic was created anew, and is longer, under a worker that notices nothing', async () => {
   const path = '/parked-anew';
   relay.receiver.plan(path, { status: 410 });
   const webhook = await partner.register({ eventType: third, endPointUrl: relay.receiver.url(path), apiKey: 'k' });
@@ -160,7 +160,7 @@ async function withOtherBrokers(work: () => Promise<void>): Promise<void> {
   }
 }
 
-it('takes nothing from brokers of another cluster at the address of its own, and goes on when those are back', async () => {
+it('a worker takes nothing from brokers of another cluster at the address of its own, and goes on when those are back', async () => {
   const path = '/kept';
   relay.receiver.plan(path, { status: 410 });
   const webhook = await partner.register({ eventType: parked, endPointUrl: relay.receiver.url(path), apiKey: 'k' });

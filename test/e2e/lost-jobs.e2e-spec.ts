@@ -21,7 +21,7 @@ const inEachShard = async (key: 'wait' | 'delayed' | 'active'): Promise<string[]
 };
 
 describe('a waiting delivery', () => {
-  it('whose job Redis has lost is taken back from the log with its attempts, and one that has ended is not', async () => {
+  it('is taken back from the log with its attempts if Redis has lost its job, and one that has ended is not', async () => {
     relay.receiver.plan('/hook', { status: 500 });
     await partner.register({ eventType, endPointUrl: relay.receiver.url('/hook'), apiKey: 'key' });
     const ended = anEnvelope({ type: eventType });

@@ -86,13 +86,13 @@ describe('the attempts of an envelope, when its topic was given more partitions'
     return { attempts: records.map(({ attempt }) => attempt), partitions: [...partitions] };
   }
 
-  it('are found where they were written before as well', async () => {
+  it('are found in the partition that they were written to before', async () => {
     const { attempts, partitions } = await read(moved);
     expect(attempts).toEqual([1, 2]);
     expect(partitions).toContain(partitionOf(moved, BEFORE));
   });
 
-  it('are not looked for elsewhere where the first one is found', async () => {
+  it('are not looked for elsewhere if the first one is found', async () => {
     expect(await read(late)).toEqual({ attempts: [1, 2], partitions: [partitionOf(late, AFTER)] });
   });
 });

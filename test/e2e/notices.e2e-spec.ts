@@ -43,7 +43,7 @@ const records = async () =>
   }));
 
 describe('a notice', () => {
-  it('of a disabled webhook arrives signed at the address of its partner, once an hour, and nowhere else', async () => {
+  it('about a disabled webhook arrives signed at the address of its partner, once an hour, and nowhere else', async () => {
     const id = await register(partner, 'task.created', '/gone');
     endpoint.plan('/gone', { status: 410 });
     await post('task.created');

@@ -29,7 +29,7 @@ const deliver = async (type: string, path: string): Promise<string> => {
 const committed = (type: string): Promise<true> =>
   until('what was read is committed', async () => (await relay.stack.lag(type)) === 0);
 
-it('reads an event type again that is younger than the copy of Redis, and ends what was ended since', async () => {
+it('recovery reads an event type again that is younger than the copy of Redis, and ends dead letters that were ended since', async () => {
   const at = (path: string) => ({ endPointUrl: relay.receiver.url(path), apiKey: 'k' });
   await partner.register({ eventType: 'plan.created', ...at('/plans') });
   await partner.register({ eventType: 'tax_return.filed', ...at('/returns') });

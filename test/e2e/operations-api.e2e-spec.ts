@@ -41,7 +41,7 @@ const ask = (
   return call(method, `${operations.url}${path}`, { headers: { authorization }, body });
 };
 
-it('answers every look as its document says', async () => {
+it('the operations app answers every look as its document says', async () => {
   for (const path of [
     '/queues',
     '/lag',
@@ -59,7 +59,7 @@ it('answers every look as its document says', async () => {
   expect((await ask('GET', '/clients?limit=0')).status).toBe(400);
 });
 
-it('examines the stores as the command line does', async () => {
+it('the operations app examines the stores as the command line does', async () => {
   interface Finding {
     readonly check: string;
     readonly state: string;
@@ -78,7 +78,7 @@ it('examines the stores as the command line does', async () => {
   ]);
 });
 
-it('makes a partner that the ingress knows, and an operator of a role', async () => {
+it('the operations app makes a partner that the ingress knows, and an operator of a role', async () => {
   const issued = (await ask('POST', '/clients', { kind: 'partner', name: 'made here' })).json as unknown as Login;
   const authorization = `Basic ${Buffer.from(`${issued.clientId}:${issued.clientSecret}`).toString('base64')}`;
   const token = await fetch(`${relay.ingress.url}/auth/token`, { method: 'POST', headers: { authorization } });
@@ -89,7 +89,7 @@ it('makes a partner that the ingress knows, and an operator of a role', async ()
   expect((await ask('POST', '/clients', { kind: 'partner', name: 'x' }, viewer)).status).toBe(403);
 });
 
-it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells all of it, the newest first', async () => {
+it('the operations app orders, pauses, resumes and ends a replay of a webhook, and the audit tells all of it, the newest first', async () => {
   const [partner, source] = [await relay.partner(), await relay.source()];
   const id = await partner.register({
     eventType: 'task.created',
@@ -152,7 +152,7 @@ it('orders, pauses, resumes and ends a replay of a webhook, and the audit tells 
   expect(await cli.json(['audit', '--webhook', id])).toEqual(told.json);
 });
 
-it('orders a replay of each of several webhooks, tells of each, and names those that are left out', async () => {
+it('the operations app orders a replay of each of several webhooks, tells of each, and names those that are left out', async () => {
   const [partner, source] = [await relay.partner(), await relay.source()];
   const register = (eventType: string, path: string): Promise<string> =>
     partner.register({ eventType, endPointUrl: relay.receiver.url(path), apiKey: 'key' });
@@ -204,7 +204,7 @@ it('orders a replay of each of several webhooks, tells of each, and names those 
   expect(await toldOf(second)).toEqual([expect.objectContaining({ id: alone.json['id'] })]);
 });
 
-it('gives another operator another role, within two seconds', async () => {
+it('the operations app gives another operator another role, within two seconds', async () => {
   const made = (await ask('POST', '/clients', { kind: 'operator', name: 'falls', role: 'admin' }))
     .json as unknown as Login;
   await until('it is an admin', async () => (await ask('GET', '/clients', undefined, made)).status === 200);

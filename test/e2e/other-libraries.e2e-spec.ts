@@ -68,7 +68,7 @@ const headersOf = ({ headers }: Received): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 describe('standardwebhooks', () => {
-  it(`of npm verifies ${BODIES} random bodies, before and while the secret is rotated`, () => {
+  it(`from npm verifies ${BODIES} random bodies, before and while the secret is rotated`, () => {
     const holds = (secret: string, { body, headers }: { body: string; headers: Record<string, string> }): boolean => {
       try {
         new Webhook(secret).verify(body, headers);
@@ -87,7 +87,7 @@ describe('standardwebhooks', () => {
   const library = standardWebhooks();
   if (library === undefined) skipped('standardwebhooks of PyPI: python3 with pip and PyPI are not here');
   else
-    it('of PyPI verifies the same', () => {
+    it('from PyPI verifies the same bodies', () => {
       const deliveries = received.map((each) => ({ headers: headersOf(each), body: each.body.toString('base64') }));
       const answer = execFileSync('python3', ['-c', PYTHON], {
         input: JSON.stringify({ secrets, deliveries }),

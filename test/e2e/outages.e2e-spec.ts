@@ -14,8 +14,8 @@ beforeAll(async () => {
 
 const isReady = async (app: App) => (await app.health())?.status === 'ok';
 
-describe('an outage', () => {
-  it('of Redis loses nothing: known sources are answered 202, and everything is delivered once when it is back', async () => {
+describe('the relay', () => {
+  it('loses nothing while Redis is away: known sources are answered 202, and everything is delivered once when it is back', async () => {
     servers.kill('redis');
     await until('the worker is not ready', async () => !(await isReady(relay.worker)));
     const sent = new Set<string>();
@@ -38,7 +38,7 @@ describe('an outage', () => {
     await until('both are ready again', async () => (await isReady(relay.worker)) && (await isReady(relay.ingress)));
   });
 
-  it('of Kafka is answered 503 with Retry-After within 10 s and never 202, and the relay heals by itself', async () => {
+  it('answers 503 with Retry-After within 10 s and never 202 while Kafka is away, and heals by itself', async () => {
     servers.kill('kafka');
     const envelope = anEnvelope();
     const askedAt = performance.now();
@@ -63,7 +63,7 @@ describe('an outage', () => {
     await until('both are ready again', async () => (await isReady(relay.worker)) && (await isReady(relay.ingress)));
   });
 
-  it('before its start is waited for: a process says what it waits for and is not ready meanwhile', async () => {
+  it('waits at its start for a store that is away: a process says what it waits for and is not ready meanwhile', async () => {
     servers.kill('redis');
     servers.kill('kafka');
     await Promise.all([relay.ingress.kill(), relay.worker.kill()]);
@@ -85,7 +85,7 @@ describe('an outage', () => {
   });
 
   // Last, because nothing of this relay works after it: its registrations are gone as well.
-  it('that empties Redis is recognised: the worker reads no more, is not ready and says what is to be done', async () => {
+  it('recognises that Redis was emptied: the worker reads no more, is not ready and says what is to be done', async () => {
     // A worker started anew knows by the group's commits, which follow lazily, that the log was read before.
     await until('the group has committed', async () => (await relay.stack.lag('task.created')) === 0);
     await relay.stack.redisLost();

@@ -122,7 +122,7 @@ else
       expect(await desk.page.evaluate(`${from}.value`)).toBe('2026-11-28T10:30');
     });
 
-    it('what was copied with spaces around it finds the same', async () => {
+    it('a text that was copied with spaces around it finds the same', async () => {
       await desk.goTo('#/audit');
       await desk.sees('client.created');
       await desk.type('Operator', '  cli ');

@@ -128,7 +128,7 @@ else
     });
 
     it.each(['#/webhooks/..', '#/webhooks/%2e', '#/deliveries/..'])(
-      'of the portal has words for %s, and the next is shown',
+      'has words for %s in the portal, and the next page is shown',
       async (place) => {
         await portal.goTo(place);
         await portal.sees('There is no such page');
@@ -138,7 +138,7 @@ else
     );
 
     it.each(['#/webhooks/..', '#/envelopes/..', '#/dead-letters/.', '#/replays/..', '#/clients/..'])(
-      'of the console has words for %s, and the next is shown',
+      'has words for %s in the console, and the next page is shown',
       async (place) => {
         await desk.goTo(place);
         await desk.sees(place.startsWith('#/clients') ? 'client' : 'There is no such page');
@@ -156,7 +156,7 @@ else
       await desk.sees('client.created');
     });
 
-    it('has one truth for its filters: the address', async () => {
+    it('takes its filters from the address alone', async () => {
       for (const [place, label, name, other, none] of [
         ['webhooks', 'Status', 'status', 'parked', 'No webhook is like that'],
         ['clients', 'Kind', 'kind', 'source', 'source'],

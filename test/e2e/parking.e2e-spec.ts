@@ -151,7 +151,7 @@ describe('a webhook that does nothing but fail', () => {
   });
 });
 
-it('forgets what waits for a webhook that is deleted', async () => {
+it('the worker forgets what waits for a webhook that is deleted', async () => {
   const endpoint = await Receiver.open();
   const id = await partner.register({ eventType: 'plan.created', endPointUrl: endpoint.url('/left'), apiKey: 'key' });
   endpoint.plan('/left', { status: 410 });

@@ -16,7 +16,7 @@ const eventsTold = async (): Promise<string[]> =>
     ({ value }) => (JSON.parse(value.toString()) as { event: string }).event,
   );
 
-describe('what is in the topics and reaches endpoints', () => {
+describe('the content of topics and deliveries', () => {
   it('is what the published documents say', async () => {
     // Something of everything: delivered, given up, disabled and enabled, replayed, retried, and no envelope at all.
     for (const type of EVENT_TYPES) await register(type, `/well/${type}`);

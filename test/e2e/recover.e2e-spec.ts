@@ -25,14 +25,14 @@ const toldDelivered = async (): Promise<Set<string>> => {
 };
 const letters = (): Promise<Letter[]> => deadLettersIn(relay.stack.shards);
 
-it('refuses while Redis knows how far the log was read', async () => {
+it('relay recover refuses while Redis knows how far the log was read', async () => {
   await partner.register({ eventType: 'task.created', endPointUrl: relay.receiver.url('/hook'), apiKey: 'k' });
   await source.post(anEnvelope());
   await until('it is delivered', () => relay.receiver.at('/hook').length === 1);
   await expect(recover()).rejects.toThrow('nothing was lost');
 });
 
-it('refuses while the clocks of its host and of Redis differ: the log of the last 7 days may be another one', async () => {
+it('relay recover refuses while the clocks of its host and of Redis differ: the log of the last 7 days may be another one', async () => {
   const clock = new HostClock();
   try {
     clock.set(-192);
@@ -45,7 +45,7 @@ it('refuses while the clocks of its host and of Redis differ: the log of the las
   }
 });
 
-it('delivers all that had no final outcome, and lists dead letters but for those replayed or purged, after Redis was emptied', async () => {
+it('relay recover delivers all that had no final outcome, and lists dead letters but for those replayed or purged, after Redis was emptied', async () => {
   const endPointUrl = relay.receiver.url('/gone');
   const gone = await partner.register({ eventType: 'plan.created', endPointUrl, apiKey: 'k' });
   relay.receiver.plan('/gone', { status: 410 });
@@ -132,7 +132,7 @@ it('delivers all that had no final outcome, and lists dead letters but for those
   await expect(recover()).rejects.toThrow('nothing was lost');
 });
 
-it('refuses when the registry holds nobody, who could get what waits', async () => {
+it('relay recover refuses if the registry holds nobody who can get what waits', async () => {
   const { name } = relay.stack.topic('relay.registry');
   await relay.stack.dropTopics(name);
   await relay.stack.relay('topics', 'create');

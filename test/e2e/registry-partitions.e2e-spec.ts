@@ -8,7 +8,7 @@ const type = 'plan.updated';
 let relay: Relay;
 afterEach(() => relay?.close());
 
-it('goes on with the first partition of a registry that was given others, also after a restart, and says so', async () => {
+it('the relay goes on with the first partition of a registry that was given others, even after a restart, and says so', async () => {
   relay = await Relay.start();
   const { admin } = relay.stack;
   const { name: topic } = relay.stack.topic('relay.registry');

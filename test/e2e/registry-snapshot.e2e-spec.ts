@@ -74,7 +74,7 @@ async function emptied(): Promise<void> {
   await relay.ingress.ready();
 }
 
-it('brings back from a snapshot what older records of the log said, which are gone', async () => {
+it('a snapshot brings back what older records of the log said, which are gone', async () => {
   const before = [await listed(), await view()];
   const outcome = await cli.json<{ kind: string; begin: number; freed: boolean }>(['registry', 'compact']);
   expect(outcome).toMatchObject({ kind: 'compacted', freed: true });
@@ -93,38 +93,41 @@ const steps: readonly (readonly [string, () => Promise<boolean>])[] = [
 let lastId: string | null = null;
 const hasEnded = async (): Promise<boolean> => (await relay.stack.redis.hget(`${KEY}:snapshot:last`, 'id')) !== lastId;
 
-it.each(steps)('loses no registration when the process that makes one is killed %s', async (_when, isThere) => {
-  lastId = await relay.stack.redis.hget(`${KEY}:snapshot:last`, 'id');
-  const start = await startOfLog();
-  const before = await view();
-  const child = spawn(process.execPath, [mainOf('cli'), 'registry', 'compact'], {
-    env: { ...process.env, ...relay.stack.env },
-    stdio: 'ignore',
-  });
-  const gone = once(child, 'exit');
-  // Too short to be found by polling now and then.
-  while (child.exitCode === null && !(await isThere()));
-  child.kill('SIGKILL');
-  await gone;
-  const ended = await hasEnded();
-  process.stdout.write(`killed: ${ended ? 'its end was applied' : 'it had no end'}\n`);
-  if (!ended) expect(await startOfLog()).toBe(start);
-  // Changes go on at the latest when somebody takes it for dead.
-  const body = { eventType: 'message.created', endPointUrl: relay.receiver.url(`/late/${Date.now()}`), apiKey: 'k' };
-  const answer = await until('a change is taken', async () => {
-    const posted = await partner.request('POST', '/webhooks', body);
-    return posted.status === 201 && posted;
-  });
-  const id = String(answer.json['id']);
-  expect(await relay.stack.redis.exists(`${KEY}:snapshot`)).toBe(0);
-  expect((await partner.request('DELETE', `/webhooks/${id}`)).status).toBe(204);
-  await emptied();
-  const after = (await view()) as { version: string };
-  expect({ ...after, version: '' }).toEqual({ ...(before as object), version: '' });
-  await arrives();
-});
+it.each(steps)(
+  'no registration is lost when the process that makes a snapshot is killed %s',
+  async (_when, isThere) => {
+    lastId = await relay.stack.redis.hget(`${KEY}:snapshot:last`, 'id');
+    const start = await startOfLog();
+    const before = await view();
+    const child = spawn(process.execPath, [mainOf('cli'), 'registry', 'compact'], {
+      env: { ...process.env, ...relay.stack.env },
+      stdio: 'ignore',
+    });
+    const gone = once(child, 'exit');
+    // Too short to be found by polling now and then.
+    while (child.exitCode === null && !(await isThere()));
+    child.kill('SIGKILL');
+    await gone;
+    const ended = await hasEnded();
+    process.stdout.write(`killed: ${ended ? 'its end was applied' : 'it had no end'}\n`);
+    if (!ended) expect(await startOfLog()).toBe(start);
+    // Changes go on at the latest when somebody takes it for dead.
+    const body = { eventType: 'message.created', endPointUrl: relay.receiver.url(`/late/${Date.now()}`), apiKey: 'k' };
+    const answer = await until('a change is taken', async () => {
+      const posted = await partner.request('POST', '/webhooks', body);
+      return posted.status === 201 && posted;
+    });
+    const id = String(answer.json['id']);
+    expect(await relay.stack.redis.exists(`${KEY}:snapshot`)).toBe(0);
+    expect((await partner.request('DELETE', `/webhooks/${id}`)).status).toBe(204);
+    await emptied();
+    const after = (await view()) as { version: string };
+    expect({ ...after, version: '' }).toEqual({ ...(before as object), version: '' });
+    await arrives();
+  },
+);
 
-it('is compacted by a worker when the log has grown, and goes on delivering', async () => {
+it('the registry is compacted by a worker when its log has grown, and deliveries go on', async () => {
   const start = await startOfLog();
   await relay.worker.stop();
   relay.worker.start({ env: { REGISTRY_SNAPSHOT_AFTER: '10' } });

@@ -23,7 +23,7 @@ const arrives = async (path: string): Promise<void> => {
   });
 };
 
-it('shows a registration answered 201 again, and delivers to it, after Redis has lost its latest writes', async () => {
+it('a registration answered 201 is shown again and gets deliveries after Redis has lost its latest writes', async () => {
   const first = await register('/first');
   await arrives('/first');
   const file = await servers.appendOnlyFile(relay.stack.redis);
@@ -42,7 +42,7 @@ it('shows a registration answered 201 again, and delivers to it, after Redis has
   await arrives('/second');
 });
 
-it('shows them also to processes that start on an emptied Redis', async () => {
+it('processes that start on an emptied Redis show the registrations', async () => {
   const before = await listed();
   await Promise.all([relay.ingress.stop(), relay.worker.kill()]);
   await relay.stack.redisLost();
@@ -51,7 +51,7 @@ it('shows them also to processes that start on an emptied Redis', async () => {
   expect(await listed()).toEqual(before);
 });
 
-it('answers a change 503 within 10 s while Kafka is away, saying what became of it, and takes it when it is back', async () => {
+it('the ingress answers a change 503 within 10 s while Kafka is away, saying what became of it, and takes it when it is back', async () => {
   servers.kill('kafka');
   const askedAt = performance.now();
   const body = { eventType: 'plan.created', endPointUrl: relay.receiver.url('/plan'), apiKey: 'k' };

@@ -132,7 +132,7 @@ describe('a replay', () => {
   });
 });
 
-it('goes on where it stood when the worker is killed at it, and counts each delivery once', async () => {
+it('a replay goes on from its place when the worker is killed at it, and counts each delivery once', async () => {
   const type = 'task.updated';
   const endpoint = await Receiver.open();
   const id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/killed'), apiKey: 'key' });
@@ -165,7 +165,7 @@ it('goes on where it stood when the worker is killed at it, and counts each deli
   await endpoint.close();
 });
 
-it('ends when it is cancelled, and leaves to the retries what the endpoint refuses', async () => {
+it('a replay ends when it is cancelled, and leaves to the retries what the endpoint refuses', async () => {
   const type = 'message.created';
   const endpoint = await Receiver.open();
   const id = await partner.register({ eventType: type, endPointUrl: endpoint.url('/slow'), apiKey: 'key' });

@@ -98,7 +98,7 @@ async function killed(count: number): Promise<string> {
 }
 
 it(
-  'moves a stopped relay from one shard to three, though it is killed twice, and then to sixteen',
+  'relay reshard moves a stopped relay from one shard to three, though it is killed twice, and then to sixteen',
   async () => {
     const well = await partner!.register(await registration('/well', TYPES.well));
     await partner!.register(await registration('/fails', TYPES.fails));

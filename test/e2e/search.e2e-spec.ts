@@ -218,7 +218,7 @@ describe('the search over attempts', () => {
     }
   });
 
-  it('has each record once after a kill, and goes on where it was', async () => {
+  it('has each record once after a kill, and goes on from there', async () => {
     const before = await countOf({ partner: 'partner_7' });
     await operations.kill();
     await write([anAttempt(COUNT, { partnerId: 'partner_7' })]);
@@ -228,7 +228,7 @@ describe('the search over attempts', () => {
     expect(operations.log.filter((line) => line.includes('search.rebuilt'))).toEqual([]);
   });
 
-  it('is built anew from Kafka where its file is damaged', async () => {
+  it('is built anew from Kafka if its file is damaged', async () => {
     const before = await countOf({ partner: 'partner_8' });
     await operations.stop();
     writeFileSync(path, 'this is no database. '.repeat(1_000));
@@ -239,7 +239,7 @@ describe('the search over attempts', () => {
     expect(operations.log.some((line) => line.includes('search.rebuilt'))).toBe(true);
   });
 
-  it('is built anew where the topic was made anew', async () => {
+  it('is built anew if the topic was made anew', async () => {
     const { name: topic } = relay.stack.topic('relay.delivery-attempts');
     await operations.stop();
     await relay.worker.stop();
@@ -253,7 +253,7 @@ describe('the search over attempts', () => {
   });
 
   // What it meets where it was is of another log, and is longer.
-  it('is built anew where the topic was made anew while it notices nothing', async () => {
+  it('is built anew if the topic was made anew while it notices nothing', async () => {
     const { name: topic } = relay.stack.topic('relay.delivery-attempts');
     process.kill(operations.pid, 'SIGSTOP');
     await delay(FETCH_ENDS_MS);

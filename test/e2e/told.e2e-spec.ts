@@ -28,7 +28,7 @@ interface OpenApi {
   readonly paths: Readonly<Record<string, Record<string, { operationId: string; security?: object[] }>>>;
 }
 
-describe('who did what, and what a role reads', () => {
+describe('the operations app', () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-told-'));
   const [waiting, dead] = [randomUUID(), randomUUID()];
   let relay: Relay;

@@ -95,7 +95,7 @@ async function standsBeside(other: Settings, why: readonly string[]): Promise<vo
   });
 }
 
-it('keeps what one deployment owes while another of the same names has other brokers and this Redis', async () => {
+it('a deployment keeps what it owes while another of the same names has other brokers and this Redis', async () => {
   const { KAFKA_TOPIC_PREFIX = '', KAFKA_CONSUMER_GROUP = '', ENCRYPTION_KEYS = '', REDIS_URL = '' } = first.stack.env;
   const names = { KAFKA_TOPIC_PREFIX, KAFKA_CONSUMER_GROUP, ENCRYPTION_KEYS };
   // It has lived before, with a Redis of its own: its registry and its topics have more than the first one's.
@@ -119,12 +119,12 @@ it('keeps what one deployment owes while another of the same names has other bro
   }
 }, 400_000);
 
-it('keeps it while another of the same brokers and topics has another consumer group', async () => {
+it('a deployment keeps what it owes while another of the same brokers and topics has another consumer group', async () => {
   const group = `${first.stack.env['KAFKA_CONSUMER_GROUP']}-other`;
   await standsBeside({ ...first.stack.env, KAFKA_CONSUMER_GROUP: group }, ['another deployment', `group ${group}`]);
 }, 400_000);
 
-it('moves to new brokers by one command, with its registrations and jobs', async () => {
+it('a deployment moves to new brokers by one command, with its registrations and jobs', async () => {
   await until('nothing waits in the log', async () => !(await first.stack.isParked(webhook)), { withinMs: 60_000 });
   const from = await cluster();
   const env = { ...first.stack.env, KAFKA_TOPIC_PREFIX: 'moved.', KAFKA_BROKERS: `127.0.0.1:${there?.port('kafka')}` };
@@ -174,7 +174,7 @@ it('moves to new brokers by one command, with its registrations and jobs', async
   expect((await partner!.request('GET', `/webhooks/${webhook}`)).status).toBe(200);
 }, 400_000);
 
-it('moves a Redis of a version before the claim, as the role that refuses it says', async () => {
+it('relay registry move moves a Redis of a version before the claim, as the role that refuses it says', async () => {
   const [before = ''] = (await postMany(source!, 1, TYPE)).values();
   expect((await source!.post(before)).json).toMatchObject({ status: 'duplicate' });
   await Promise.all([first.worker.stop(), first.ingress.stop()]);

@@ -104,7 +104,7 @@ describe('every operation', () => {
   it.each([
     ['ingress', INGRESS, () => relay.ingress.url, []],
     ['operations app', OPERATIONS, () => operations.url, BOARD],
-  ])('of the %s is for whom its group says, with each credential, and for nobody else', async (_, table, url, more) => {
+  ])('in the %s is for those of its group, with each credential, and for nobody else', async (_, table, url, more) => {
     const groupOf = new Map(
       Object.entries(table).flatMap(([group, ids]) => ids.split(/\s+/).map((id) => [id, group] as const)),
     );

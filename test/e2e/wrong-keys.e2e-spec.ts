@@ -31,7 +31,7 @@ const launch = async (role: 'ingress' | 'worker', keys: string): Promise<App> =>
 it.each([
   ['lacks what is registered', aKey('k9'), 'lacks k1'],
   ['has another key of that name', aKey('k1'), 'another key under the name k1'],
-])('takes no partition in a worker that %s, and says which key', async (_what, keys, text) => {
+])('a worker that %s takes no partition, and says which key', async (_what, keys, text) => {
   const wrong = await launch('worker', keys);
   await until('it says so', async () => (await readiness(wrong).catch(() => '')).includes(text));
   const envelopes = Array.from({ length: 60 }, () => anEnvelope());
@@ -43,7 +43,7 @@ it.each([
   await wrong.kill();
 });
 
-it('accepts nothing in an ingress that lacks it', async () => {
+it('an ingress that lacks the key accepts nothing', async () => {
   const wrong = await launch('ingress', aKey('k9'));
   await until('it says so', async () => (await readiness(wrong).catch(() => '')).includes('lacks k1'));
   await expect(fetch(`${wrong.url}/health`)).rejects.toThrow();
@@ -53,7 +53,7 @@ it.each([
   ['partner', ['acme']],
   ['source', ['billing']],
   ['operator', ['night-shift', '--role', 'admin']],
-])('issues no secret without it: relay admin clients create %s', async (kind, args) => {
+])('relay admin clients create %s issues no secret without the key', async (kind, args) => {
   const cli = new CommandLine(await relay.stack.commandEnv());
   const list = async (): Promise<string> => JSON.stringify(await cli.json([`${kind}s`, 'list']));
   const before = await list();
@@ -103,7 +103,7 @@ describe('an ingress that is started with a new first key before the others have
     expect(JSON.stringify(story)).toContain('no key in ENCRYPTION_KEYS of the worker opens');
   });
 
-  it('is answered 503 where the other ingress cannot tell, not 401, and loses no secret there', async () => {
+  it('is answered 503, not 401, by the other ingress that cannot tell, and loses no secret there', async () => {
     const [here] = (await partner.request('GET', '/webhooks?eventType=plan.created')).json;
     const secret = `/webhooks/${String(here?.['id'])}/secret`;
     expect((await partner.request('GET', secret)).status).toBe(503);
@@ -140,7 +140,7 @@ describe('an ingress that is started with a new first key before the others have
   });
 });
 
-it('ends a running worker only when none of its keys is left, and starts it once one is', async () => {
+it('a running worker ends only when none of its keys is left, and starts once one is', async () => {
   const cli = new CommandLine(relay.stack.env);
   await relay.worker.stop();
   relay.worker.start({ env: { ENCRYPTION_KEYS: k1 } });

@@ -64,7 +64,7 @@ describe('the way from the log to the endpoints', () => {
     expect(result.failed ? await told(result, ONE) : '').toBe('');
   });
 
-  it('loses nothing where several shards go back and are cut off one by one', async () => {
+  it('loses nothing if several shards go back and are cut off one by one', async () => {
     const result = await check(SEVERAL, RUNS);
     expect(result.failed ? await told(result, SEVERAL) : '').toBe('');
   });

@@ -8,7 +8,7 @@ beforeAll(async () => {
   await once(redis, 'ready');
 });
 
-it('dumps the name and all members of a key of every type, as bytes', async () => {
+it('a dump has the name and all members of a key of every type, as bytes', async () => {
   const bytes = Buffer.from([0xff, 0x00, 0xfe]);
   const value = (name: string): Buffer => Buffer.concat([Buffer.from(name), bytes]);
   await redis.set('string-name', value('string'));

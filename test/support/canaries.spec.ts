@@ -22,7 +22,7 @@ describe('the search for planted secrets', () => {
     expect(stands(secret.toString(), hay)).toBe(true);
   });
 
-  it('finds none where there is none, and takes no secret that chance could write', () => {
+  it('finds none in a text without any, and takes no secret that chance can write', () => {
     expect(canaries.in(randomBytes(100_000))).toEqual([]);
     expect(canaries.in('planted/+')).toEqual([]);
     expect(() => canaries.plant('short', 'bob')).toThrow(RangeError);

@@ -16,7 +16,7 @@ async function signalOf(program: string): Promise<NodeJS.Signals | null> {
 
 // Where nobody may make a group the abuse suite looks at what the process has instead.
 (limit === undefined ? describe.skip : describe)('a limit of memory, where this machine lets one be made', () => {
-  it('lets a process be that needs less, and kills one that takes more', async () => {
+  it('the limit of memory lets a process be that needs less, and kills one that takes more', async () => {
     expect(await signalOf('Buffer.alloc(16 * 1048576, 1)')).toBeNull();
     expect(limit?.kills()).toBe(0);
     expect(await signalOf('Buffer.alloc(256 * 1048576, 1)')).toBe('SIGKILL');

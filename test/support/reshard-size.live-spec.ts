@@ -52,7 +52,7 @@ async function fill(): Promise<void> {
   await queue.close();
 }
 
-it('keeps as many of each kind of a state of thousands of ids, with few reads of marks for each look-up', async () => {
+it('reshard keeps as many of each kind of a state of thousands of ids, with few reads of marks for each look-up', async () => {
   await fill();
   for (const count of [3, 16, 1]) {
     const startedAt = performance.now();

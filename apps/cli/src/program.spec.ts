@@ -107,7 +107,7 @@ describe('relay', () => {
     expect(asking.err).toMatch(/^error: OPERATOR_CLIENT_ID .* `relay admin clients create operator NAME --role admin`/);
   });
 
-  it('refuses two addresses of Redis, one of which it would not use', async () => {
+  it('refuses two addresses of Redis, because it uses only one', async () => {
     const { shell, said } = shellOf({ REDIS_URL: 'redis://a:1', REDIS_CLUSTER_NODES: 'b:2' });
     expect(await runProgram(['registry', 'compact'], shell)).toBe(1);
     expect(said.err).toBe('error: REDIS_URL and REDIS_CLUSTER_NODES are given together: leave one of them.\n');

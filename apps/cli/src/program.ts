@@ -2,7 +2,7 @@ import { RELAY_VERSION } from '@relay/config';
 import { Command, CommanderError } from 'commander';
 import { documentedGroup, type Shell } from './shell.js';
 
-export type Define = (command: Command, shell: Shell) => void;
+type Define = (command: Command, shell: Shell) => void;
 
 interface Entry {
   readonly description: string;

@@ -12,7 +12,7 @@ const LINE_EVERY_MS = 2_000;
 
 /**
  * A bar with rate and time left on a terminal, else a line now and then; nothing for `--json`.
- * @param stream where the bar is drawn
+ * @param stream draws the bar
  */
 export function shownProgress(
   shell: Shell,

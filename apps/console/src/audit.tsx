@@ -1,5 +1,17 @@
-import { Curl, Empty, given, Link, Loaded, place, Screen, Table, TextField, Time, useLoad } from '@relay/ui';
-import { useFilters } from './lists.js';
+import {
+  Curl,
+  Empty,
+  given,
+  Link,
+  Loaded,
+  place,
+  Screen,
+  Table,
+  TextField,
+  Time,
+  useFilters,
+  useLoad,
+} from '@relay/ui';
 import { type Answer, api, type QueryOf } from './session.js';
 import { ClientLink } from './words.js';
 
@@ -61,7 +73,7 @@ const factsText = (record: OneRecord & { readonly place: string }): string =>
     .map(([name, value]) => `${name}: ${valueText(value)}`)
     .join(', ');
 
-/** A replay of dead letters names up to 1,000. */
+/** Values of a list that a row shows: a replay of dead letters names up to 1,000. */
 const NAMED = 5;
 const valueText = (value: unknown): string => {
   if (typeof value === 'string') return value;

@@ -12,15 +12,16 @@ import {
   Link,
   Loaded,
   Notice,
+  pageFrom,
   place,
   Screen,
   SeveralField,
   Table,
   TextField,
   Time,
+  useFilters,
   useLoad,
 } from '@relay/ui';
-import { pageFrom, useFilters } from './lists.js';
 import { type Answer, api, type Calls, loadClients, may, type Role } from './session.js';
 
 const KINDS = { '': 'all', partner: 'partners', source: 'sources', operator: 'operators' };

@@ -120,7 +120,7 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
         { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
         {
           name: 'Why',
-          // Its reason says the answer already where that is 410.
+          // The reason `gone` says the answer already: 410.
           cell: ({ reason, lastFailure }) =>
             `${REASONS[reason] ?? reason}${lastFailure && reason !== 'gone' ? ` (${lastFailure})` : ''}`,
         },

@@ -22,13 +22,12 @@ import { Audit } from './audit.js';
 import { ClientPage } from './client.js';
 import { Clients, NewClientPage } from './clients.js';
 import { DeadLetterPage, DeadLetters } from './dead-letters.js';
-import { Endpoints } from './endpoints.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
 import { begin, ended, enter, leave, recognise, who } from './session.js';
 import { Story } from './story.js';
-import { WebhookPage, Webhooks } from './webhooks.js';
+import { Endpoints, WebhookPage, Webhooks } from './webhooks.js';
 
 const SECTIONS = [
   { name: 'Now', path: [] },

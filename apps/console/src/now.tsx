@@ -186,7 +186,7 @@ function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
 
 const perSecond = (rate: number | null): string => (rate === null ? '?' : `${rate.toFixed(1)}/s`);
 
-/** What the doctor found wrong, and how to mend it. */
+/** Warnings and faults that the doctor found, with their fixes. */
 function Findings() {
   const found = useLoad('findings', () => api.call('readFindings', {}), EXAMINED_MS);
   return (

@@ -18,10 +18,10 @@ import {
   Table,
   TextField,
   Time,
+  useFilters,
   useLoad,
   useTry,
 } from '@relay/ui';
-import { useFilters } from './lists.js';
 import { type Answer, api, type Calls, may, type QueryOf } from './session.js';
 import { choicesOf, ClientLink } from './words.js';
 

@@ -18,7 +18,7 @@ import {
 import { api, loadClients, type Calls } from './session.js';
 import { ClientLink, tookText } from './words.js';
 
-/** What one search box finds: an envelope, a webhook or a client leads to its page; anything else is a list. */
+/** Results of the search box. A single page that is found opens at once; several are a list. */
 export function Search() {
   const { q = '', webhook } = place.value.query;
   if (webhook !== undefined)

@@ -71,11 +71,11 @@ export async function leave(): Promise<void> {
   end('You have left.');
 }
 
-/** Whether who is signed in has this role, for looks. */
+/** Whether the signed-in operator has this role or a higher one, which is enough to look. */
 export const mayLook = (needed: Role): boolean =>
   who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
 
-/** The same for changes, which `OPERATIONS_WRITE` can close: nothing else is offered. */
+/** Whether the signed-in operator may make the changes of this role. With `OPERATIONS_WRITE` off nobody may. */
 export const may = (needed: Role): boolean => who.value?.canWrite === true && mayLook(needed);
 
 export type QueryOf<Name extends keyof Calls> = NonNullable<

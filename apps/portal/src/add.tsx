@@ -15,10 +15,18 @@ import {
   useLoad,
   wordsOf,
 } from '@relay/ui';
-import { CredentialForm, credentialFields, credentialIn, faultOfUrl, withoutSecrets } from './credential.js';
-import { forgetNames } from './names.js';
-import { api, mayAdd, type Answer } from './session.js';
-import { saidOf, TriedAnswer, useSeen, type Tried } from './test-answer.js';
+import {
+  CredentialForm,
+  TriedAnswer,
+  credentialFields,
+  credentialIn,
+  faultOfUrl,
+  saidOf,
+  useSeen,
+  withoutSecrets,
+  type Tried,
+} from './endpoint.js';
+import { api, forgetNames, mayAdd, type Answer } from './session.js';
 
 type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 

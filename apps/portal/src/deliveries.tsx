@@ -27,8 +27,7 @@ import {
   type InputOf,
 } from '@relay/ui';
 import type { Operations } from '@relay/client';
-import { allNames, choicesOf } from './names.js';
-import { api, mayWrite, type Answer } from './session.js';
+import { allNames, api, choicesOf, mayWrite, type Answer } from './session.js';
 import { STATUS, causeOf, causesIn, spanSince, type Delivery } from './words.js';
 
 const EVERY_MS = 10_000;
@@ -36,7 +35,7 @@ const PAGE = '50';
 
 interface Page {
   readonly deliveries: readonly Delivery[];
-  /** Of the next page. */
+  /** Cursor of the next page; undefined for the last page. */
   readonly cursor: string | undefined;
 }
 
@@ -108,7 +107,7 @@ function Newer({ shown, newest, show }: NewerProps) {
   );
 }
 
-/** The relay looks through so many at once, and says then where to go on. */
+/** Shown for a page without rows. The relay looks through a limited number at once, so a page before the last may be empty. */
 const None = ({ isLast }: { readonly isLast: boolean }) =>
   isLast ? (
     <Empty title="No delivery is like this">

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { Button, Curl, Facts, Link, Loaded, Screen, Viewer, useLoad } from '@relay/ui';
-import { allNames, type Named } from './names.js';
-import { api, mayAdd, mayWrite, type Answer } from './session.js';
-import { saidOf, TestAnswer } from './test-answer.js';
+import { allNames, api, mayAdd, mayWrite, type Answer, type Named } from './session.js';
+import { TestAnswer, saidOf } from './endpoint.js';
 
 /** Every event type, with a sample. */
 export function Events() {

@@ -18,8 +18,7 @@ import {
   relayNow,
   useLoad,
 } from '@relay/ui';
-import { allNames } from './names.js';
-import { api, mayAdd } from './session.js';
+import { allNames, api, mayAdd } from './session.js';
 import { healthOf, hourly, type Delivery, type WebhookState } from './words.js';
 
 const EVERY_MS = 15_000;

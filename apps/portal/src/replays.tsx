@@ -19,8 +19,7 @@ import {
   useLoad,
   useTry,
 } from '@relay/ui';
-import { allNames, choicesOf, type Named } from './names.js';
-import { api, mayWrite, type Answer } from './session.js';
+import { allNames, api, choicesOf, mayWrite, type Answer, type Named } from './session.js';
 
 const EVERY_MS = 3_000;
 

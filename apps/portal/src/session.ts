@@ -1,6 +1,17 @@
 import { computed, signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/client';
-import { Api, forgetAsked, forgetLoaded, forgetTyped, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
+import {
+  Api,
+  forgetAsked,
+  forgetLoaded,
+  forgetTyped,
+  nextCursor,
+  replace,
+  waitOf,
+  wordsOf,
+  type AnswerOf,
+  type Choices,
+} from '@relay/ui';
 
 type All = Operations & PublicOperations;
 
@@ -71,7 +82,7 @@ async function trade(code: string): Promise<void> {
       end('This link does not open', wordsOf(error));
       return;
     }
-    // Nobody has taken the code yet: the link is good for as long as it lives.
+    // The code is not used up: it opens the portal until it expires.
     outside.value = { title: 'Opening…', words: `${wordsOf(error)} This page asks again by itself.` };
     setTimeout(() => void trade(code), waitMs);
   }
@@ -99,4 +110,49 @@ function tellEmbedder(frames: readonly string[]): void {
   const above = location.ancestorOrigins?.[0];
   for (const origin of frames)
     if (above === undefined || above === origin) parent.postMessage({ type: 'partner-relay:ended' }, origin);
+}
+
+/** A webhook to choose among. */
+export type Named = Pick<
+  Answer<'listWebhookStates'>['webhooks'][number],
+  'id' | 'eventType' | 'endPointUrl' | 'endPointName'
+>;
+
+const KEPT_MS = 60_000;
+
+let kept: { readonly at: number; readonly names: Promise<readonly Named[]> } | undefined;
+
+/** All webhooks, oldest first. They are kept for a minute, because a thousand cost ten calls. */
+export function allNames(): Promise<readonly Named[]> {
+  if (kept === undefined || performance.now() - kept.at > KEPT_MS) {
+    const names = loadNames();
+    kept = { at: performance.now(), names };
+    names.catch(forgetNames);
+  }
+  return kept.names;
+}
+
+/** To be called when this page has added, renamed or deleted a webhook. */
+export function forgetNames(): void {
+  kept = undefined;
+}
+
+export const choicesOf = (names: readonly Named[]): Choices =>
+  Object.fromEntries(
+    names.map(({ id, eventType, endPointName }) => [
+      id,
+      endPointName === null ? eventType : `${endPointName} (${eventType})`,
+    ]),
+  );
+
+async function loadNames(): Promise<Named[]> {
+  const names: Named[] = [];
+  let cursor: string | undefined;
+  do {
+    const query = cursor === undefined ? {} : { cursor };
+    const { headers, body } = await api.request('listWebhookStates', { query });
+    names.push(...body.webhooks);
+    cursor = nextCursor(headers);
+  } while (cursor !== undefined);
+  return names;
 }

@@ -11,13 +11,13 @@ function signed(changes: Partial<Received> = {}, at = NOW, sent = body): Receive
   return { id: 'msg_1', timestamp: String(at / 1_000), signature, body: sent, secret, ...changes };
 }
 
-it('takes what the relay signed, also beside the signature of an older secret', async () => {
+it('judge takes a delivery that the relay signed, even beside the signature of an older secret', async () => {
   const given = signed();
   expect(await judge(given, NOW)).toEqual({ kind: 'genuine', words: expect.stringContaining('new enough') });
   expect(await judge({ ...given, signature: `v1,AAAA ${given.signature}` }, NOW)).toMatchObject({ kind: 'genuine' });
 });
 
-it('says that it is too old', async () => {
+it('judge says that a delivery is too old', async () => {
   expect(await judge(signed(), NOW + 400_000)).toEqual({
     kind: 'genuine',
     words: expect.stringContaining('400 s ago'),
@@ -32,11 +32,11 @@ it.each<[string, Partial<Received>, string]>([
   ['with a line break at its end', { body: `${body}\n` }, 'The body was changed'],
   ['with another id', { id: 'msg_2' }, 'No signature matches'],
   ['with another secret', { secret: `whsec_${randomBytes(32).toString('base64')}` }, 'No signature matches'],
-])('says why a delivery %s does not match', async (_, changes, title) => {
+])('judge says why a delivery %s does not match', async (_, changes, title) => {
   expect(await judge(signed(changes), NOW)).toMatchObject({ kind: 'false', title });
 });
 
-it('sees that a body was written anew', async () => {
+it('judge sees that a body was written anew', async () => {
   const compact = '{"id":"1","amount":1.1}';
   const given = signed({}, NOW, compact);
   expect(await judge({ ...given, body: '{ "id": "1", "amount": 1.10 }' }, NOW)).toMatchObject({

@@ -1,11 +1,34 @@
-import { useState } from 'preact/hooks';
-import { Button, Copy, Curl, Facts, Link, Loaded, Screen, Time, countText, go, relayNow, useLoad } from '@relay/ui';
-import { KINDS } from './credential.js';
-import { forgetNames } from './names.js';
+import { signal } from '@preact/signals';
+import { useMemo, useState } from 'preact/hooks';
+import {
+  Button,
+  Copy,
+  Curl,
+  Facts,
+  Link,
+  Loaded,
+  Notice,
+  Screen,
+  TextField,
+  Time,
+  ask,
+  countText,
+  go,
+  relayNow,
+  useLoad,
+} from '@relay/ui';
+import {
+  CredentialForm,
+  KINDS,
+  TestAnswer,
+  credentialFields,
+  credentialIn,
+  faultOfUrl,
+  saidOf,
+  withoutSecrets,
+} from './endpoint.js';
 import { State } from './overview.js';
-import { Settings } from './settings.js';
-import { api, mayWrite, type Answer } from './session.js';
-import { saidOf, TestAnswer } from './test-answer.js';
+import { api, forgetNames, mayWrite, type Answer } from './session.js';
 import type { WebhookState } from './words.js';
 
 const EVERY_MS = 10_000;
@@ -91,6 +114,105 @@ function About({ webhook, state }: { readonly webhook: Details; readonly state: 
   );
 }
 
+/** Values of the form, and the version that it changes. */
+interface Filled {
+  readonly webhook: Answer<'readWebhook'>;
+  /** Version of the shown webhook: the relay refuses the change of another version. */
+  readonly version: string;
+}
+
+interface SettingsProps extends Filled {
+  readonly changed: () => void;
+}
+
+const FIELDS = [
+  ['url', 'endPointUrl', 'Address'],
+  ['name', 'endPointName', 'Name'],
+  ['description', 'endPointDesc', 'Description'],
+] as const;
+
+/** Form for the settings of a webhook. Typed text stays when the webhook is loaded again, until it is saved or discarded. */
+function Settings({ webhook, version, changed }: SettingsProps) {
+  const { id } = webhook;
+  const [filled, setFilled] = useState<Filled>({ webhook, version });
+  const { endPointUrl, endPointName, endPointDesc } = filled.webhook;
+  const fields = useMemo(
+    () => ({
+      url: signal(endPointUrl),
+      name: signal(endPointName ?? ''),
+      description: signal(endPointDesc ?? ''),
+      replaces: signal(false),
+      credential: credentialFields(),
+    }),
+    [filled],
+  );
+  const isTyped =
+    fields.replaces.value || FIELDS.some(([field, member]) => fields[field].value !== (filled.webhook[member] ?? ''));
+  const isOld = filled.version !== version;
+  if (isOld && !isTyped) setFilled({ webhook, version });
+  const others = FIELDS.filter(([, member]) => filled.webhook[member] !== webhook[member]);
+  const fault = faultOfUrl(fields.url.value);
+  const save = (event: Event): void => {
+    event.preventDefault();
+    if (fault !== undefined) return;
+    const credential = fields.replaces.value ? credentialIn(fields.credential) : {};
+    const inputWith = (members: Record<string, string>) => ({
+      path: { id },
+      headers: { 'if-match': filled.version },
+      body: {
+        endPointUrl: fields.url.value,
+        endPointName: fields.name.value || null,
+        endPointDesc: fields.description.value || null,
+        ...members,
+      },
+    });
+    ask({
+      title: 'Change the webhook?',
+      words: 'Deliveries that wait are sent with the new settings too.',
+      verb: 'Change it',
+      curl: api.curl('patchWebhook', inputWith(withoutSecrets(credential))),
+      run: async () => {
+        const { body, headers } = await api.request('patchWebhook', inputWith(credential));
+        setFilled({ webhook: body, version: headers.get('etag') ?? '' });
+        changed();
+        return 'The webhook is changed.';
+      },
+    });
+  };
+  return (
+    <form class="panel" onSubmit={save} noValidate aria-label="Settings">
+      <h2>Settings</h2>
+      {isOld && isTyped && (
+        <Notice kind="warn" title="The webhook was changed while you typed">
+          {others.map(([field, member, label]) => (
+            <p key={field}>
+              {label} is now: {webhook[member] ?? 'empty'}
+            </p>
+          ))}
+          <Button name="Discard what I typed" run={() => setFilled({ webhook, version })} />
+        </Notice>
+      )}
+      <TextField label="Address" type="url" value={fields.url} isRequired error={fault} />
+      <TextField label="Name" value={fields.name} />
+      <TextField label="Description" value={fields.description} lines={2} />
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={fields.replaces.value}
+          onChange={({ currentTarget }) => {
+            fields.replaces.value = currentTarget.checked;
+          }}
+        />
+        <span>Replace the credential</span>
+      </label>
+      {fields.replaces.value && <CredentialForm fields={fields.credential} />}
+      <div class="buttons">
+        <Button name="Save" isMain />
+      </div>
+    </form>
+  );
+}
+
 /** The signing secret, shown when it is asked for and forgotten with the page. */
 function Secret({ id }: { readonly id: string }) {
   const [secret, setSecret] = useState<string>();
@@ -136,7 +258,7 @@ interface TurningProps {
   readonly changed: () => void;
 }
 
-/** On, off and away. */
+/** Enables, disables and deletes a webhook. */
 function Turning({ webhook: { id, status, waiting, endPointUrl }, changed }: TurningProps) {
   const input = { path: { id } };
   const isOff = status === 'disabled';

@@ -1,4 +1,4 @@
-import { faultOfUrl } from './credential.js';
+import { faultOfUrl } from './endpoint.js';
 import { causeOf, causesIn, healthOf, hourly, type Delivery, type WebhookState, spanSince } from './words.js';
 
 const NOW = Date.parse('2030-01-01T12:00:00Z');
@@ -53,7 +53,7 @@ const aDelivery = (status: Delivery['status'], minutesAgo: number, last?: Delive
   attempts: last === undefined ? [] : [last],
 });
 
-it('groups failures by their cause, the most frequent first, with the filter that finds them', () => {
+it('causesIn groups failures by their cause, the most frequent first, with the filter that finds them', () => {
   const refused = { at: at(1), durationMs: 1, error: 'refused' };
   const shown = [
     aDelivery('dead', 1, refused),
@@ -68,11 +68,11 @@ it('groups failures by their cause, the most frequent first, with the filter tha
   ]);
 });
 
-it('says a failure that has no name in the words that came with it', () => {
+it('causeOf tells a failure without a name in the words that came with it', () => {
   expect(causeOf({ error: 'odd', detail: 'odd thing' }).words).toBe('odd thing');
 });
 
-it('counts deliveries by the hour, and none of before', () => {
+it('hourly counts deliveries by the hour, and none from before', () => {
   const hours = hourly([aDelivery('delivered', 5), aDelivery('dead', 30), aDelivery('delivered', 60 * 30)], NOW);
   expect(hours).toHaveLength(24);
   expect(hours[23]).toEqual({ delivered: 1, failed: 1 });
@@ -93,7 +93,7 @@ it('an address that may be one is left to the relay to judge', () => {
   expect(faultOfUrl('https://example.com/hook')).toBeUndefined();
 });
 
-it('knows when a span began', () => {
+it('spanSince knows when a span began', () => {
   expect(spanSince('24h', NOW)).toBe('2029-12-31T12:00:00.000Z');
   expect([spanSince('', NOW), spanSince('x', NOW), spanSince(undefined, NOW)]).toEqual([
     undefined,

@@ -3,7 +3,7 @@ import type { Answer } from './session.js';
 
 export type WebhookState = Answer<'listWebhookStates'>['webhooks'][number];
 export type Delivery = Answer<'listAllDeliveries'>['deliveries'][number];
-export type Attempt = Delivery['attempts'][number];
+type Attempt = Delivery['attempts'][number];
 export type StoryDelivery = Answer<'readDeliveries'>['deliveries'][number];
 export type StoryAttempt = StoryDelivery['attempts'][number];
 
@@ -53,7 +53,7 @@ export function healthOf(webhook: WebhookState, nowMs: number): Health {
 const waits = (count: number): string => (count === 1 ? '1 delivery waits' : `${countText(count)} deliveries wait`);
 
 /** Why an attempt failed: in words, and the filter of the list that finds the same. */
-export interface Cause {
+interface Cause {
   readonly words: string;
   readonly query: { readonly httpStatus?: string; readonly error?: string };
 }

@@ -32,14 +32,14 @@ helm.sh/chart: {{ include "relay.label" (printf "%s-%s" .Chart.Name .Chart.Versi
 {{- end }}
 {{- end -}}
 
-{{/* Of a list of the root, a component and labels of its own: those of its pods. The chart's win, since selectors use them. */}}
+{{/* Labels of the pods of a component, of a list: the root, the component, its own labels. The chart's win, since selectors use them. */}}
 {{- define "relay.podLabels" -}}
 {{- $labels := include "relay.labels" (index . 0) | fromYaml -}}
 {{- $_ := set $labels "app.kubernetes.io/component" (index . 1) -}}
 {{- merge $labels (index . 2) (index . 0).Values.podLabels | toYaml -}}
 {{- end -}}
 
-{{/* Of a list of the root, annotations that the chart needs and those of a role: the annotations of its pods. */}}
+{{/* Annotations of the pods of a role, of a list: the root, the annotations that the chart needs, those of the role. */}}
 {{- define "relay.podAnnotations" -}}
 {{- with merge (index . 1) (index . 2) (index . 0).Values.podAnnotations -}}
 annotations:
@@ -47,7 +47,7 @@ annotations:
 {{- end -}}
 {{- end -}}
 
-{{/* Of a list of the chart's values, an image's name and its registry: with that, or the one that all images come from. */}}
+{{/* Name of an image with its registry, of a list: the chart's values, the name, the registry unless all images come from one. */}}
 {{- define "relay.fromRegistry" -}}
 {{- $registry := default (index . 2) (index . 0).global.imageRegistry | trimSuffix "/" -}}
 {{- if $registry }}{{ $registry }}/{{ end }}{{ index . 1 -}}
@@ -73,7 +73,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* Of the values of a role or of the hooks: on which nodes its pods run. */}}
+{{/* Nodes on which the pods run, of the values of a role or of the hooks. */}}
 {{- define "relay.scheduling" -}}
 {{- range $name := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
 {{- with get $ $name }}
@@ -95,7 +95,7 @@ imagePullSecrets:
 {{- $settings := dict -}}
 {{- range $name, $value := .Values.config -}}
 {{- $_ := set $settings $name (toString $value) -}}
-{{- /* Helm reads every number as a float and would print 1000000 as 1e+06. */ -}}
+{{- /* Helm reads every number as a float: unless it is written as an integer, 1000000 becomes 1e+06. */ -}}
 {{- if kindIs "float64" $value -}}
 {{- if eq $value (floor $value) -}}
 {{- $_ := set $settings $name (printf "%d" (int64 $value)) -}}
@@ -177,7 +177,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* Of a list of the root and a role's own variables: those that name mounted files, but for what the role has of its own. */}}
+{{/* Variables that name mounted files, without those that the role has itself, of a list: the root, the role's own variables. */}}
 {{- define "relay.fileEnv" -}}
 {{- $own := list -}}
 {{- range index . 1 -}}
@@ -225,7 +225,7 @@ imagePullSecrets:
 {{- end }}
 {{- end -}}
 
-{{/* Of a list of the security context of all pods or containers and that of a role: the one over the other, member by member. */}}
+{{/* Security context, of a list: that of all pods or containers, and that of a role, whose members replace the first's. */}}
 {{- define "relay.security" -}}
 {{- mergeOverwrite (deepCopy (default dict (index . 0))) (default dict (index . 1)) | toYaml -}}
 {{- end -}}
@@ -244,12 +244,12 @@ imagePullSecrets:
 {{- if or .Values.kafka.tls.enabled .Values.kafka.tls.existingSecret }}true{{ end -}}
 {{- end -}}
 
-{{/* What tells the metrics of this release from those of another in the same Prometheus, as label matchers. */}}
+{{/* Label matchers that tell the metrics of this release from those of another in the same Prometheus. */}}
 {{- define "relay.series" -}}
 {{- default (printf "namespace=%q,service=%q" .Release.Namespace (printf "%s-metrics" (include "relay.fullname" .))) .Values.metrics.series -}}
 {{- end -}}
 
-{{/* Of a list of the root and a query: that query, of this release's metrics alone. */}}
+{{/* A query of this release's metrics alone, of a list: the root, the query. */}}
 {{- define "relay.query" -}}
 {{- $matchers := include "relay.series" (index . 0) | replace "$" "$$" -}}
 {{- /* Metrics that are selected by labels already have two pairs of braces then. */ -}}
@@ -269,7 +269,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if and .Values.tests.enabled .Values.ingressApp.enabled .Values.worker.enabled }}true{{ end -}}
 {{- end -}}
 
-{{/* Where helm test has its envelope delivered; empty: there is no test. A Service has a private address, no endpoint but in development. */}}
+{{/* Address that gets the envelope of helm test; empty: there is no test. A Service has a private address, no endpoint but in development. */}}
 {{- define "relay.testEndpoint" -}}
 {{- if include "relay.wantsTest" . -}}
 {{- $own := ternary (include "relay.ingressUrl" .) .Values.config.PUBLIC_URL .Values.development.enabled -}}
@@ -325,7 +325,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- end -}}
 {{- if $.Values.secretKeys.EGRESS_PROXY_URL -}}{{- fail "networkPolicy.extraEgress is empty: name the proxy of secretKeys.EGRESS_PROXY_URL in it, or no pod reaches it" -}}{{- end -}}
 {{- end -}}
-{{- /* By their lengths alone; the API server would refuse the whole policy. */ -}}
+{{- /* Compares the lengths of the prefixes alone. The API server refuses the whole policy unless each is within its CIDR. */ -}}
 {{- range $six := list "" "6" -}}
 {{- $cidr := get $.Values.networkPolicy.webhooks (print "cidr" $six) -}}
 {{- range get $.Values.networkPolicy.webhooks (print "except" $six) -}}

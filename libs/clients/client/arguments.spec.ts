@@ -6,7 +6,7 @@ const read = (args: string[], env = ENV as Record<string, string>) =>
   readArguments((options) => parseArgs({ args, allowPositionals: true, options }), env);
 
 describe('readArguments', () => {
-  it('reads a whole line, and the environment where it says nothing', () => {
+  it('reads a whole line, and the environment if the line says nothing', () => {
     const settings = { url: 'https://relay.example', clientId: 'partner_1', clientSecret: 'relay_sk_1' };
     expect(read(['listen'])).toEqual({ settings, types: [], forwardTo: undefined, json: false });
     const all = [

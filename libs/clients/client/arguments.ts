@@ -22,7 +22,7 @@ const OPTIONS = {
 
 type Parsed = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>;
 
-export type Arguments =
+type Arguments =
   | { readonly help: true }
   | { readonly fault: string }
   | {

@@ -86,7 +86,7 @@ interface Handled {
   readonly verified: boolean;
   /** Why it is not verified. */
   readonly fault?: string;
-  /** The answer of the address that it was forwarded to; none where it was not, or nobody answered. */
+  /** The answer of the address that it was forwarded to; none if it was not forwarded or nobody answered. */
   readonly status?: number;
   readonly ms?: number;
   /** Why there was no answer. */

@@ -59,15 +59,15 @@ export type Heard =
     }
   /** Envelopes accepted in this time may be missing. */
   | ({ readonly kind: 'skipped' } & ListenEventData<'skipped'>)
-  /** The stream has ended, and goes on where it was after this time. */
+  /** The stream has ended, and goes on from its last event after this time. */
   | { readonly kind: 'cut'; readonly reason: string; readonly waitMs: number };
 
 /** Opens the stream behind the event of this id. */
 type Connect = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
 
 /**
- * A stream that goes on where it was after every cut, until the signal.
- * @throws Error of `connect` before the first event, and later where a repeat cannot help
+ * A stream that goes on from its last event after every cut, until the signal.
+ * @throws Error of `connect` before the first event, and later if a repeat cannot help
  */
 export async function* listen(connect: Connect, ended: AbortSignal): AsyncGenerator<Heard> {
   let [place, failures]: [string | undefined, number] = [undefined, 0];

@@ -81,9 +81,9 @@ export class RelayClient {
   }
 
   /**
-   * Yields each envelope of these event types that is for this partner, from now on and until the signal, over a connection that
-   * this side opens. A cut loses none: the stream continues at its place.
-   * @throws what `call` throws before the first event, and later where the relay refuses for good
+   * Yields the envelopes for you of these event types, from now on and until the signal, over a connection that this side opens. No
+   * webhook is needed. A cut loses no envelope: the stream goes on from its last event.
+   * @throws what `call` throws before the first event, and later if the relay refuses for good
    */
   listen({ types = [], signal }: ListenInput): AsyncGenerator<Heard> {
     const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}/listen`, this.#base);
@@ -188,7 +188,7 @@ type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never 
 /** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
 export type Input<Name extends OperationName> = Given<Omit<Data<Name>, 'url'>>;
 
-/** The body of its success; void where there is none. */
+/** The body of its success; void if it has none. */
 export type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
 
 type Members = Readonly<Record<string, string | undefined>>;
@@ -227,7 +227,7 @@ const defined = (members: Members): [string, string][] =>
   Object.entries(members).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
 
 /** The value of a JSON text; undefined for any other text, such as the answer of a proxy. */
-export function parsed(text: string): unknown {
+function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -236,7 +236,7 @@ export function parsed(text: string): unknown {
 }
 
 /** Seconds that `Retry-After` (RFC 9110 section 10.2.3: seconds or a date) asks for; undefined without one. */
-export function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
+function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   if (/^\d{1,9}$/.test(value)) return Number(value);

@@ -107,7 +107,7 @@ describe('RelayClient', () => {
   });
 });
 
-describe('its access token', () => {
+describe('the access token of a client', () => {
   it('is fetched once for all concurrent calls, and kept', async () => {
     const { client, asked } = aClient();
     await Promise.all(Array.from({ length: 10 }, () => client.call('listWebhooks')));
@@ -140,7 +140,7 @@ describe('its access token', () => {
     expect(['POST /webhooks 401', 'POST /auth/token 200', 'POST /webhooks 201'].map(count)).toEqual([3, 1, 3]);
   });
 
-  it('that is there already is not given up for a refusal of the one before it', async () => {
+  it('is kept when the relay refuses the one before it', async () => {
     let issued = 0;
     let isSecondThere: () => void = () => undefined;
     const secondThere = new Promise<void>((resolve) => (isSecondThere = resolve));
@@ -159,7 +159,7 @@ describe('its access token', () => {
     server.close();
   });
 
-  it('refused twice is the last word', async () => {
+  it('is fetched again only once for a call that is refused twice', async () => {
     const { server, url, seen } = await aServer((path) =>
       path === '/auth/token' ? [200, '{"access_token":"t","expires_in":3600}'] : [401, '{}'],
     );
@@ -180,7 +180,7 @@ describe('its access token', () => {
   });
 });
 
-describe('a refusal', () => {
+describe('a refused call', () => {
   it.each<[string, () => Promise<unknown>, object]>([
     [
       'invalid members',
@@ -189,13 +189,13 @@ describe('a refusal', () => {
     ],
     ['a missing scope', () => source.call('listWebhooks'), { status: 403, code: 'insufficient-scope' }],
     ['what is absent', () => aClient().client.call('readWebhook', { path: { id: randomUUID() } }), { status: 404 }],
-  ])('of %s is a RelayProblem with the answer of the relay', async (_, asking, expected) => {
+  ])('throws for %s a RelayProblem with the answer of the relay', async (_, asking, expected) => {
     const error = await caught(asking());
     expect(error).toBeInstanceOf(RelayProblem);
     expect(error).toMatchObject(expected);
   });
 
-  it('of a conflict names the existing webhook', async () => {
+  it('throws for a conflict an error that names the existing webhook', async () => {
     const { client } = aClient();
     const webhook = aWebhook();
     const { id } = await client.call('registerWebhook', { body: webhook });
@@ -203,7 +203,7 @@ describe('a refusal', () => {
     expect(error).toMatchObject({ status: 409, code: 'conflict', problem: { id } });
   });
 
-  it('of something between us and the relay has its status and Retry-After only', async () => {
+  it('throws only the status and Retry-After if a proxy refuses it', async () => {
     const { server, url } = await aServer((path) =>
       path === '/relay/auth/token' ? [200, '{"access_token":"t","expires_in":3600}'] : [502, '<html>'],
     );
@@ -213,7 +213,7 @@ describe('a refusal', () => {
     server.close();
   });
 
-  it.each([502, 200])('of something that calls its %d JSON when it is none has its status', async (status) => {
+  it.each([502, 200])('throws the status if the body of a %d is no JSON but is called so', async (status) => {
     const { server, url } = await aServer((path) =>
       path === '/auth/token' ? [200, '{"access_token":"t","expires_in":3600}'] : [status, '{oops'],
     );
@@ -222,7 +222,7 @@ describe('a refusal', () => {
     server.close();
   });
 
-  it('of a token whose answer breaks off is the error of `fetch`', async () => {
+  it('throws the error of `fetch` if the answer with the token breaks off', async () => {
     const server = createServer((_, response) => void response.writeHead(200).write('{"access_token":'));
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -231,7 +231,7 @@ describe('a refusal', () => {
     server.close();
   });
 
-  it('is what a redirect and an answer that does not come are', async () => {
+  it('throws for a redirect and for an answer that does not come', async () => {
     const { server, url, seen } = await aServer((path) => (path === '/auth/token' ? [307, ''] : [200, '{}']));
     await expect(aClient({ url }).client.call('listWebhooks')).rejects.toThrow('answered 307');
     expect(seen).toEqual(['/auth/token']);

@@ -83,10 +83,7 @@ describe('verifyDelivery', () => {
     expect(verifyDelivery(signed({ seconds: 1 }), BODY, SECRET)).toEqual({ genuine: false, reason: 'too-old' });
   });
 
-  it.each([Number.NaN, Infinity, -Infinity])(
-    'throws for %p as the time, to which every attempt would be new',
-    (now) => {
-      expect(() => verifyDelivery(signed({ seconds: 1 }), BODY, SECRET, now)).toThrow(RangeError);
-    },
-  );
+  it.each([Number.NaN, Infinity, -Infinity])('throws for %p as the time: every attempt is new enough for it', (now) => {
+    expect(() => verifyDelivery(signed({ seconds: 1 }), BODY, SECRET, now)).toThrow(RangeError);
+  });
 });

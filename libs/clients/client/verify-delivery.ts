@@ -26,8 +26,8 @@ const TOLERANCE_SECONDS = 300;
  * @param body the received bytes, or their unchanged text; never a text that was parsed and written again
  * @param secrets `whsec_…`; several while you rotate
  * @param now epoch milliseconds; the time of this machine unless given
- * @throws RangeError without a secret, for one that is not `whsec_` and the base64 of 24 to 64 bytes, and for a `now` that is no
- * time: no attempt is too old or too new for it
+ * @throws RangeError without a secret, for a secret that is not `whsec_` and the base64 of 24 to 64 bytes, and for a `now` that is no
+ * time: with it every attempt is new enough
  */
 export function verifyDelivery(
   headers: DeliveryHeaders,

@@ -124,7 +124,7 @@ function read(text: string): unknown {
   }
 }
 
-/** What a problem says; undefined if the text is none. */
+/** The detail of a problem and those of its errors; undefined if the answer is no problem. */
 function sentenceOf(answer: unknown): string | undefined {
   const { detail, errors = [] } = (answer ?? {}) as Problem;
   if (typeof detail !== 'string') return undefined;

@@ -30,8 +30,8 @@ const asked = signal<Question | undefined>(undefined);
 const said = signal<(Saying & { readonly turn: number }) | undefined>(undefined);
 
 /**
- * Asks before a change; the answer, or why it was refused, is said on the page. A question that is open stays: another in its
- * place would be confirmed by a click that was meant for the first.
+ * Asks before a change; the answer, or why it was refused, is said on the page. A question that is open stays: a click that is meant
+ * for it must not confirm another one.
  */
 export function ask(question: Question): void {
   asked.value ??= question;
@@ -84,7 +84,7 @@ function Dialog({ question }: { readonly question: Question }) {
   /** Set at once, unlike the state: the second click of a double click comes before the next render. */
   const isBegun = useRef(false);
   const [error, setError] = useState('');
-  // The browser keeps the focus inside, and gives it back to where it was.
+  // The browser keeps the focus inside, and gives it back at the end.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = (): void => {
     dialog.current?.close();

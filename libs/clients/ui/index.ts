@@ -8,7 +8,7 @@ export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './a
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
 export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
 export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
-export { follow, fragmentOf, go, place, refine, replace } from './place.js';
+export { follow, fragmentOf, go, pageFrom, place, refine, replace, useFilters } from './place.js';
 export { Refused, waitOf, wordsOf } from './request.js';
 export { Link, Screen, Shell } from './shell.js';
 export { countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';

@@ -1,4 +1,5 @@
-import { signal } from '@preact/signals';
+import { type Signal, signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
 
 /** Place of the reader: the part of the address after `#`. */
 export interface Place {
@@ -55,4 +56,45 @@ export function follow(): void {
     // The target of the skip link is no place.
     if (location.hash === '' || location.hash.startsWith('#/')) place.value = readPlace(location.hash);
   });
+}
+
+/** A filter of a list, which the address holds. */
+interface Filter {
+  /** The typed value. */
+  readonly value: Signal<string>;
+  /** Writes the typed value into the address. */
+  readonly settled: () => void;
+}
+
+/** The filters of these names. Fields and list follow the address. A changed filter begins at the first page of the list. */
+export function useFilters<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, Filter>> {
+  const { from: _from, before: _before, ...query } = place.value.query;
+  const filters = useMemo(
+    () =>
+      names.map((name) => {
+        const value = signal(query[name] ?? '');
+        return [name, { value, settled: () => refine({ ...query, [name]: value.value }) }];
+      }),
+    [place.value],
+  );
+  return Object.fromEntries(filters) as Record<Name, Filter>;
+}
+
+/** Rows of a page; more rows slow the browser down. */
+export const PAGE = 500;
+
+/**
+ * A page of a list, how many rows are before it, and where the pages before and after it begin.
+ * @param asked the row that it begins with, as the address names it: anybody may have written it, and the list may be shorter now
+ */
+export function pageFrom<Row>(all: readonly Row[], asked: string | undefined) {
+  const wanted = Number(asked ?? 0);
+  const from = Number.isInteger(wanted) && wanted >= 0 && wanted < all.length ? wanted : 0;
+  const next = from + PAGE;
+  return {
+    rows: all.slice(from, next),
+    from,
+    earlier: from === 0 ? undefined : Math.max(0, from - PAGE),
+    later: next < all.length ? next : undefined,
+  };
 }

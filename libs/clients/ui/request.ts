@@ -4,14 +4,14 @@ export type Route = readonly [method: string, path: string];
 type Value = string | number | boolean | undefined;
 
 /** The input of an operation at run time. */
-export interface Parts {
+interface Parts {
   readonly path?: Readonly<Record<string, Value>>;
   readonly query?: Readonly<Record<string, Value>>;
   readonly headers?: Readonly<Record<string, Value>>;
   readonly body?: unknown;
 }
 
-export interface RequestLine {
+interface RequestLine {
   readonly method: string;
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
@@ -79,7 +79,7 @@ export class Refused extends Error {
   constructor(
     readonly status: number,
     readonly problem: ProblemText,
-    /** Seconds until the next try; undefined where the answer names none. */
+    /** Seconds until the next try; undefined if the answer names none. */
     readonly retryAfterS: number | undefined,
   ) {
     super(problem.detail ?? problem.title ?? `The relay answered ${status}`);
@@ -107,7 +107,7 @@ const LONGEST_S = 3_600;
 /** Statuses of faults that pass without a fix: no answer, too many requests, something that is away. */
 const PASSING = new Set([0, 429, 502, 503, 504]);
 
-/** Milliseconds after which to ask again what met this error; undefined where that changes nothing. */
+/** Milliseconds after which to ask again what met this error; undefined if that changes nothing. */
 export function waitOf(error: unknown): number | undefined {
   if (!(error instanceof Refused) || !PASSING.has(error.status)) return undefined;
   return Math.min(LONGEST_S, Math.max(1, error.retryAfterS ?? RETRY_S)) * 1_000;

@@ -108,7 +108,7 @@ interface LinkProps {
   readonly to: readonly string[];
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly isButton?: boolean;
-  /** What is seen of it, unless it has children. */
+  /** Shown unless the link has children. */
   readonly name?: ComponentChildren;
   readonly children?: ComponentChildren;
 }

@@ -42,6 +42,6 @@ it.each([
   expect(bytesText(bytes)).toBe(text);
 });
 
-it('counts with the right number of the noun', () => {
+it('countOf uses the right number of the noun', () => {
   expect([countOf(1, 'delivery', 'deliveries'), countOf(12_000, 'webhook')]).toEqual(['1 delivery', '12,000 webhooks']);
 });

@@ -6,7 +6,7 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** Date and time to the second in a zone; the reader's where none is named. */
+/** Date and time to the second in a zone; the reader's if none is named. */
 export const timeText = (at: Date, timeZone?: string): string =>
   new Intl.DateTimeFormat('en-GB', {
     year: 'numeric',

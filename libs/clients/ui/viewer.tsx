@@ -42,7 +42,7 @@ interface CopyProps {
 /** Copies a text. */
 export function Copy({ text, what }: CopyProps) {
   const [done, setDone] = useState({ text, said: 'Copy' });
-  // What was said belongs to the text that was copied.
+  // `Copied` is about the text that was copied: another text begins with `Copy`.
   const said = done.text === text ? done.said : 'Copy';
   const copy = async (): Promise<void> => {
     // Browsers have no clipboard for pages of plain HTTP.

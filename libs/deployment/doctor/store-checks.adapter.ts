@@ -1,5 +1,13 @@
 import { type ClientRecord, ClientStore } from '@relay/identity';
-import { findTopics, type Kafka, readTopicConfigs, type TopicFound, topicNotes, type TopicSettings, withAdmin } from '@relay/kafka';
+import {
+  findTopics,
+  type Kafka,
+  readTopicConfigs,
+  type TopicFound,
+  topicNotes,
+  type TopicSettings,
+  withAdmin,
+} from '@relay/kafka';
 import { type Keyring, kidOf } from '@relay/keyring';
 import { hostTime, isRedisAway, onlyShard, readDisk } from '@relay/redis';
 import { faultOfKeys, keyKeys } from '@relay/registry';

@@ -79,7 +79,7 @@ export function describePartitionProgress(name: string, open: () => Promise<Prog
       expect(await progress.flush(at, flushOf('b', [8, 4], [9, 5]))).toBe(false);
     });
 
-    it('begins again where a flush has put the high water back, because Kafka lost the end of the log', async () => {
+    it('begins at the high water that a flush has put back, because Kafka lost the end of the log', async () => {
       await progress.own(at, 'a', { ...TAKE, start: 1_000 });
       expect(await progress.flush(at, flushOf('a', [1_000, 1], [990, 2]))).toBe(true);
       expect(await progress.own(at, 'a', TAKE)).toEqual({ highWater: 990, sequence: 2 });

@@ -85,12 +85,12 @@ export function describeReplays(name: string, shards: number, open: () => Promis
       expect([...(await replays.rangesOf(other, ['a/1000'])).values()].flatMap((part) => part.ranges)).toEqual([]);
     });
 
-    it('are not under way where nothing matches', async () => {
+    it('are not under way if nothing matches', async () => {
       await harness.replays.create(replay('one', 'a'), [{ ...at, from: 4, end: 4 }], 1);
       expect(await keys()).toEqual([]);
     });
 
-    it('are continued where each shard has written that it stands', async () => {
+    it('are continued from the place that each shard has written', async () => {
       await harness.replays.create(replay('one', 'a'), ranges, 1);
       expect(await write(shards - 1, 'a/1000', [{ from: 7, to: 9 }], 2)).toBe(true);
       const found = await Promise.all(

@@ -74,7 +74,7 @@ describe('the duplicates allowed', () => {
     );
   });
 
-  it('are, where those writes are lost, also later deliveries of what was accepted before', () => {
+  it('are also later deliveries of what was accepted before, if those writes are lost', () => {
     const early = new Map([['later', { type: 'task.created', at: 900 }]]);
     const lost = { at: 1_000, since: 1_000, lostWrites: true };
     expect(allowedDuplicates(early, [endpoint(...requests)], [lost])).toBe(3);
@@ -87,13 +87,13 @@ describe('the duplicates allowed', () => {
   });
 });
 
-describe('the most within a second', () => {
+describe('mostWithinASecond', () => {
   it.each([
     [[], 0],
     [[1, 2, 3], 3],
     [[0, 500, 999, 1_000], 3],
     [[0, 10, 2_000, 2_001, 2_002], 3],
-  ])('of %j is %i', (times, most) => {
+  ])('finds for %j: %i', (times, most) => {
     expect(mostWithinASecond(times)).toBe(most);
   });
 });

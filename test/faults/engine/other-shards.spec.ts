@@ -46,7 +46,7 @@ describe('the envelopes of the other shards', () => {
     expect(othersOf(strike, times, endpoints)).toMatchObject({ delivered: 2, p99Ms: 15 });
   });
 
-  it('are none where only the struck shard delivers', () => {
+  it('are counted as not delivered if only the struck shard delivers', () => {
     const times = accepted({ struck: 1_001 });
     expect(othersOf(strike, times, [endpoint(true, delivery('struck', 1_100))])).toEqual({
       delivered: 0,

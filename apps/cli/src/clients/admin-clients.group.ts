@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { Audit } from '@relay/audit';
 import { clientAudit, type ClientCommand, type ClientKind, Clients, ClientStore } from '@relay/identity';
 import type { Command } from 'commander';
-import { assertShared, keyringOf, withRegistry } from '../registry.adapter.js';
 import { answer, documented, documentedGroup, type Shell } from '../shell.js';
+import { assertShared, keyringOf, withRegistry } from '../stores.adapter.js';
 import { defineCreateClient } from './clients.group.js';
 
 const KINDS: readonly ClientKind[] = ['partner', 'source', 'operator'];
@@ -27,7 +27,7 @@ export function defineAdminClients(group: Command, shell: Shell): void {
   documentedGroup(group, 'admin clients create operator first --role admin');
 }
 
-/** Opens the clients for `work`, without the operations app. @throws Error when no ingress could tell a secret */
+/** Opens the clients for `work`, without the operations app. @throws Error if no ingress can verify the secrets that this command makes */
 function withClients<T>(shell: Shell, work: (clients: Clients) => Promise<T>): Promise<T> {
   const keyring = keyringOf(shell);
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {

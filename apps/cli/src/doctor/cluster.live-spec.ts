@@ -30,7 +30,7 @@ const findings = async (): Promise<string[]> => {
 };
 
 describe('relay doctor with a Redis Cluster', () => {
-  it('examines every node, and goes on where one of them is away', async () => {
+  it('examines every node, even if one of them is away', async () => {
     // On a busy machine a node may take longer to answer than the doctor waits.
     let healthy = await findings();
     while (healthy.some((line) => line.includes('timed out'))) healthy = await findings();

@@ -5,9 +5,8 @@ import { egressOpenings, type OpeningSettings } from '@relay/egress';
 import { proxyWarning } from '@relay/http';
 import { IngressEnv, WorkerEnv } from '@relay/settings';
 import type { Command } from 'commander';
-import { withKafka, withRedis } from '../connections.adapter.js';
-import { keyringOf } from '../registry.adapter.js';
 import { answer, counted, documented, settingsOf, table, type Shell } from '../shell.js';
+import { keyringOf, withKafka, withRedis } from '../stores.adapter.js';
 
 const FIXES = {
   worker: 'correct it, or unset it for its default: no worker starts with it',

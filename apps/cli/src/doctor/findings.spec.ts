@@ -22,7 +22,7 @@ describe('proxyFinding', () => {
     [false, 'ok'],
     [1, 'ok'],
     ['10.0.0.0/8', 'ok'],
-  ])('of TRUST_PROXY=%s is %s', (trusted, state) => {
+  ])('finds for TRUST_PROXY=%s: %s', (trusted, state) => {
     expect(proxyFinding(trusted)).toMatchObject({ check: 'proxy', state });
   });
 });

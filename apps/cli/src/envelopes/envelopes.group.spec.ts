@@ -7,6 +7,6 @@ it.each([
     'on a new connection, wait 1 ms, dns 3 ms, connect 20 ms, tls 41 ms, first byte 7 ms',
   ],
   [{ reused: false }, 'on a new connection'],
-])('tells %j as: %s', (timing, text) => {
+])('timingText tells %j as: %s', (timing, text) => {
   expect(timingText(timing)).toBe(text);
 });

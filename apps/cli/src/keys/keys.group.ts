@@ -4,9 +4,9 @@ import type { Keyring } from '@relay/keyring';
 import type { KeyCommand } from '@relay/registry';
 import { RedisSealedWebhooks, type WebhookCommand } from '@relay/webhooks';
 import type { Command } from 'commander';
-import { assertShared, keyringOf, withRegistry, type CurrentStores } from '../registry.adapter.js';
 import { answer, counted, documented, documentedGroup, type Shell } from '../shell.js';
 import { shownProgress, type Progress } from '../shown-progress.js';
+import { assertShared, keyringOf, withRegistry, type CurrentStores } from '../stores.adapter.js';
 
 const AT_ONCE = 16;
 
@@ -73,7 +73,7 @@ async function usesIn(
   return usesOf(kids, await webhooks.byKey(), clients);
 }
 
-/** A client’s hash moves only when its secret is used; this command cannot do it. */
+/** The hash of a client’s secret moves to another key when the secret is used, so this command cannot move it. */
 const isDone = ({ unreadable, olderKeys }: RotationReport): boolean =>
   unreadable.length === 0 && olderKeys.every(({ webhooks }) => webhooks.length === 0);
 

@@ -67,19 +67,19 @@ describe('the recovery of dead letters', () => {
     expect(await recovered([letter])).toEqual({ jobs: [], letters: [idOf(letter)] });
   });
 
-  it('leaves alone what is of a shard that was not lost, also replays of it', async () => {
+  it('leaves alone the dead letters of a shard that was not lost, and their replays', async () => {
     const isLost = (envelopeId: string): boolean => envelopeId !== letter.envelopeId;
     const other = { ...letter, envelopeId: '8f1c1c1e-8d1b-4c0b-9b1e-0a8a7c1f2d3e' };
     expect(await recovered([letter, other], isLost)).toEqual({ jobs: [], letters: [idOf(other)] });
     expect(await recovered([letter, endOf(letter, NOW - DAY_MS)], isLost)).toEqual({ jobs: [], letters: [] });
   });
 
-  it('leaves out what is kept no longer, and what was purged', async () => {
+  it('leaves out dead letters that have expired or were purged', async () => {
     expect(await recovered([aLetter(NOW - 31 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
     expect(await recovered([letter, endOf(letter, NOW - DAY_MS, 'purged')])).toEqual({ jobs: [], letters: [] });
   });
 
-  it('makes the deliveries of a replay again of which no end is logged', async () => {
+  it('makes the deliveries of a replay that have no logged end again', async () => {
     const jobs = [idOf({ ...letter, series: 1 })];
     expect(await recovered([letter, endOf(letter, NOW - 6 * DAY_MS)])).toEqual({ jobs, letters: [] });
   });
@@ -91,7 +91,7 @@ describe('the recovery of dead letters', () => {
     expect((await recovered([letter, again])).letters).toEqual([idOf(letter), idOf(again)]);
   });
 
-  it('leaves out a replay that is older than what is logged of attempts: its deliveries have ended', async () => {
+  it('leaves out a replay that is older than the attempts in the log: its deliveries have ended', async () => {
     expect(await recovered([letter, endOf(letter, NOW - 8 * DAY_MS)])).toEqual({ jobs: [], letters: [] });
   });
 });

@@ -48,7 +48,7 @@ const letter: DeadLetter = {
 const bytes = (record: object): Buffer => Buffer.from(JSON.stringify(record));
 
 describe('the recovery of an envelope', () => {
-  it('delivers to every webhook of which nothing is logged, at once and from the first attempt', () => {
+  it('delivers at once and from the first attempt to every webhook that the log knows nothing of', () => {
     const { deliveries, alreadyFinal } = recoveryOf(item, [aWebhook('w'), aWebhook('v')], logged([]), NOW);
     expect(deliveries.map(({ job, at }) => [job.webhookId, job.attempts, job.body, at])).toEqual([
       ['w', 0, '{}', NOW],
@@ -57,7 +57,7 @@ describe('the recovery of an envelope', () => {
     expect(alreadyFinal).toBe(0);
   });
 
-  it('begins the 96 hours anew where none was attempted, and leaves those of others run from their first attempt', () => {
+  it('begins the 96 hours anew if no attempt was made, and otherwise keeps them from the first attempt', () => {
     const [fresh] = recoveryOf(item, [aWebhook('w')], logged([]), NOW).deliveries;
     expect(fresh?.job.acceptedAt).toBe(NOW);
     const attempts = [3, 2].map((at) => attempt('retry', { attempt: at, at: new Date(at * 1_000_000).toISOString() }));
@@ -69,7 +69,7 @@ describe('the recovery of an envelope', () => {
     expect([fresh, tried, before].map((delivery) => delivery?.job.waitedSince)).toEqual(Array(3).fill(item.acceptedAt));
   });
 
-  it('leaves out webhooks that were registered later, but for what clocks may differ', () => {
+  it('leaves out webhooks that were registered later by more than clocks may differ', () => {
     const at = item.acceptedAt + CLOCK_TOLERANCE_MS;
     const { deliveries } = recoveryOf(item, [aWebhook('in', at), aWebhook('out', at + 1)], logged([]), NOW);
     expect(deliveries.map(({ job }) => job.webhookId)).toEqual(['in']);
@@ -91,7 +91,7 @@ describe('the recovery of an envelope', () => {
     ['the next attempt is due later', [retry(1, 5), retry(2, NOW + 7)], 2, NOW + 7],
     ['it was due before', [retry(3, NOW - 1)], 3, NOW],
     ['its dead letter was never logged', [retry(1, 5), attempt('dead-letter', { attempt: 2 })], 2, NOW],
-  ])('goes on in the schedule where %s', (_name, records, attempts, at) => {
+  ])('goes on in the schedule if %s', (_name, records, attempts, at) => {
     const [delivery] = recoveryOf(item, [aWebhook('w')], logged(records), NOW).deliveries;
     expect(delivery).toMatchObject({ at, job: { attempts } });
   });
@@ -117,7 +117,7 @@ describe('the recovery of an envelope that was accepted again', () => {
     ['a dead letter', [], [{ ...letter, acceptedAt: before }]],
     ['a dead letter after it had waited', [], [{ ...letter, waitedSince: before }]],
     ['a dead letter until it was purged', [], [{ ...letter, acceptedAt: before }, end]],
-  ])('delivers it where the first acceptance was %s', (_name, records, told) => {
+  ])('delivers it if the first acceptance was %s', (_name, records, told) => {
     const letters = new LoggedDeadLetters();
     for (const record of told) {
       const read = readLetter(bytes(record));
@@ -128,8 +128,8 @@ describe('the recovery of an envelope that was accepted again', () => {
   });
 });
 
-describe('the letters logged', () => {
-  it.each([[[0, 1]], [[1, 0]]])('are ended by their end wherever it stands', (order) => {
+describe('the logged dead letters', () => {
+  it.each([[[0, 1]], [[1, 0]]])('have ended if their end stands anywhere in the log', (order) => {
     const end = { v: 1, deliveryId: idOf('w'), ended: 'replayed', at: 1, deliveries: ['next'] };
     const letters = new LoggedDeadLetters();
     for (const at of order) {

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import {
   DeadLetter,
   DeadLetterEnding,
@@ -11,7 +12,6 @@ import type { AttemptRecord, EnvelopeRecord } from '@relay/events';
 import { newJob, type QueuedDelivery } from '@relay/jobs';
 import type { LogRange } from '@relay/kafka';
 import { type RetryQueue, standing, type Standing, standingAfter } from '@relay/retry';
-import { IdSet } from './ids.js';
 import type { RecoveryLog } from './recovery-log.adapter.js';
 
 /**
@@ -108,12 +108,12 @@ export function recoveryOf(
   now: number,
 ): { readonly deliveries: readonly QueuedDelivery[]; readonly alreadyFinal: number } {
   const { envelope, acceptedAt } = record;
-  const { id: envelopeId, contentHash: hash } = envelope;
+  const { id: envelopeId, contentHash } = envelope;
   const deliveries: QueuedDelivery[] = [];
   let alreadyFinal = 0;
   for (const webhook of candidates) {
     if (webhook.createdAt > acceptedAt + CLOCK_TOLERANCE_MS) continue;
-    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash, series: 0, acceptedAt });
+    const id = deliveryId({ webhookId: webhook.id, envelopeId, hash: contentHash, series: 0, acceptedAt });
     if (outcomes.isFinal(id) || letters.knows(id)) {
       alreadyFinal += 1;
       continue;
@@ -123,6 +123,7 @@ export function recoveryOf(
   return { deliveries, alreadyFinal };
 }
 
+/** Time for which dead letters are kept. */
 const KEPT_MS = 30 * 86_400_000;
 /** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */
 const REPLAYS_TOLD_MS = 7 * 86_400_000;
@@ -130,7 +131,7 @@ const REPLAYS_TOLD_MS = 7 * 86_400_000;
 /**
  * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
  * `logged.letters` must hold the whole topic.
- * @param isLost whether the shard of an envelope is recovered: what is of another one is there, and may have gone on
+ * @param isLost whether the shard of an envelope is recovered: the dead letters of the other shards are there, or were ended since
  */
 export async function recoverLetters(
   log: RecoveryLog,
@@ -162,8 +163,8 @@ export async function recoverLetters(
 }
 
 /**
- * Ends the dead letters in Redis that an operator has ended, which a copy of Redis from before brings back. Deliveries of replays
- * without a final outcome are made again; a dead letter whose replay cannot be made again stays. `logged` must hold both topics.
+ * Ends the dead letters that an operator has ended and that an older copy of Redis brought back. Deliveries of replays without a final
+ * outcome are made again; a dead letter whose replay cannot be made again stays. `logged` must hold both topics.
  */
 export async function endLetters(
   reader: Pick<DeadLetterReader, 'ids' | 'read' | 'withBody' | 'remove'>,
@@ -206,4 +207,93 @@ function replaysOf(
       return end.deliveries.includes(id) && !outcomes.isFinal(id) && !letters.knows(id);
     })
     .map((job) => standing(job, outcomes.standingOf(deliveryId(job)), now));
+}
+
+/** Key of a free slot. */
+const EMPTY = 0n;
+/** Share of taken slots above which a set grows. */
+const MOST_FULL = 0.6;
+
+/**
+ * A set of ids that costs 13 to 27 bytes each, since it keeps 64 bits of their SHA-256. With a hundred million ids the
+ * chance that it takes another id for one of them is 1 to 180,000 million.
+ */
+export class IdSet {
+  #slots = new BigUint64Array(1 << 12);
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(id: string): void {
+    if (this.#put(keyOf(id)) && this.#size > this.#slots.length * MOST_FULL) this.#grow();
+  }
+
+  /** @param key `keyOf(id)`, for a caller that looks into several sets */
+  has(id: string, key = keyOf(id)): boolean {
+    return this.#slots[this.#slotOf(key)] === key;
+  }
+
+  #put(key: bigint): boolean {
+    const slot = this.#slotOf(key);
+    if (this.#slots[slot] === key) return false;
+    this.#slots[slot] = key;
+    this.#size += 1;
+    return true;
+  }
+
+  /** Index of the key, or of the free slot for it. */
+  #slotOf(key: bigint): number {
+    const mask = this.#slots.length - 1;
+    let slot = Number(key & 0xffff_ffffn) & mask;
+    while (this.#slots[slot] !== EMPTY && this.#slots[slot] !== key) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  #grow(): void {
+    const keys = this.#slots;
+    this.#slots = new BigUint64Array(keys.length * 2);
+    this.#size = 0;
+    for (const key of keys) if (key !== EMPTY) this.#put(key);
+  }
+}
+
+const keyOf = (id: string): bigint => hash('sha256', id, 'buffer').readBigUInt64LE(0) || 1n;
+
+/** Parts of the window that are forgotten as a whole: an id is known for 23 to 24 of them. */
+const PARTS = 24;
+
+/**
+ * Ids of the latest window of a partition's own time. An id is never known for longer than the window, so that a second
+ * acceptance never passes for a repeat.
+ */
+export class RecentIds {
+  readonly #parts = new Map<number, IdSet>();
+  readonly #partMs: number;
+
+  constructor(private readonly windowMs: number) {
+    this.#partMs = windowMs / PARTS;
+  }
+
+  get size(): number {
+    return [...this.#parts.values()].reduce((sum, { size }) => sum + size, 0);
+  }
+
+  /** Whether the id was added less than a window before `at`, in epoch milliseconds. */
+  has(id: string, at: number): boolean {
+    if (this.#parts.size === 0) return false;
+    const key = keyOf(id);
+    for (const [part, ids] of this.#parts)
+      if (part * this.#partMs > at - this.windowMs && ids.has(id, key)) return true;
+    return false;
+  }
+
+  add(id: string, at: number): void {
+    const part = Math.floor(at / this.#partMs);
+    const ids = this.#parts.get(part) ?? new IdSet();
+    ids.add(id);
+    this.#parts.set(part, ids);
+    for (const each of this.#parts.keys()) if (each * this.#partMs <= at - this.windowMs) this.#parts.delete(each);
+  }
 }

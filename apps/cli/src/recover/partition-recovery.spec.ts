@@ -99,7 +99,7 @@ describe('the recovery of a partition', () => {
     expect(state.now.marks.has(other)).toBe(true);
   });
 
-  it('of one shard takes the records of that shard only, from where it stands, and all others are passed', async () => {
+  it('takes the records of its shard only, from the high water of the shard, and passes all others', async () => {
     const [own, its, foreign] = [randomUUID(), randomUUID(), randomUUID()];
     const shardOf = new Map([own, its].map((each) => [each, 1]));
     const state = new MemoryState();

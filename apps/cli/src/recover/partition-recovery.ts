@@ -4,8 +4,7 @@ import { readRecord, type EnvelopeRecord, type LogRecord, type ReadRecord } from
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { LogPartition, PartitionProgress, Position, ReadTo } from '@relay/progress';
 import type { RetryQueue } from '@relay/retry';
-import { RecentIds } from './ids.js';
-import { type Candidate, type LoggedDeliveries, recoveryOf } from './logged-deliveries.js';
+import { type Candidate, type LoggedDeliveries, RecentIds, recoveryOf } from './logged-deliveries.js';
 
 export interface Counts {
   records: number;
@@ -13,7 +12,7 @@ export interface Counts {
   alreadyFinal: number;
 }
 
-export interface RecoveryTools {
+interface RecoveryTools {
   readonly token: string;
   readonly topicPrefix: string;
   /** Progress in the shard that is recovered. */
@@ -31,12 +30,12 @@ export interface RecoveryTools {
 }
 
 /**
- * Recovers one partition of an event topic from its high water, once; of several shards its records in one of them. It owns the
+ * Recovers one partition of an event topic from its high water, once; with several shards, its records of one shard. It owns the
  * partition like a worker: each chunk looks up its ids, stores its jobs, then writes marks and high water together. A killed
  * recovery therefore resumes at its last write, and one that another recovery overtook writes nothing more.
  *
- * Only records of the last `DEDUPE_WINDOW` get marks. A mark for an older one would make a second acceptance, which came
- * after the first mark had expired, a duplicate here, and would refuse a third one to its source. Repeats of older
+ * Only records of the last `DEDUPE_WINDOW` get marks. An older record must not: its id may have been accepted again after the window,
+ * and with a mark that second acceptance is dropped as a duplicate, and the source of a third one is refused. Repeats of older
  * records are found in memory; after a killed recovery one can be delivered again. Another content under an id needs
  * no mark: its dead letter is logged.
  */
@@ -54,7 +53,7 @@ export class PartitionRecovery {
     this.#older = new RecentIds(tools.windowMs);
   }
 
-  /** Becomes the owner. @returns the offset to continue from: `start` where an earlier recovery wrote nothing of this log */
+  /** Becomes the owner. @returns the offset to continue from: `start` if no earlier recovery wrote anything of this log */
   async begin(start: number): Promise<number> {
     const { progress, token } = this.tools;
     const found = await progress.own(this.at, token, { start, take: true });
@@ -72,8 +71,8 @@ export class PartitionRecovery {
       .filter((item) => this.#isOwn(item));
     for (const item of read)
       if (item.kind === 'poison') await rejectedRecords.poison(this.at, item.record, item.reason);
-    // The first record of an id won. A dead letter of the whole envelope must not win now because its partition is read
-    // first.
+    // The first record of an id was delivered; a later one with other content became a dead letter of the whole envelope. The later
+    // one must not win now because its partition is read first.
     const envelopes = read
       .filter((item) => item.kind === 'envelope')
       .filter((item) => !logged.letters.knows(wholeOf(item)) && !this.#isRepeatOfOlder(item));

@@ -11,9 +11,9 @@ import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView, webhookKeys } from '@relay/webhooks';
 import type { Command } from 'commander';
 import type { Redis } from 'ioredis';
-import { type CurrentStores, keyringOf, logOf, withRegistry } from '../registry.adapter.js';
 import { answer, counted, documented, settingsOf, type Shell } from '../shell.js';
 import { type Progress, shownProgress } from '../shown-progress.js';
+import { type CurrentStores, keyringOf, logOf, withRegistry } from '../stores.adapter.js';
 import {
   endLetters,
   LoggedDeadLetters,
@@ -38,7 +38,7 @@ export function defineRecover(command: Command, shell: Shell): void {
     const shown = shownProgress(shell, json);
     const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
-    // Rejected records, in the form that a worker logs.
+    // The recovery logs rejected records as a worker does.
     const say = (_event: string, message: string): void => (json ? undefined : shell.note(message));
     try {
       const found = await withRegistry(shell, (stores) => {
@@ -77,7 +77,7 @@ interface RecoveryParts extends CurrentStores {
  * Rebuilds an emptied Redis, or those of its shards that are empty. Registrations are there already (`withRegistry`). While the
  * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
  * partitions, and the next run continues with the others. May be killed at any moment.
- * Where none is, it ends the dead letters that an operator has ended since the copy that Redis was restored from.
+ * If no shard is empty, it ends the dead letters that an operator has ended since the copy that Redis was restored from.
  * @throws Error when there is nothing to do, a clock is wrong, or the registry is not that of the log
  */
 async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
@@ -130,7 +130,7 @@ async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<Recove
   }
 }
 
-/** Ends dead letters where Redis was not lost: it knows how far the log was read, but may be an older copy. */
+/** Ends dead letters in a Redis that was not lost: it knows how far the log was read, but may be an older copy. */
 async function endAll(parts: RecoveryParts, log: RecoveryLog, now: number, shown: Progress) {
   await parts.view.reload();
   const queue = new BullmqRetryQueue(parts.shards);
@@ -171,7 +171,7 @@ async function readLogged(
   return logged;
 }
 
-/** The log is read once for all shards: from where the first of them continues. */
+/** Reads the log once for all shards, from the lowest offset at which one of them continues. */
 async function recoverPartitions(
   log: RecoveryLog,
   shards: readonly LostShard[],
@@ -204,7 +204,7 @@ async function recoverPartitions(
 
 const nameOf = ({ topic, partition }: LogRange): string => `${topic}/${partition}`;
 
-/** By a clock that is days ahead every envelope of the log would be older than what is read. */
+/** @throws Error if the clock is wrong: days ahead, it leaves no envelope in the seven days that are read */
 async function assertClock(redis: Redis): Promise<void> {
   const clock = new StoreClock();
   await clock.look(redis);

@@ -12,7 +12,7 @@ import {
 } from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
 import { connectedRoles, type Shards } from '@relay/redis';
-import type { KafkaConfig } from '../connections.adapter.js';
+import type { KafkaConfig } from '../stores.adapter.js';
 
 const WEEK_MS = 7 * 86_400_000;
 
@@ -30,7 +30,7 @@ export type RecoveryLog = Awaited<ReturnType<typeof openRecoveryLog>>;
 /** Looks up the beginning and end of each partition; of the events, from the last seven days on. @throws Error when a topic is missing */
 export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number) {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
-  // Before anything is read: a topic that is made anew after that has another id.
+  // Asked before anything is read: a topic that is created again afterwards has another id.
   const ids = await topicIdsOf(kafka, prefix);
   const admin = kafka.admin();
   await admin.connect();
@@ -75,7 +75,7 @@ async function eventRanges(admin: KafkaAdmin, topic: string, groupId: string, si
   return ranges.map(({ partition, from: first, end }) => {
     const start = Number(starts.find((known) => known.partition === partition)?.offset ?? first);
     const offset = committed?.partitions.find((known) => known.partition === partition)?.offset ?? -1;
-    // Younger records are read as well; -1 or an end beyond the log mean an empty range.
+    // Kafka answers -1 if no record is that young: the range is empty.
     const from = start < 0 ? end : Math.min(Math.max(start, first), end);
     return { topic, partition, from, end, committed: Number(offset) };
   });
@@ -97,12 +97,13 @@ export async function lostShards(events: readonly EventRange[], shards: Shards, 
   return found.flat();
 }
 
+/** `assertWhole` writes no marks that live for a window. */
 const NO_WINDOW_MS = 0;
 
 /**
- * Makes sure that no role runs: Redis shows their connections by name, and Kafka the workers that read, also one that Redis does not
- * see just now.
- * @throws Error naming those that run
+ * Makes sure that no role runs. Redis shows the connections of roles by name, and Kafka the workers of the group, even one that is not
+ * connected to Redis just now.
+ * @throws Error if a role runs
  */
 export async function assertStopped(shards: Shards, kafka: Kafka, settings: KafkaConfig): Promise<void> {
   const roles = await connectedRoles(shards.global);

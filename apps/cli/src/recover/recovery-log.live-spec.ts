@@ -8,7 +8,7 @@ const { redis } = await redisOfSpec();
 const WINDOW_MS = 3_600_000;
 const events = [0, 1].map((partition) => ({ topic: 'task.created', partition, from: 0, end: 9, committed: 5 }));
 
-describe.each([1, 3])('the lost ones of %i shards', (count) => {
+describe.each([1, 3])('lostShards of %i shards', (count) => {
   const shards = shardsOn(redis, count);
   const last = count - 1;
   const found = async (from = events) =>
@@ -28,18 +28,18 @@ describe.each([1, 3])('the lost ones of %i shards', (count) => {
     await redis.del(...(await redis.keys(`${tag}:*`)));
   };
 
-  it('are none while each knows its progress', async () => {
+  it('finds none while each shard knows its progress', async () => {
     expect(await found()).toEqual([]);
   });
 
-  it('are those that know nothing of what was read, also where the group has committed nothing yet', async () => {
+  it('finds shards that know nothing of the records that were read, even if the group has committed nothing yet', async () => {
     await lose();
     expect(await found()).toEqual([[last, [0, 1], false]]);
     expect(await found(events.map((range) => ({ ...range, committed: -1 })))).toEqual([[last, [0, 1], false]]);
     expect(await found(events.map((range) => ({ ...range, committed: -1, end: 0 })))).toEqual([]);
   });
 
-  it('are those of which a recovery has begun, with the partitions that are left', async () => {
+  it('finds shards whose recovery has begun, with the partitions that are left', async () => {
     await lose();
     const [shard, token] = [shards.all[last]!, `${TOKEN}one`];
     await redis.set(recoveryKey(shard), token);

@@ -16,10 +16,9 @@ import {
 import { Replays } from '@relay/replays';
 import type { Command } from 'commander';
 import { assertStopped } from '../recover/recovery-log.adapter.js';
-import { logOf, type Stores, withRegistry, withStores } from '../registry.adapter.js';
-import { inventoryOf, kindOf, partitionsOf } from '../reshard/inventory.adapter.js';
-import { keysOf } from '../reshard/scan.adapter.js';
+import { inventoryOf, keysOf, kindOf, partitionsOf } from '../reshard/layout.adapter.js';
 import { answer, counted, documented, documentedGroup, type Shell } from '../shell.js';
+import { logOf, type Stores, withRegistry, withStores } from '../stores.adapter.js';
 
 export function defineRegistry(group: Command, shell: Shell): void {
   defineCompact(group.command('compact'), shell);
@@ -79,7 +78,7 @@ type MoveReport = Awaited<ReturnType<typeof moveDeployment>>;
 
 /**
  * Moves a deployment to the cluster, topics and group of the settings. Registrations, jobs and dead letters stay in Redis; the
- * registry of the other cluster gets a snapshot. What refers to the former log goes: workers begin at the start of the new one.
+ * registry of the other cluster gets a snapshot. References to the former log are deleted: workers begin at the start of the new one.
  * May be killed at any moment: the claim says so, no role starts, and the next run goes on.
  * @param from id of the cluster that Redis is claimed for; `none` for one without
  * @returns how many records the snapshot has, and how many webhooks, replays and partitions were left behind with deliveries that wait in
@@ -106,7 +105,7 @@ async function moveDeployment(stores: Stores, from: string, leave: boolean) {
     throw new Error(
       `The topic ${to.topic} of this cluster has records already: nothing was moved. If it is a copy of the former one, start with an empty Redis and run \`relay recover\``,
     );
-  // An audit of a move that is cut off stands twice.
+  // A move that is cut off and run again is audited twice.
   const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
   await audit.report({ event: 'deployment.moved', operator: 'relay registry move', from: held, to, leftBehind });
   await takeUp(redis, held);
@@ -158,7 +157,7 @@ async function waitingIn(shards: Shards): Promise<readonly string[]> {
 
 const OF_PARTITION = [progressKey, partialKey, parkingKey, droppedKey] as const;
 
-/** Deletes what names places in the former log, and ends the replays of them. */
+/** Deletes the keys that refer to offsets of the former log, and ends the replays that have not ended. */
 async function forgetLog(shards: Shards): Promise<void> {
   const replays = new Replays(shards.global, shards);
   for (const id of await replays.idsUnderWay()) await replays.cancel(id, Date.now());

@@ -16,14 +16,14 @@ const replay = (webhookId: string, changes: Partial<Replay> = {}): Replay =>
     ...changes,
   }) as Replay;
 
-describe('what relay replay does for a webhook', () => {
-  it('is an order where none is under way, also beside those of others', () => {
+describe('relay replay', () => {
+  it('orders a replay for a webhook without a running one, even if other webhooks have one', () => {
     const steps = planOf([webhook('a'), webhook('b')], [replay('c')], window);
     expect(steps.map(({ kind }) => kind)).toEqual(['order', 'order']);
     expect([leftToGoOn(steps), leftOut(steps)]).toEqual([0, []]);
   });
 
-  it('is to go on with one of the same time that an operator ordered, of which the rest is left', () => {
+  it('continues a replay of the same time that an operator ordered, and counts its rest', () => {
     const steps = planOf([webhook('a')], [replay('a')], window);
     expect(steps).toMatchObject([{ kind: 'go-on', webhookId: 'a', replay: { id: 'r' } }]);
     expect(leftToGoOn(steps)).toBe(6);
@@ -50,7 +50,7 @@ describe('what relay replay does for a webhook', () => {
       'r, ordered by an operator; wait',
     ],
     ['with one of its dead letters', webhook('a'), [replay('a', { status: 'failed' })], 'another replay under way'],
-  ])('is nothing for one %s, and says why', (_, meant, underWay, why) => {
+  ])('orders none for a webhook %s, and says why', (_, meant, underWay, why) => {
     const steps = planOf([meant], underWay, window);
     expect(leftOut(steps)).toEqual([{ webhookId: 'a', why: expect.stringContaining(why) }]);
     expect(leftToGoOn(steps)).toBe(0);
@@ -93,7 +93,7 @@ describe('the time of a replay', () => {
     expect(windowText(windowOf(given))).toBe(text);
   });
 
-  it('has null where it is open', () => {
+  it('has null for an open side', () => {
     expect(windowOf({ since })).toEqual({ since: '2030-01-01T00:00:00.000Z', until: null });
   });
 });

@@ -112,7 +112,7 @@ export class ReplayRun {
     return found.flat();
   }
 
-  /** Orders or counts the replay of one webhook, which is answered by it. */
+  /** Orders or counts the replay of one webhook. The answer to a request that names one webhook is its replay. */
   async #replay(body: { readonly webhook: string; readonly dryRun?: boolean }): Promise<Replay> {
     return (await this.api.call('orderReplay', { body })) as Replay;
   }
@@ -147,7 +147,7 @@ const orderOf = ({ webhookId: webhook }: Step, { since, until }: Window) => ({
   until: until ?? undefined,
 });
 
-/** A replay that ended meanwhile, or that Redis has lost, is as it should be: the report says which. */
+/** For `catch`: ignores that a replay has ended meanwhile or is lost. The report says which. */
 function unlessEnded(error: unknown): void {
   if (!isRefused(error, 409) && !isRefused(error, 404)) throw error;
 }
@@ -169,8 +169,8 @@ export function readMoment(text: string): number | undefined {
   return read.success ? Date.parse(read.data) : undefined;
 }
 
-/** The time of the envelopes that are delivered again, as the operations app shows it; `null` where it is open. */
-export interface Window {
+/** The time of the envelopes that are delivered again, as the operations app shows it; `null` for an open side. */
+interface Window {
   readonly since: string | null;
   readonly until: string | null;
 }

@@ -44,7 +44,7 @@ describe('follow', () => {
   beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'nextTick'] }));
   afterEach(() => void jest.useRealTimers());
 
-  it('draws a bar that begins where the replays were held up, its rate of what is done since', async () => {
+  it('draws a bar that begins with the records done before, and shows the rate since then', async () => {
     const lines = await shownOf(true, [900, 930]);
     expect(lines.map((line) => line.replaceAll(/[^ -~]+/g, '#'))).toEqual([
       'delivering again # 90 % | 900 of 1000 | 0/s | ? left',
@@ -55,7 +55,7 @@ describe('follow', () => {
     expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(80);
   });
 
-  it('prints lines of the same without a terminal', async () => {
+  it('prints lines with the same figures without a terminal', async () => {
     expect(await shownOf(false, [900, 930])).toEqual([
       'delivering again: 900 of 1000 records',
       'delivering again: 930 of 1000 records, 10/s, 7 s left',
@@ -82,20 +82,23 @@ describe('follow', () => {
     ['paused', false, true],
     ['running', true, true],
     ['running', false, false],
-  ] as const)('beside one that is done, %s with a webhook disabled: %s, ends: %s', async (state, isDisabled, ends) => {
-    let looks = 0;
-    const shown = { begin: () => undefined, done: () => undefined, note: () => undefined, end: () => undefined };
-    await follow(
-      [],
-      () => {
-        looks += 1;
-        const found = looks === 1 ? { state, isDisabled } : { state: 'done', isDisabled: false };
-        return Promise.resolve([{ state: 'done' }, { ...found, matched: 1, done: 0, failed: 0 }] as FollowedReplay[]);
-      },
-      shown,
-    );
-    expect(looks).toBe(ends ? 1 : 2);
-  });
+  ] as const)(
+    'follows a replay that is done and one that is %s, with its webhook disabled: %s, to an end: %s',
+    async (state, isDisabled, ends) => {
+      let looks = 0;
+      const shown = { begin: () => undefined, done: () => undefined, note: () => undefined, end: () => undefined };
+      await follow(
+        [],
+        () => {
+          looks += 1;
+          const found = looks === 1 ? { state, isDisabled } : { state: 'done', isDisabled: false };
+          return Promise.resolve([{ state: 'done' }, { ...found, matched: 1, done: 0, failed: 0 }] as FollowedReplay[]);
+        },
+        shown,
+      );
+      expect(looks).toBe(ends ? 1 : 2);
+    },
+  );
 });
 
 describe('totalOf', () => {

@@ -1,12 +1,22 @@
-import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, envelopeIdOf } from '@relay/jobs';
+import { randomUUID } from 'node:crypto';
 import { uuidOf } from '@relay/events';
+import { hourExpiresAt, idOf, indexedLine, merged } from '@relay/history';
+import { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, envelopeIdOf } from '@relay/jobs';
 import type { Shard } from '@relay/redis';
 import type { Division } from './division.js';
-import { copyHistory } from './history.adapter.js';
-import { kindOf, type Move } from './inventory.adapter.js';
-import type { Order } from './orders.adapter.js';
-import { copyPartitions, type ReadDisputed } from './partitions.adapter.js';
-import { addEntries, answersOf, divide, entriesIn, entriesOf, keysOf, type Entry, type Type } from './scan.adapter.js';
+import {
+  addEntries,
+  answersOf,
+  divide,
+  entriesIn,
+  entriesOf,
+  keysOf,
+  kindOf,
+  type Entry,
+  type Move,
+  type Type,
+} from './layout.adapter.js';
+import { copyPartitions, type Order, type ReadDisputed } from './partitions.adapter.js';
 import { copySeen } from './seen.adapter.js';
 
 export interface CopyOptions {
@@ -41,7 +51,7 @@ export async function copyAll(move: Move, orders: readonly Order[], options: Cop
   return divisions;
 }
 
-/** Read at once: a body has up to 256 KiB and more. */
+/** Keys read in one pipeline. Few, since a body may have hundreds of KiB. */
 const AT_ONCE = 50;
 
 interface WholeKey {
@@ -97,8 +107,8 @@ export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
 const PAGE = 1_000;
 
 /**
- * Copies both queues of BullMQ but for the hashes of their jobs. A job keeps its state, and its order among the jobs of one old shard.
- * What a worker did not end is left active: BullMQ takes it up again as stalled.
+ * Copies both queues of BullMQ without the hashes of their jobs. A job keeps its state, and its order among the jobs of one old shard.
+ * A job that its worker did not end stays active: BullMQ takes it up again as stalled.
  */
 async function copyQueues(move: Move): Promise<void> {
   for (const queue of QUEUES) {
@@ -135,7 +145,7 @@ async function copySettings({ from, to, writes }: Move, queue: string): Promise<
       if (Object.keys(meta).length > 0) pipeline.hset(shard.key(queue, 'meta'), meta);
       for (const name of ['id', 'pc'] as const)
         if (counters[name] > 0) pipeline.set(shard.key(queue, name), counters[name]);
-      // A worker that waits for a job looks when the first of the old shards would have.
+      // A waiting worker looks for a job at the time of the earliest marker.
       for (let n = 0; n < markers.length; n += 2)
         pipeline.zadd(shard.key(queue, 'marker'), 'LT', markers[n + 1] ?? '0', markers[n] ?? '0');
     });
@@ -143,7 +153,7 @@ async function copySettings({ from, to, writes }: Move, queue: string): Promise<
 
 const ofJob = (member: Buffer): string => envelopeIdOf(member.toString());
 
-/** Copies what is kept by webhook or origin, and the counts of repeats: each entry to the shard of its envelope. */
+/** Copies the keys of webhooks and origins, and the counts of repeats: each entry to the shard of its envelope. */
 async function copyDividedKeys(move: Move): Promise<void> {
   const { names } = move.inventory;
   for (const id of names.dead) await divide(move, { parts: ['dead', id], type: 'sorted', envelopeOf: ofJob });
@@ -168,19 +178,109 @@ async function copyDividedKeys(move: Move): Promise<void> {
     await divide(move, { parts: ['repeats', ...name.split(':')], type: 'hash', envelopeOf: ofRepeat });
 }
 
-/** The index of the waiting jobs of a shard has the bytes of each webhook's bodies. */
+/** Writes the bytes of a webhook's waiting bodies into the index of a shard. */
 async function sumWaiting({ writes }: Move, shard: Shard, webhookId: string): Promise<void> {
   const sizes = await shard.redis.hvals(shard.key('waiting', webhookId));
   const bytes = sizes.reduce((sum, size) => sum + Number(size), 0);
   writes.add(shard, 0, (pipeline) => pipeline.hset(shard.key('waiting'), webhookId, bytes));
 }
 
-/** Fields of the last failure and of a good answer, as JSON; the others count failures by hour. */
+/**
+ * Copies the history of each webhook in its order. Builds the index by envelope anew, since its entries do not name their envelopes.
+ * A line keeps its millisecond; its place within the millisecond is counted again.
+ * @param windowMs `HISTORY_WINDOW` in milliseconds
+ */
+async function copyHistory(move: Move, windowMs: number): Promise<void> {
+  const salt = await copySalt(move);
+  for (const webhookId of move.inventory.names.history) await copyWebhookHistory(move, webhookId, salt, windowMs);
+}
+
+/** Gives all new shards the salt of an old shard. @returns it, or a random one, which no shard gets, if no old shard has one */
+async function copySalt({ from, to, writes }: Move): Promise<string> {
+  const found = await Promise.all(
+    from.all.map(async (shard) => ({
+      salt: await shard.redis.get(shard.key('history', 'salt')),
+      life: await shard.redis.pttl(shard.key('history', 'salt')),
+    })),
+  );
+  const salt = found.find((each) => each.salt !== null)?.salt ?? randomUUID();
+  const life = Math.max(...found.map((each) => each.life));
+  if (life > 0)
+    for (const shard of to.all)
+      writes.add(shard, 0, (pipeline) => pipeline.set(shard.key('history', 'salt'), salt, 'PX', life));
+  return salt;
+}
+
+interface Line {
+  /** Its id in the stream of its old shard. */
+  readonly id: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+  /** Its position within that millisecond among the lines of all old shards. */
+  readonly place: number;
+  readonly fields: readonly string[];
+}
+
+/** Lines of history read at once from one shard. */
+const LINES = 500;
+
+async function copyWebhookHistory(
+  { from, to, writes }: Move,
+  webhookId: string,
+  salt: string,
+  windowMs: number,
+): Promise<void> {
+  const last = new Map<Shard, { at: number; place: number }>();
+  const lists = from.all.map(
+    (shard, number) => (line: Line | undefined, count: number) =>
+      linesOf(shard, webhookId, line?.id, count, { number, of: from.all.length }),
+  );
+  for await (const { at, fields } of merged(lists, oldestFirst, LINES)) {
+    const [, short = ''] = fields;
+    const envelopeId = idOf(short);
+    const shard = to.of(envelopeId);
+    const before = last.get(shard);
+    const place = before?.at === at ? before.place + 1 : 0;
+    last.set(shard, { at, place });
+    const { hour, bucket, entry } = indexedLine(salt, envelopeId, webhookId, at);
+    const index = shard.key('history', 'of', hour, bucket);
+    writes.add(shard, 300, (pipeline) => {
+      pipeline.xadd(shard.key('history', webhookId), `${at}-${place}`, ...fields);
+      pipeline.rpush(index, entry);
+      pipeline.pexpireat(index, hourExpiresAt(hour, windowMs));
+    });
+    await writes.relieve();
+  }
+  const lives = await Promise.all(from.all.map((shard) => shard.redis.pttl(shard.key('history', webhookId))));
+  const life = Math.max(...lives);
+  if (life > 0)
+    for (const shard of last.keys())
+      writes.add(shard, 0, (pipeline) => pipeline.pexpire(shard.key('history', webhookId), life));
+}
+
+const oldestFirst = (one: Line, other: Line): number => one.at - other.at || one.place - other.place;
+
+async function linesOf(
+  shard: Shard,
+  webhookId: string,
+  after: string | undefined,
+  count: number,
+  { number, of }: { number: number; of: number },
+): Promise<Line[]> {
+  const start = after === undefined ? '-' : `(${after}`;
+  const entries = await shard.redis.xrange(shard.key('history', webhookId), start, '+', 'COUNT', count);
+  return entries.map(([id, fields]) => {
+    const [at = 0, place = 0] = id.split('-').map(Number);
+    return { id, at, place: place * of + number, fields };
+  });
+}
+
+/** Fields that hold the last failure and the last good answer as JSON; each other field counts the failures of an hour. */
 const FACTS = new Set(['last', 'good']);
 
 /**
- * Copies the counts of failed attempts. They do not tell the envelopes, and readers sum them over all shards: those of old shard k go
- * to new shard k modulo their number.
+ * Copies the counts of failed attempts. They name no envelope, and readers sum them over all shards: the counts of old shard k go to
+ * new shard k modulo the number of new shards.
  */
 async function copyFailures({ from, to, inventory, writes }: Move): Promise<void> {
   for (const webhookId of inventory.names.failed) {
@@ -212,7 +312,7 @@ function joined(name: string, value: string, other: string | undefined): string 
 
 const timeOf = (facts: string): number => (JSON.parse(facts) as { at: number }).at;
 
-/** Lines that no worker has told yet. Those of one shard are global. */
+/** Copies the lines of notices that no worker has reported yet. With one shard the lines are global and stay. */
 async function copyNotices({ from, to, writes }: Move): Promise<void> {
   const [first] = to.all;
   for (const shard of from.all) {

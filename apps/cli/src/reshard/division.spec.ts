@@ -4,7 +4,7 @@ const AT = { topic: 'task.created', partition: 0 };
 const whole = [{ from: 0, to: 100 }];
 
 describe('ranges', () => {
-  it('are joined where they meet, in order, with an open one last', () => {
+  it('are joined if they meet, in order, with an open one last', () => {
     expect(unionOf([{ from: 40 }, { from: 5, to: 7 }, { from: 7, to: 9 }, { from: 20, to: 50 }])).toEqual([
       { from: 5, to: 9 },
       { from: 20, to: undefined },
@@ -22,13 +22,13 @@ describe('ranges', () => {
 });
 
 describe('a division', () => {
-  it('asks for no record where the old shards agree, and gives all new ones the same', () => {
+  it('asks for no record if the old shards agree, and gives all new ones the same', () => {
     const division = new Division(AT, 50, 2);
     division.add('w', [[{ from: 3 }], [{ from: 3 }]]);
     expect([division.disputed, division.of('w')]).toEqual([undefined, [[{ from: 3 }], [{ from: 3 }]]]);
   });
 
-  it('takes the union where more ranges would be needed than a worker should go through', () => {
+  it('takes the union if a worker has to go through too many ranges otherwise', () => {
     const division = new Division(AT, 5_000, 1);
     division.add('w', [[{ from: 0, to: 5_000 }], []]);
     expect(division.disputed).toEqual({ from: 0, end: 5_000 });

@@ -1,27 +1,29 @@
-import { isReplay, type LogPartition, type ParkedRange } from '@relay/progress';
+import { isReplay, without, type LogPartition, type ParkedRange } from '@relay/progress';
 
-/** Of one key in one partition of a new shard: beyond it the union is taken, and some records are delivered once more. */
+/** Most ranges of one key in one partition of a new shard. Beyond it the key gets the union, and some records are delivered once more. */
 const MOST_RANGES = 500;
 
+/** The ranges of one key. */
 interface Disputed {
   /** By old shard. */
   readonly old: readonly (readonly ParkedRange[])[];
   readonly union: readonly ParkedRange[];
-  /** Offsets at which only some of the old shards have it, as far as any has read. */
+  /** Offsets that only some of the old shards have, as far as any of them has read. */
   readonly disputed: readonly ParkedRange[];
-  /** By new shard: from one of its records that wait to another, without one between that does not. */
+  /** By new shard: runs of its records that wait, each from its first record to behind its last. */
   readonly runs: { from: number; to: number }[][];
+  /** By new shard: whether its last record continues a run. */
   readonly isRunning: boolean[];
 }
 
 /**
- * Divides the ranges of one partition of the log. A range of an old shard is of its own records. Where the old shards differ, an offset
- * waits in the new shard of its record only if it waits in the old one: otherwise a webhook would get again what it got.
+ * Divides the ranges of one partition of the log. A range of an old shard counts for its own records. If the old shards differ, an
+ * offset waits in the new shard of its record only if it waits in the old one: otherwise a webhook gets again what it got.
  */
 export class Division {
   readonly #keys = new Map<string, Disputed>();
 
-  /** @param readTo no old shard has handed out a record from here on: what waits there may wait in all */
+  /** @param readTo offset from which on no old shard has handed out a record: ranges there may wait in every shard */
   constructor(
     readonly at: LogPartition,
     private readonly readTo: number,
@@ -38,7 +40,7 @@ export class Division {
     this.#keys.set(key, { old, union, disputed, runs, isRunning: runs.map(() => false) });
   }
 
-  /** How many keys wait at no record of the log any more: Kafka deleted what waited. Replays, which end by themselves, do not count. */
+  /** How many webhooks wait for no record of the log any more, because Kafka deleted it. Replays do not count: they end by themselves. */
   get vanished(): number {
     return [...this.#keys]
       .filter(([key, { union }]) => !isReplay(key) && union.length > 0)
@@ -56,7 +58,7 @@ export class Division {
     return { from: Math.min(...all.map(({ from }) => from)), end: Math.max(...all.map(endOf)) };
   }
 
-  /** A record of this partition, in order. @param shards its old and its new one */
+  /** Takes the next record of this partition. @param shards numbers of its old and its new shard */
   take(offset: number, [from, to]: readonly [number, number]): void {
     for (const { old, disputed, runs, isRunning } of this.#keys.values()) {
       if (!isIn(disputed, offset)) continue;
@@ -69,6 +71,7 @@ export class Division {
     }
   }
 
+  /** The ranges of a key, by new shard. */
   of(key: string): (readonly ParkedRange[])[] {
     const found = this.#keys.get(key);
     if (found === undefined) return Array.from({ length: this.shards }, () => []);
@@ -91,23 +94,11 @@ export function unionOf(ranges: readonly ParkedRange[]): ParkedRange[] {
   return union;
 }
 
-export function intersectionOf(some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] {
-  const both = some.flatMap((one) =>
-    others.map((other) => rangeOf(Math.max(one.from, other.from), Math.min(endOf(one), endOf(other)))),
-  );
-  return unionOf(both.filter((range) => range.from < endOf(range)));
-}
+export const intersectionOf = (some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] =>
+  differenceOf(some, differenceOf(some, others));
 
-export function differenceOf(all: readonly ParkedRange[], without: readonly ParkedRange[]): ParkedRange[] {
-  const kept: ParkedRange[] = [];
-  let from = 0;
-  for (const range of unionOf(without)) {
-    if (range.from > from) kept.push(rangeOf(from, range.from));
-    from = endOf(range);
-  }
-  if (from < Infinity) kept.push(rangeOf(from, Infinity));
-  return intersectionOf(all, kept);
-}
+export const differenceOf = (some: readonly ParkedRange[], others: readonly ParkedRange[]): ParkedRange[] =>
+  unionOf(without(some, others).map((range) => rangeOf(range.from, endOf(range))));
 
 const isIn = (ranges: readonly ParkedRange[], offset: number): boolean =>
   ranges.some((range) => offset >= range.from && offset < endOf(range));

@@ -11,16 +11,16 @@ const RESHARDED = globalKey('resharded');
 const REPLAYS = globalKey('replays');
 const PAUSED = globalKey('replays', 'paused');
 
-/** A replay as its order shows it from now on. */
+/** The order of a replay after the change. */
 export interface NewOrder {
   readonly key: string;
   /** Partition → range text. */
   readonly texts: Readonly<Record<string, string>>;
-  /** No flush will end it any more. */
+  /** Nothing of it is left, so no flush ends it: the change does. */
   readonly hasEnded: boolean;
 }
 
-/** The number of shards that the state is divided into, and the one before whose keys are not deleted yet. */
+/** The number of shards of the state, and the number before while keys of that layout are left. */
 export async function storedNumbers(redis: Redis): Promise<{ current: number; before: number | undefined }> {
   const [current, before] = await redis.mget(SHARDS, RESHARDED);
   return { current: Number(current ?? 1), before: before == null ? undefined : Number(before) };
@@ -29,7 +29,7 @@ export async function storedNumbers(redis: Redis): Promise<{ current: number; be
 /**
  * Changes the number, and the orders of replays with it, in one transaction.
  * @param token of the mark under which the state was copied
- * @throws Error when the mark is gone: a role may have started
+ * @throws Error if the mark is gone: a role may have started
  */
 export async function switchNumber(
   redis: Redis,
@@ -56,7 +56,7 @@ export const forgetBefore = async (redis: Redis): Promise<void> => void (await r
 
 export const runningReplays = async (redis: Redis): Promise<ReadonlySet<string>> => new Set(await redis.hkeys(REPLAYS));
 
-/** How long the mark outlives a process that was killed. */
+/** Time for which the mark outlives a process that was killed. */
 const KEPT_MS = 15_000;
 const RENEWED_MS = 3_000;
 const LOOK_MS = 200;
@@ -70,7 +70,7 @@ const end = defineScript(
   "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0",
 );
 
-/** Marks Redis while the number of shards changes, so that no role starts: each looks for the mark once it is connected. */
+/** Marks Redis while the number of shards changes. A role looks for the mark once it is connected, and does not start. */
 export class ReshardMark {
   readonly token = randomUUID();
   #timer: NodeJS.Timeout | undefined;
@@ -100,7 +100,7 @@ export class ReshardMark {
     }
   }
 
-  /** Runs a transaction that fails when the mark changes: nothing renews it meanwhile. */
+  /** Runs a transaction that fails if the mark changes: nothing renews the mark meanwhile. */
   async still<T>(work: (token: string) => Promise<T>): Promise<T> {
     await this.#rest();
     await runScript(this.redis, renew, [RESHARDING], [this.token, KEPT_MS]);

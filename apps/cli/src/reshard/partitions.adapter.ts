@@ -8,26 +8,26 @@ import {
   progressKey,
   rangesText,
   readRanges as rangesIn,
+  readReplay,
   type LogPartition,
 } from '@relay/progress';
-import { shardNumber } from '@relay/redis';
-import type { KafkaConfig } from '../connections.adapter.js';
+import { onlyShard, shardNumber, type Shards } from '@relay/redis';
+import type { KafkaConfig } from '../stores.adapter.js';
 import { Division } from './division.js';
-import { partitionsOf, type Move } from './inventory.adapter.js';
-import { nameOf, oldParts, orderedIn, replayTexts, type Order } from './orders.adapter.js';
-import { addEntries, divide, entriesOf } from './scan.adapter.js';
+import { addEntries, divide, entriesOf, ordersIn, partitionsOf, type Move } from './layout.adapter.js';
+import type { NewOrder } from './number.adapter.js';
 
-/** Reads the records of which the old shards disagree whether they wait, and tells them to the divisions of their partitions. */
+/** Reads the records about which the old shards differ, and gives them to the divisions of their partitions. */
 export type ReadDisputed = (
   divisions: readonly Division[],
   shards: readonly [old: number, wanted: number],
 ) => Promise<void>;
 
-/** Progress of one partition in the old shards; undefined of those that know nothing of it. */
+/** Progress of one partition, by old shard; undefined for a shard that knows nothing of the partition. */
 type Old = readonly (Readonly<Record<string, string>> | undefined)[];
 
 /**
- * Copies what is kept by partition of the log.
+ * Copies the keys of the partitions of the log.
  * @param orders the replays that are kept
  * @returns how the ranges of each partition were divided
  */
@@ -64,8 +64,8 @@ const oldProgress = ({ from }: Move, at: LogPartition): Promise<Old> =>
   );
 
 /**
- * Above the lowest high water what is settled is read again, and its marks drop it. `next` and `read` are the highest: below them
- * repeats were remembered, and the log was there.
+ * Gives every new shard the lowest high water: workers read the settled records above it again, and seen marks drop them. `next` and
+ * `read` are the highest: below them repeats were remembered, and the log existed.
  */
 function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   const known = old.filter((fields) => fields !== undefined);
@@ -75,7 +75,7 @@ function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   const all = (name: string): number[] => known.flatMap((fields) => fields[name] ?? []).map(Number);
   const reads = known.flatMap(({ read }) => (read === undefined ? [] : [read.split(' ')]));
   const largest = (index: number): number => Math.max(...reads.map((read) => Number(read[index] ?? 0)));
-  // The ids of the topic. A shard that knows fewer has not yet begun with the log of a topic that was created again.
+  // The ids of the topic, from the shard that knows the fewest: it has not yet begun with the log of a topic that was created again.
   const [[, , ...topicIds] = []] = reads.toSorted((a, b) => a.length - b.length);
   const nexts = all('next');
   const fields = {
@@ -88,7 +88,7 @@ function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   for (const shard of to.all) writes.add(shard, 200, (pipeline) => pipeline.hset(progressKey(shard, at), fields));
 }
 
-/** No old shard handed out a record from this offset on. */
+/** The offset from which on no old shard has handed out a record. */
 const readToOf = (old: Old): number =>
   Math.max(
     0,
@@ -97,7 +97,7 @@ const readToOf = (old: Old): number =>
       .map((offset) => Number(offset ?? 0)),
   );
 
-/** An offset belongs to one shard, and is in no other's way. */
+/** Copies dropped offsets into every new shard. Only the shard of its record uses an offset; the others ignore it. */
 async function copyDropped({ from, to, writes }: Move, at: LogPartition): Promise<void> {
   for (const shard of from.all)
     for await (const offsets of entriesOf(shard.redis, 'sorted', droppedKey(shard, at))) {
@@ -158,7 +158,7 @@ async function writeParking(move: Move, division: Division, orders: readonly Ord
       if (shard === undefined) continue;
       writes.add(shard, text.length, (pipeline) => {
         if (isLeft) pipeline.hset(parkingKey(shard, at), order.key, text);
-        // With one shard the index of a replay is its order, which changes with the number of shards.
+        // With one shard the index of a replay is its order, which changes together with the number of shards.
         if (to.all.length === 1) return;
         pipeline.hset(parkedKey(shard, order.key), nameOf(at), text);
         if (order.life > 0) pipeline.pexpire(parkedKey(shard, order.key), order.life);
@@ -168,6 +168,109 @@ async function writeParking(move: Move, division: Division, orders: readonly Ord
   }
 }
 
+/** A replay that is kept: its order, and what each old shard shows of it, as partition → range text. */
+export interface Order {
+  readonly key: string;
+  readonly ordered: Readonly<Record<string, string>>;
+  readonly parts: readonly Readonly<Record<string, string>>[];
+  /** Time for which it is still kept, in milliseconds; 0 or less if it has no end. */
+  readonly life: number;
+}
+
+/** Reads the replays that are kept. */
+export async function readOrders(from: Shards): Promise<Order[]> {
+  const slot = onlyShard(from.global);
+  const orders: Order[] = [];
+  for (const key of await ordersIn(slot)) {
+    const [ordered, life, ...parts] = await Promise.all([
+      from.global.hgetall(parkedKey(slot, key)),
+      from.global.pttl(parkedKey(slot, key)),
+      // With one shard the part is the same hash as the order.
+      ...from.all.map((shard) => shard.redis.hgetall(parkedKey(shard, key))),
+    ]);
+    orders.push({ key, ordered, parts, life });
+  }
+  return orders;
+}
+
+const orderedIn = (orders: readonly Order[]): string[] =>
+  orders.flatMap(({ ordered }) =>
+    Object.keys(ordered)
+      .filter((name) => name.includes('/'))
+      .map((name) => name.replace('/', ':')),
+  );
+
+const nameOf = ({ topic, partition }: LogPartition): string => `${topic}/${partition}`;
+
+/**
+ * The ranges that are left of a replay in one partition, and its counts, by old shard; undefined if no shard took the replay up. A
+ * shard that did not take it up has everything left that was ordered.
+ */
+function oldParts({ ordered, parts }: Order, at: LogPartition) {
+  const name = nameOf(at);
+  if (parts.every((part) => part[name] === undefined)) return undefined;
+  return parts.map((part) => {
+    const taken = part[name];
+    const { ranges, counts } = readReplay(taken ?? ordered[name] ?? '');
+    return taken === undefined ? { ranges, done: 0, failed: 0 } : { ranges, ...counts };
+  });
+}
+
+/**
+ * The rest of a replay in a partition, by new shard. It is empty if no old shard took the replay up: several new shards take it up
+ * from its order, and a single one gets the order itself. The first new shard gets the counts of all old ones.
+ */
+function replayTexts({ to }: Move, division: Division, order: Order): { text: string; isLeft: boolean }[] {
+  const parts = oldParts(order, division.at);
+  if (parts === undefined) {
+    const ordered = order.ordered[nameOf(division.at)];
+    // A single shard reads no orders: the ranges of a replay are among its own.
+    return to.all.length > 1 || ordered === undefined ? [] : [{ text: ordered, isLeft: !ordered.startsWith('|') }];
+  }
+  const sum = { done: 0, failed: 0 };
+  for (const { done, failed } of parts) {
+    sum.done += done;
+    sum.failed += failed;
+  }
+  return division.of(order.key).map((ranges, number) => ({
+    text: rangesText(ranges, number === 0 ? sum : { done: 0, failed: 0 }),
+    isLeft: ranges.length > 0,
+  }));
+}
+
+/**
+ * The orders of replays as the new number of shards needs them. With one shard an order holds what is left and the counts. With
+ * several it holds what was ordered, and the shards hold the counts: a shard that is lost must not add them once more.
+ * @param running range keys of the replays that run or are paused
+ */
+export function newOrders(
+  move: Move,
+  orders: readonly Order[],
+  divisions: readonly Division[],
+  running: ReadonlySet<string>,
+): NewOrder[] {
+  if (move.to.all.length === 1) return orders.map((order) => ofOneShard(move, order, divisions, running));
+  return move.from.all.length === 1 ? orders.map(ofSeveral) : [];
+}
+
+function ofOneShard(move: Move, order: Order, divisions: readonly Division[], running: ReadonlySet<string>): NewOrder {
+  const texts = Object.fromEntries(
+    divisions.flatMap((division) => {
+      const [only] = replayTexts(move, division, order);
+      return only === undefined ? [] : [[nameOf(division.at), only.text]];
+    }),
+  );
+  const isDone = Object.values(texts).every((text) => text.startsWith('|'));
+  return { key: order.key, texts, hasEnded: isDone && running.has(order.key) };
+}
+
+function ofSeveral({ key, ordered }: Order): NewOrder {
+  const parts = Object.entries(ordered).filter(([name]) => name.includes('/'));
+  const texts = parts.map(([name, text]) => [name, rangesText(readReplay(text).ranges, { done: 0, failed: 0 })]);
+  return { key, texts: Object.fromEntries(texts) as Record<string, string>, hasEnded: false };
+}
+
+/** Reads the disputed records from the log in Kafka. */
 export const disputedLog =
   (kafka: Kafka, settings: KafkaConfig): ReadDisputed =>
   async (divisions, [old, wanted]) => {

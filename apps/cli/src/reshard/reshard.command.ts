@@ -1,19 +1,26 @@
 import { historyEnv, redisEnv } from '@relay/config';
-import { progressKey } from '@relay/progress';
-import { connectShards, redisReady, type Shards } from '@relay/redis';
+import { DELIVERIES_QUEUE } from '@relay/jobs';
+import { droppedKey, isReplay, parkingKey, progressKey } from '@relay/progress';
+import { connectShards, redisReady, type Shard, type Shards } from '@relay/redis';
 import { type Command, InvalidArgumentError } from 'commander';
-import type { Redis } from 'ioredis';
-import { withKafka, withRedis } from '../connections.adapter.js';
+import type { ChainableCommander, Redis } from 'ioredis';
 import { assertStopped, assertWhole } from '../recover/recovery-log.adapter.js';
-import { assertClaimed } from '../registry.adapter.js';
 import { answer, documented, settingsOf, type Shell, table } from '../shell.js';
-import { copyAll, type CopyOptions } from './copies.adapter.js';
-import { type Counts, countsOf, differing, withoutVanished } from './counts.adapter.js';
-import { deleteLayout, type Inventory, inventoryOf, type Move, partitionsOf } from './inventory.adapter.js';
+import { assertClaimed, withKafka, withRedis } from '../stores.adapter.js';
+import { copyAll, type CopyOptions, LISTS, QUEUES, SORTED } from './copies.adapter.js';
+import {
+  answersOf,
+  deleteLayout,
+  entriesOf,
+  type Inventory,
+  inventoryOf,
+  type Move,
+  partitionsOf,
+  Writes,
+} from './layout.adapter.js';
 import { forgetBefore, ReshardMark, runningReplays, storedNumbers, switchNumber } from './number.adapter.js';
-import { newOrders, readOrders } from './orders.adapter.js';
-import { disputedLog } from './partitions.adapter.js';
-import { Writes } from './scan.adapter.js';
+import { disputedLog, newOrders, readOrders } from './partitions.adapter.js';
+import { marksOf } from './seen.adapter.js';
 
 const MOST_SHARDS = 64;
 
@@ -54,7 +61,7 @@ function changeShards(shell: Shell, wanted: number, isQuiet: boolean): Promise<R
   return withRedis(shell, work, 'any number of shards');
 }
 
-/** Runs `work` with a way to connect to layouts of shards, whatever `REDIS_SHARDS` is. */
+/** Runs `work` with a function that connects to a layout of any number of shards, whatever `REDIS_SHARDS` is. */
 async function withLayouts<T>(
   shell: Shell,
   redis: Redis,
@@ -105,7 +112,7 @@ type ReshardReport = NonNullable<Awaited<ReturnType<typeof change>>>;
  * Changes the number of shards. The old layout stays as it is until the new one is complete and has as much of each kind; then the
  * number changes in one step. May be killed at any moment: the next run clears what was copied and begins again, or deletes what is
  * left of the old layout.
- * @returns undefined when it is this number already
+ * @returns undefined if it is this number already
  * @throws Error, with the old number unchanged, when a role runs, a shard was lost, a key is unknown, or a count differs
  */
 export function reshard(parts: ReshardParts, wanted: number): Promise<ReshardReport | undefined> {
@@ -133,7 +140,7 @@ async function change(parts: ReshardParts, wanted: number, mark: ReshardMark) {
   const move = { from, to, inventory, writes: new Writes() };
   const orders = await readOrders(from);
   const divisions = await copyAll(move, orders, parts);
-  // Webhooks parked in a partition of which no record waits any more, such as one that Kafka has deleted.
+  // Webhooks that are parked in a partition and wait for no record there any more, such as a record that Kafka has deleted.
   const vanished = divisions.reduce((sum, division) => sum + division.vanished, 0);
   const expected = withoutVanished(counted, vanished);
   const after = await assertComplete(move, expected);
@@ -152,7 +159,7 @@ async function deleteOld({ redis, shardsOf }: ReshardParts, count: number): Prom
   return deleted;
 }
 
-/** Counts again where a count differs: a key may have expired, and Redis may have shown one twice. */
+/** Counts the new layout. @throws Error if a count differs: a key may have expired, or Redis may have returned a key twice */
 async function assertComplete(move: Move, expected: Counts): Promise<Counts> {
   const after = await countsOf(move.to, await inventoryOf(move.to));
   const wrong = differing(expected, after);
@@ -163,10 +170,119 @@ async function assertComplete(move: Move, expected: Counts): Promise<Counts> {
   );
 }
 
-/** Each flush and each change of an owner raises it. */
+/** The sum of the sequences of all partitions. Each flush and each change of an owner raises it. */
 async function sequenceOf(shards: Shards, inventory: Inventory): Promise<number> {
   let sum = 0;
   for (const at of partitionsOf(inventory))
     for (const shard of shards.all) sum += Number((await shard.redis.hget(progressKey(shard, at), 'sequence')) ?? 0);
   return sum;
 }
+
+/** The number of entries of each kind in a layout, by the name that an operator reads. A copy must have the same numbers. */
+type Counts = Readonly<Record<string, number>>;
+
+/** Keys whose lengths are read at once. */
+const AT_ONCE = 500;
+const PARKED = 'webhooks parked in a partition';
+
+/** Counts a layout. Reads the lengths of keys if Redis has them, and never all keys at once. */
+async function countsOf(shards: Shards, inventory: Inventory): Promise<Counts> {
+  const { names, keys } = inventory;
+  const lengths = (kind: readonly string[], of: Iterable<string>, ask: Ask): Promise<number> =>
+    sumOf(shards, [...of], (pipeline, shard, name) => ask(pipeline, shard.key(...kind, name)));
+  return {
+    'seen ids': await seenIds(shards),
+    'ids that came again': await lengths(
+      [],
+      [...names.repeats].map((name) => `repeats:${name}`),
+      byFields,
+    ),
+    ...(await queueCounts(shards)),
+    'records of jobs and dead letters': keys.job,
+    'bodies kept once': keys.body,
+    'envelopes with jobs or dead letters': keys.unsettled,
+    'jobs counted by webhook': await lengths(['waiting'], names.waiting, byFields),
+    'dead letters by webhook': await lengths(['dead'], names.dead, byScores),
+    'jobs held for disabled webhooks': await lengths(['held'], names.held, (pipeline, key) => pipeline.scard(key)),
+    'jobs held for unproven origins': await lengths(['unproven', 'jobs'], names.unproven, byScores),
+    'history lines': await lengths(['history'], names.history, (pipeline, key) => pipeline.xlen(key)),
+    'failed attempts': await failures(shards, names.failed),
+    ...(await partitionCounts(shards, inventory)),
+  };
+}
+
+type Ask = (pipeline: ChainableCommander, key: string) => unknown;
+const byFields: Ask = (pipeline, key) => pipeline.hlen(key);
+const byItems: Ask = (pipeline, key) => pipeline.llen(key);
+const byScores: Ask = (pipeline, key) => pipeline.zcard(key);
+
+async function sumOf(
+  shards: Shards,
+  names: readonly string[],
+  ask: (pipeline: ChainableCommander, shard: Shard, name: string) => unknown,
+): Promise<number> {
+  let sum = 0;
+  for (const shard of shards.all)
+    for (let at = 0; at < names.length; at += AT_ONCE) {
+      const pipeline = shard.redis.pipeline();
+      for (const name of names.slice(at, at + AT_ONCE)) ask(pipeline, shard, name);
+      for (const length of await answersOf(pipeline)) sum += Number(length);
+    }
+  return sum;
+}
+
+const lengthOf = (shards: Shards, key: readonly string[], ask: Ask): Promise<number> =>
+  sumOf(shards, [''], (pipeline, shard) => ask(pipeline, shard.key(...key)));
+
+async function seenIds(shards: Shards): Promise<number> {
+  let sum = 0;
+  for (const shard of shards.all) for (const { ids } of (await marksOf(shard)).generations) sum += ids;
+  return sum;
+}
+
+async function queueCounts(shards: Shards): Promise<Counts> {
+  const counts: Record<string, number> = {};
+  for (const queue of QUEUES) {
+    for (const state of LISTS) counts[titleOf(queue, state)] = await lengthOf(shards, [queue, state], byItems);
+    for (const state of SORTED) counts[titleOf(queue, state)] = await lengthOf(shards, [queue, state], byScores);
+  }
+  return counts;
+}
+
+const titleOf = (queue: (typeof QUEUES)[number], state: string): string =>
+  `${queue === DELIVERIES_QUEUE ? 'jobs' : 'dead letters'} ${state === 'wait' ? 'waiting' : state}`;
+
+async function failures(shards: Shards, webhooks: ReadonlySet<string>): Promise<number> {
+  let sum = 0;
+  for (const shard of shards.all)
+    for (const id of webhooks)
+      for (const [hour, count] of Object.entries(await shard.redis.hgetall(shard.key('failed', id))))
+        if (/^\d+$/.test(hour)) sum += Number(count);
+  return sum;
+}
+
+/** Counts a webhook or an offset of a partition once, even if several shards hold it. */
+async function partitionCounts(shards: Shards, inventory: Inventory): Promise<Counts> {
+  let [parked, dropped, partial] = [0, 0, 0];
+  for (const at of partitionsOf(inventory)) {
+    const [keys, offsets] = [new Set<string>(), new Set<string>()];
+    for (const shard of shards.all) {
+      for (const key of await shard.redis.hkeys(parkingKey(shard, at))) if (!isReplay(key)) keys.add(key);
+      for await (const page of entriesOf(shard.redis, 'sorted', droppedKey(shard, at)))
+        for (const [offset] of page) offsets.add(String(offset));
+      partial += await shard.redis.hlen(shard.key('partial', at.topic, at.partition));
+    }
+    parked += keys.size;
+    dropped += offsets.size;
+  }
+  return { [PARKED]: parked, 'repeats in parked ranges': dropped, 'envelopes delivered in part': partial };
+}
+
+/** The counts that the new layout must have: those of the old one, without webhooks of which no record waits any more. */
+const withoutVanished = (before: Counts, vanished: number): Counts => ({
+  ...before,
+  [PARKED]: (before[PARKED] ?? 0) - vanished,
+});
+
+const differing = (before: Counts, after: Counts): string[] =>
+  Object.keys(before).filter((kind) => before[kind] !== after[kind]);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { assertNumberOfShards, RESHARDING, RedisPartitionProgress } from '@relay/progress';
 import { shardsOn } from '@relay/redis';
 import { redisOfSpec } from '@relay/testing';
-import { kindOf } from './inventory.adapter.js';
+import { kindOf } from './layout.adapter.js';
 import { reshard, type ReshardParts } from './reshard.command.js';
 import { AT, SpecState, WINDOW_MS } from './spec-state.js';
 
@@ -48,7 +48,7 @@ it.each([
   [1, [3, 16, 1]],
   [3, [1, 2, 3]],
 ])(
-  'what %i shards hold is found after changes to %j',
+  'the state of %i shards is whole after changes to %j',
   async (first, others) => {
     const state = new SpecState();
     await state.fill(shardsOn(redis, first));
@@ -79,7 +79,7 @@ it.each([
   120_000,
 );
 
-it('begins at the lowest high water, and remembers the highest offset that was read', async () => {
+it('every new shard begins at the lowest high water, and remembers the highest offset that was read', async () => {
   await new SpecState().fill(shardsOn(redis, 3));
   await redis.set('{relay:0}:shards', 3);
   await reshard(partsOf(), 2);
@@ -92,7 +92,7 @@ it.each([
   [3, 1],
   [3, 16],
 ])(
-  'cut off at any step from %i to %i shards, is the same once it is run again',
+  'a change from %i to %i shards that is cut off at any step ends alike once it is run again',
   async (from, to) => {
     const state = new SpecState();
     await state.fill(shardsOn(redis, from));
@@ -121,7 +121,7 @@ it.each([
   120_000,
 );
 
-it('refuses a key that it does not know, before it changes anything', async () => {
+it('reshard refuses a key that it does not know, before it changes anything', async () => {
   await new SpecState().fill(shardsOn(redis, 1));
   await redis.set('{relay:0}:novelty:1', 'x');
   const keys = (await redis.keys('*')).toSorted();
@@ -129,7 +129,7 @@ it('refuses a key that it does not know, before it changes anything', async () =
   expect((await redis.keys('*')).toSorted()).toEqual(keys);
 });
 
-it('changes nothing while a role runs, when it comes meanwhile, or when a copy is incomplete', async () => {
+it('reshard changes nothing while a role runs, when a worker comes meanwhile, or when a copy is incomplete', async () => {
   const state = new SpecState();
   await state.fill(shardsOn(redis, 1));
   const before = await state.read(shardsOn(redis, 1));
@@ -154,7 +154,7 @@ it('changes nothing while a role runs, when it comes meanwhile, or when a copy i
   expect(await state.read(shardsOn(redis, 1))).toEqual(before);
 });
 
-it('lets no role start while it runs, and changes nothing once its mark is gone', async () => {
+it('reshard lets no role start while it runs, and changes nothing once its mark is gone', async () => {
   await new SpecState().fill(shardsOn(redis, 1));
   let starting: Promise<string> = Promise.resolve('');
   const starts = (text: string): void => {
@@ -173,7 +173,7 @@ it('lets no role start while it runs, and changes nothing once its mark is gone'
   await assertNumberOfShards(redis, 2, []);
 });
 
-it('gives a webhook what it waits for where the old shards differ, and nothing that it got', async () => {
+it('a webhook gets what it waits for if the old shards differ, and nothing that it got', async () => {
   const shards = shardsOn(redis, 3);
   await new SpecState().fill(shards);
   await redis.set('{relay:0}:shards', 3);

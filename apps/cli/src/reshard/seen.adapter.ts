@@ -1,7 +1,6 @@
 import { uuidOf } from '@relay/events';
 import type { Shard } from '@relay/redis';
-import type { Move } from './inventory.adapter.js';
-import { addEntries, answersOf, entriesIn, entriesOf, type Entry } from './scan.adapter.js';
+import { addEntries, answersOf, entriesIn, entriesOf, type Entry, type Move } from './layout.adapter.js';
 
 /** A generation of seen marks in one shard (`libs/log/dedupe`, `seen-mark.script.ts`). */
 interface Generation {
@@ -15,12 +14,13 @@ interface Generation {
 type OldMarks = Awaited<ReturnType<typeof marksOf>>;
 type NewGeneration = ReturnType<typeof newGenerations>[number];
 
-/** Buckets read at once, of up to some hundred ids. */
+/** Buckets read at once, each with up to some hundred ids. */
 const AT_ONCE = 200;
 
 const DAY_S = 86_400;
+/** Fewest bits of the number of a bucket, as in `seen-mark.script.ts`. */
 const FIRST_BITS = 8;
-/** Ids of a bucket on average: a hash of up to 128 is a listpack, which an id needs to cost little. */
+/** Ids of a bucket on average. Redis keeps a hash of up to 128 fields as a listpack, which needs the least memory. */
 const AIM = 48;
 
 /** The seen marks of a shard: its generations, newest first, with their ids counted, and when the newest was opened, epoch seconds. */
@@ -99,8 +99,9 @@ function copyBucket({ to, writes }: Move, marks: readonly Entry[], { number, bit
 }
 
 /**
- * The generations of new shards, newest first. Those that expire within a day of one another become one, which expires with the last
- * of them: each costs every look-up a read, and 16 shards would have 16 times as many. A mark lives up to a day longer for it.
+ * The generations of new shards, newest first. Generations that expire within a day of one another become one, which expires with the
+ * last of them: each generation costs every look-up a read, and 16 old shards have 16 times as many. A mark lives up to a day longer
+ * for it.
  */
 function newGenerations(old: readonly OldMarks[], shards: number) {
   const all = old
@@ -120,8 +121,8 @@ function newGenerations(old: readonly OldMarks[], shards: number) {
 }
 
 /**
- * When the newest generation of new shards counts as opened, epoch seconds: with that of the old shard that opened its own first, so
- * that no mark is written into it so late that it would expire within the window.
+ * When the newest generation of new shards counts as opened, epoch seconds: the earliest of the old shards. A later time lets marks
+ * into the generation that expire with it, before the window of their ids has ended.
  */
 const openedAt = (old: readonly OldMarks[]): number =>
   Math.min(...old.filter(({ generations }) => generations.length > 0).map((marks) => marks.openedAt));

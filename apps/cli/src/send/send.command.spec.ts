@@ -5,7 +5,7 @@ import { envelopeText, samplePayload } from './send.command.js';
 const id = '11111111-1111-4111-8111-111111111111';
 
 describe('a sample', () => {
-  it.each(EVENT_TYPES)('of %s is an envelope the ingress accepts', (type) => {
+  it.each(EVENT_TYPES)('is for each type an envelope that the ingress accepts: %s', (type) => {
     const text = envelopeText(
       id,
       type,

@@ -1,8 +1,8 @@
 import { TOPIC_CONDITIONS } from '@relay/doctor';
 import { createTopics, findTopics, readTopicConfigs, topicNotes, withAdmin } from '@relay/kafka';
 import type { Command } from 'commander';
-import { withKafka } from '../connections.adapter.js';
 import { answer, counted, documented, documentedGroup, type Shell } from '../shell.js';
+import { withKafka } from '../stores.adapter.js';
 
 export function defineTopics(group: Command, shell: Shell): void {
   defineCreate(group.command('create'), shell);

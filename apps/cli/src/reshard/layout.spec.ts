@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { kindOf } from './inventory.adapter.js';
+import { kindOf } from './layout.adapter.js';
 
 const ID = '11111111-2222-4333-8444-555555555555';
 
@@ -34,7 +34,9 @@ it.each([
 
 describe('the names of keys in the sources', () => {
   const root = join(import.meta.dirname, '..', '..', '..', '..');
-  const files = globSync('{apps,libs}/*/src/**/*.ts', { cwd: root }).filter((file) => !/spec|\/testing\//.test(file));
+  const files = globSync(['apps/*/src/**/*.ts', 'libs/**/*.ts'], { cwd: root }).filter(
+    (file) => !/spec|\/testing\//.test(file),
+  );
   const texts = files.map((file) => readFileSync(join(root, file), 'utf8'));
   const names = new Set(
     texts.flatMap((text) => [...text.matchAll(/(?:globalKey|shard\.key)\(\s*'([^']+)'/g)].map(([, name = '']) => name)),

@@ -1,4 +1,4 @@
-import { IdSet, RecentIds } from './ids.js';
+import { IdSet, RecentIds } from './logged-deliveries.js';
 
 describe('IdSet', () => {
   it('knows each of 20,000 ids and none of 20,000 others, however often they are added', () => {

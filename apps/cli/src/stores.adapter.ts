@@ -1,22 +1,107 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { kafkaEnv, keyringEnv, redisAddressFault, redisEnv } from '@relay/config';
 import { Away } from '@relay/doctor';
-import { kafkaEnv, redisAddressFault, redisEnv } from '@relay/config';
-import { answeredWithin, connectKafka, type Kafka } from '@relay/kafka';
+import { registryTopic } from '@relay/events';
+import { answeredWithin, connectKafka, type Kafka, KeptAdmin } from '@relay/kafka';
+import { Keyring } from '@relay/keyring';
 import { assertNotResharding, saidShards } from '@relay/progress';
+import { KafkaPublisher, type Publisher } from '@relay/publishing';
 import { connectRedis, connectShards, redisReady, type RedisSettings, type Shards, StoreClock } from '@relay/redis';
+import {
+  keyKeys,
+  KafkaRegistryLog,
+  RegistryClaim,
+  RegistryView,
+  sealingFault,
+  type RegistryLog,
+} from '@relay/registry';
+import type { Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
 import type { z } from 'zod';
 import { settingsOf, type Shell } from './shell.js';
 
+export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
+
+export interface Stores {
+  readonly redis: Redis;
+  readonly shards: Shards;
+  readonly kafka: Kafka;
+  readonly publisher: Publisher;
+  readonly registryLog: RegistryLog;
+  readonly settings: KafkaConfig;
+  readonly log: Log;
+}
+
+export interface CurrentStores extends Stores {
+  readonly registry: RegistryView;
+}
+
+/** Runs `work` with both stores, whatever Redis holds. @throws Away if one does not answer */
+export function withStores<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
+  const log = logOf((_event, message) => shell.note(`warning: ${message}`));
+  return withRedis(shell, (redis, shards) =>
+    withKafka(shell, (kafka, settings) =>
+      withRegistryLog(kafka, settings, log, (registryLog, publisher) =>
+        work({ redis, shards, kafka, publisher, registryLog, settings, log }),
+      ),
+    ),
+  );
+}
+
+/** Runs `work` once the view in Redis has caught up with the registry. @throws Away, RegistryUnavailable */
+export function withRegistry<T>(shell: Shell, work: (stores: CurrentStores) => Promise<T>): Promise<T> {
+  return withStores(shell, async (stores) => {
+    const registry = new RegistryView(stores.redis, stores.registryLog, stores.log);
+    await registry.current();
+    return work({ ...stores, registry });
+  });
+}
+
+/** Longest first look at a topic, in ms. Longer than that of a request, since a command has no connection to Kafka yet. */
+const LOOK_MS = 6_000;
+
+async function withRegistryLog<T>(
+  kafka: Kafka,
+  settings: KafkaConfig,
+  log: Log,
+  work: (registryLog: RegistryLog, publisher: Publisher) => Promise<T>,
+): Promise<T> {
+  const publisher = new KafkaPublisher(kafka, logOf(nothing), { lookMs: LOOK_MS });
+  const admin = new KeptAdmin(kafka);
+  try {
+    const topic = registryTopic(settings.KAFKA_TOPIC_PREFIX);
+    return await work(new KafkaRegistryLog(admin, publisher, topic, settings.KAFKA_CONSUMER_GROUP, log), publisher);
+  } finally {
+    await Promise.all([publisher.close(), admin.close()]);
+  }
+}
+
+/** @throws ForeignRedis if Redis holds the state of another deployment */
+export const assertClaimed = (redis: Redis, kafka: Kafka, settings: KafkaConfig): Promise<void> =>
+  withRegistryLog(kafka, settings, logOf(nothing), (registryLog) => new RegistryClaim(redis, registryLog).made());
+
+const nothing = (): void => undefined;
+
+/** A log that drops everything but errors. */
+export const logOf = (error: Log['error']) => ({ error, warn: nothing, info: nothing, debug: nothing });
+
+/** The keys of `ENCRYPTION_KEYS`. @throws ConfigurationFault */
+export const keyringOf = (shell: Shell): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
+
+/** @throws Error if the processes cannot open what this command seals or hashes */
+export async function assertShared(keyring: Keyring, redis: Redis): Promise<void> {
+  const fault = sealingFault(await redis.hgetall(keyKeys[0]), keyring.checks);
+  if (fault !== undefined) throw new Error(fault);
+}
+
+/** Longest wait for a store, in ms: a person is waiting. */
 const PATIENCE_MS = 5_000;
 /** Longest wait, in ms, for a shard that need not answer. */
 const OTHERS_MS = 3_000;
 
-export type KafkaConfig = z.infer<z.ZodObject<typeof kafkaEnv>>;
-
 /**
  * Opens a connection to Redis for `work` and closes it. The first fault ends the attempt, since a person is waiting.
- * @param needed what must answer: but with `all` commands of a shard may fail
+ * @param needed what must answer. Unless it is `all`, commands to a shard may fail
  * @throws Away within five seconds
  */
 export async function withRedis<T>(
@@ -46,7 +131,7 @@ export async function withRedis<T>(
       const setting = settings.REDIS_CLUSTER_NODES.length > 0 ? 'REDIS_CLUSTER_NODES' : 'REDIS_URL';
       throw new Away(fault, `start it, or correct ${setting}`, error);
     });
-    // What a command writes must have the time of those who read it.
+    // A command writes times by the clock of Redis, as the processes that read them do.
     await new StoreClock().rule().look(redis);
     if (needed !== 'any number of shards') await assertSaid(redis, shards.all.length);
     return await work(redis, shards);
@@ -55,7 +140,7 @@ export async function withRedis<T>(
   }
 }
 
-/** With another number a command looks into the wrong shards and takes their data for lost. */
+/** @throws Away if `REDIS_SHARDS` is another number: the command then takes the data of the shards for lost */
 async function assertSaid(redis: Redis, count: number): Promise<void> {
   await assertNotResharding(redis);
   const said = await saidShards(redis);
