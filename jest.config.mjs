@@ -44,7 +44,7 @@ export default {
   // A test that fails can leave a server or connection behind: the run still ends and says so.
   forceExit: true,
   // Jest's own 5 s say nothing here but how busy the machine is; what must not take long is waited for with a bound of its own.
-  testTimeout: 300_000,
+  testTimeout: 900_000,
   projects: [
     {
       ...shared,

@@ -35,7 +35,7 @@ beforeAll(async () => {
   });
   cli = new CommandLine(relay.stack.env);
   [partner, source] = [await relay.partner(), await relay.source()];
-}, 240_000);
+});
 afterAll(() => relay.close());
 
 const post = async (count: number, type: string): Promise<Set<string>> =>
