@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BodyBudget } from './body-budget.js';
+import { BodyBudget } from './body-reader.js';
 
 describe('the budget of bodies', () => {
   it('gives a caller alone a quarter', () => {

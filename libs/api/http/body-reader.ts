@@ -1,6 +1,5 @@
-import type { IncomingMessage, IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ProblemError, unavailable } from '@relay/problem';
-import { HeldBody, type BodyBudget, type Added } from './body-budget.js';
 import type { FastifyRequest } from './fastify-request.js';
 import type { BodyRule } from './route-rules.decorator.js';
 
@@ -112,3 +111,153 @@ export const noRoom = (): ProblemError =>
 
 /** The connection has ended, so this answer reaches no one. */
 const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before it was complete.');
+
+/** A caller may hold a third of the free bytes: alone it gets a quarter of the budget, and another caller always has room. */
+const FREE_FOR_EACH = 3;
+
+/**
+ * Bytes of bodies that a process may hold while it receives and answers them. The budget counts buffered bytes, not
+ * announced ones: a caller that announces a body and sends nothing takes room only from its own next bodies. A caller’s
+ * share is a part of the free bytes, so it shrinks as other callers arrive: a dozen callers at their limit leave room
+ * for another’s largest envelope (dynamic thresholds, Choudhury and Hahne 1998).
+ */
+export class BodyBudget {
+  readonly #held = new Map<string, number>();
+  /** Bytes of bodies that are being received and are not buffered yet. */
+  readonly #announced = new Map<string, number>();
+  #used = 0;
+
+  constructor(private readonly bytes: number) {}
+
+  get used(): number {
+    return this.#used;
+  }
+
+  /** Whether this caller may hold this number of further bytes; reserves nothing. */
+  hasRoom(caller: string, bytes: number): boolean {
+    return ((this.#held.get(caller) ?? 0) + bytes) * FREE_FOR_EACH <= this.bytes - this.#used - bytes;
+  }
+
+  /**
+   * Counts a body that is about to arrive, so that a caller that begins too many is refused before it sends them.
+   * @returns false when the caller’s share has no room for it beside the bodies that it sends already
+   */
+  announce(caller: string, bytes: number): boolean {
+    const held = this.#held.get(caller) ?? 0;
+    const announced = (this.#announced.get(caller) ?? 0) + bytes;
+    if ((held + announced) * FREE_FOR_EACH > this.bytes - this.#used - announced) return false;
+    this.#announced.set(caller, announced);
+    return true;
+  }
+
+  /** Removes announced bytes that have been reserved, or will not arrive. */
+  unannounce(caller: string, bytes: number): void {
+    subtract(this.#announced, caller, bytes);
+  }
+
+  /** Reserves the bytes. @returns false when there is no room */
+  take(caller: string, bytes: number): boolean {
+    if (!this.hasRoom(caller, bytes)) return false;
+    this.#held.set(caller, (this.#held.get(caller) ?? 0) + bytes);
+    this.#used += bytes;
+    return true;
+  }
+
+  give(caller: string, bytes: number): void {
+    this.#used -= bytes;
+    subtract(this.#held, caller, bytes);
+  }
+}
+
+function subtract(from: Map<string, number>, caller: string, bytes: number): void {
+  const left = (from.get(caller) ?? 0) - bytes;
+  if (left > 0) from.set(caller, left);
+  else from.delete(caller);
+}
+
+const FIRST_BYTES = 4 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** `too-long` and `no-room` (in the budget) mean that the piece was not added. */
+export type Added = 'added' | 'too-long' | 'no-room';
+
+/**
+ * Holds one body in a buffer of its own, because a body may arrive in pieces of one byte and Node needs some 250 bytes
+ * for each piece. The buffer counts against the budget until `release`.
+ */
+export class HeldBody {
+  #buffer: Buffer = NOTHING;
+  #length = 0;
+
+  /**
+   * @param mostBytes the announced length; without one, the limit of the route
+   * @param announced bytes that the budget has counted as announced for this body
+   */
+  constructor(
+    private readonly budget: BodyBudget,
+    private readonly caller: string,
+    private readonly mostBytes: number,
+    private announced = 0,
+  ) {}
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  add(piece: Buffer): Added {
+    const length = this.#length + piece.length;
+    if (length > this.mostBytes) return 'too-long';
+    if (length > this.#buffer.length && !this.#grow(piece, length)) return 'no-room';
+    if (this.#buffer !== piece) piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+    return 'added';
+  }
+
+  /** Doubles the buffer, so that bytes are copied rarely. Keeps a body in one piece, the usual case, without a copy. */
+  #grow(piece: Buffer, length: number): boolean {
+    const isWhole = length === piece.length && length === this.mostBytes;
+    const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));
+    const more = size - this.#buffer.length;
+    if (!this.budget.take(this.caller, more)) return false;
+    this.#unannounce(Math.min(more, this.announced));
+    const buffer = isWhole ? piece : Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(buffer, 0, 0, this.#length);
+    this.#buffer = buffer;
+    return true;
+  }
+
+  #unannounce(bytes: number): void {
+    if (bytes > 0) this.budget.unannounce(this.caller, bytes);
+    this.announced -= bytes;
+  }
+
+  /** Returns the buffer to the budget; the bytes must not be used afterwards. */
+  release(): void {
+    this.budget.give(this.caller, this.#buffer.length);
+    this.#unannounce(this.announced);
+    this.#buffer = NOTHING;
+    this.#length = 0;
+  }
+}
+
+/** Bytes up to which an answer is not counted: answers for one envelope or webhook are too small to matter. */
+const SMALL_LENGTH = 4 * 1024;
+
+/**
+ * Counts an answer against the budget until it is sent. Otherwise a caller that reads none of its lists fills the memory.
+ * @returns whether there was room
+ */
+export function holdAnswer(budget: BodyBudget, caller: string, length: number, response: ServerResponse): boolean {
+  if (length <= SMALL_LENGTH || response.destroyed) return true;
+  if (!budget.take(caller, length)) return false;
+  let isHeld = true;
+  const release = (): void => {
+    if (isHeld) budget.give(caller, length);
+    isHeld = false;
+    response.req.socket.off('close', release);
+  };
+  response.once('close', release);
+  // When a connection ends, Node emits no `close` on an answer that waits behind another one.
+  response.req.socket.once('close', release);
+  return true;
+}

@@ -1,6 +1,6 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { CallerPlaces } from './request-turns.js';
+import { CallerPlaces } from './connections.js';
 
 describe('CallerPlaces', () => {
   let places: CallerPlaces;

@@ -3,13 +3,25 @@ import { ServerResponse, type IncomingMessage, type RequestListener } from 'node
 import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
-import { holdAnswer, type BodyBudget } from './body-budget.js';
-import { BodyReader, noRoom, DEFAULT_TYPES, refusedBody, type Done } from './body-reader.js';
-import { Connections, OpenRequests, stopParsingWhenEnded, endAtTinyPieces, UnreadRests } from './connections.js';
-import type { FastifyRequest } from './fastify-request.js';
+import {
+  type BodyBudget,
+  BodyReader,
+  DEFAULT_TYPES,
+  type Done,
+  holdAnswer,
+  noRoom,
+  refusedBody,
+} from './body-reader.js';
+import {
+  Connections,
+  endAtTinyPieces,
+  OpenRequests,
+  RequestTurns,
+  stopParsingWhenEnded,
+  UnreadRests,
+} from './connections.js';
+import { type FastifyRequest, refuseUnknown } from './fastify-request.js';
 import { KnownRoutes, answerUnread, type Answer, type RequestContext } from './problem.filter.js';
-import { refuseUnknown } from './read-request.js';
-import { RequestTurns } from './request-turns.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;

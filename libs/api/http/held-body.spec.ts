@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BodyBudget, HeldBody } from './body-budget.js';
+import { BodyBudget, HeldBody } from './body-reader.js';
 
 const MOST = 100_000;
 

@@ -5,7 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { Log, nestLoggerOf, ThrottledLog } from '@relay/telemetry';
 import { Registry, Gauge, Histogram } from 'prom-client';
-import { BodyBudget } from './body-budget.js';
+import { BodyBudget } from './body-reader.js';
 import type { FastifyReply, FastifyRequest } from './fastify-request.js';
 import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';

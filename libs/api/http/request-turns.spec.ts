@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { RequestTurns } from './request-turns.js';
+import { RequestTurns } from './connections.js';
 
 describe('RequestTurns', () => {
   it('begins eight in a turn of the event loop, the others in later turns in their order', async () => {

@@ -11,5 +11,5 @@ export {
   operationsOf,
   type OperationText,
 } from './operation.decorator.js';
-export { type Route, routesOf } from './routes.adapter.js';
-export { type Schema, SchemaBook } from './schema-book.js';
+export { type Route, routesOf } from './operation.decorator.js';
+export { type Schema, SchemaBook } from './operation.decorator.js';

@@ -5,9 +5,8 @@ import { RedisSealedWebhooks, WebhookStore } from './index.js';
 import { kidsOf, type Resealing } from './redis-sealed-webhooks.adapter.js';
 import { openCredential, openSecret, openSecrets } from './webhook-changes.js';
 import { storedOf } from './spec-stored.js';
-import type { StoredWebhook } from './stored-webhook.js';
-import { StoredWebhooks } from './stored-webhooks.adapter.js';
-import { webhookKeys } from './webhook-layout.script.js';
+import { type StoredWebhook, StoredWebhooks } from './stored-webhooks.adapter.js';
+import { webhookKeys } from './webhook.script.js';
 
 const { redis } = await redisOfSpec();
 

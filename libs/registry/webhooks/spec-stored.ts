@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
-import { StoredWebhook } from './stored-webhook.js';
-import { StoredWebhooks } from './stored-webhooks.adapter.js';
+import { StoredWebhook, StoredWebhooks } from './stored-webhooks.adapter.js';
 import type { WebhookDraft } from './webhook-changes.js';
 
 // For specs only: a webhook as it is stored, with its sealed values; throws when it is not there.

@@ -1,14 +1,15 @@
 import { CannotOpen, type Keyring } from '@relay/keyring';
 import { credentialOf, type Credential } from './credential.js';
-import { ENABLED, UNVERIFIED } from './stored-webhook.js';
-import type {
-  Fresh,
-  SealedCredential,
-  StoredRecord,
-  StoredWebhook,
-  WebhookChanges,
-  WebhookCommand,
-} from './stored-webhook.js';
+import {
+  ENABLED,
+  type Fresh,
+  type SealedCredential,
+  type StoredRecord,
+  type StoredWebhook,
+  UNVERIFIED,
+  type WebhookChanges,
+  type WebhookCommand,
+} from './stored-webhooks.adapter.js';
 import { namedAttributes, shownAttributes, type WebhookInput, type WebhookPatch } from './webhook.js';
 
 /** The webhook that a sealed value belongs to; it opens for no other. */
