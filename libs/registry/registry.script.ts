@@ -6,10 +6,10 @@ import { snapshotLua } from './snapshot.script.js';
 /** `registry:keys`: name of an encryption key → its check value. */
 export const keyKeys = [globalKey('registry', 'keys')] as const;
 
-export const keyParts: readonly ViewPart[] = [{ name: 'keys', key: keyKeys[0], kind: 'hash' }];
+const keyParts: readonly ViewPart[] = [{ name: 'keys', key: keyKeys[0], kind: 'hash' }];
 
 /** As `applyWebhookLua`. A check value is never replaced: a name means one key until an operator removes it. */
-export const applyKeyLua = `
+const applyKeyLua = `
 local keys = KEYS[1]
 local apply = {}
 function apply.register(command)

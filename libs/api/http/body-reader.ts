@@ -179,7 +179,7 @@ const FIRST_BYTES = 4 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** `too-long` and `no-room` (in the budget) mean that the piece was not added. */
-export type Added = 'added' | 'too-long' | 'no-room';
+type Added = 'added' | 'too-long' | 'no-room';
 
 /**
  * Holds one body in a buffer of its own, because a body may arrive in pieces of one byte and Node needs some 250 bytes

@@ -4,12 +4,15 @@
 // Leaves to each app its title, its tags, its ways to authenticate, and the answers other than JSON.
 export { type ApiFacts, membersOf, openApi } from './openapi.js';
 export {
+  answerOf,
   type ApiParts,
   type Content,
-  LINK,
+  listOf,
   Operation,
   operationsOf,
   type OperationText,
+  type Route,
+  routesOf,
+  type Schema,
+  SchemaBook,
 } from './operation.decorator.js';
-export { type Route, routesOf } from './operation.decorator.js';
-export { type Schema, SchemaBook } from './operation.decorator.js';

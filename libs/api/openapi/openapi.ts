@@ -153,7 +153,7 @@ const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
 };
 
 /** Returns every answer of one operation, by its status. */
-export function answersOf(route: Route, text: OperationText, book: SchemaBook): Schema {
+function answersOf(route: Route, text: OperationText, book: SchemaBook): Schema {
   const { description, mediaType = 'application/json', content, headers } = text.answer;
   const success = {
     description,
@@ -192,7 +192,7 @@ function problemsOf({ access, hasVersions, mediaTypes, path }: Route, text: Oper
 }
 
 /** Returns the problems of every status and the errors of RFC 6749, to which all operations refer. */
-export function sharedAnswers(book: SchemaBook, publicUrl: string, errors: ApiParts['oauthErrors']): Schema {
+function sharedAnswers(book: SchemaBook, publicUrl: string, errors: ApiParts['oauthErrors']): Schema {
   const problems = Object.fromEntries(
     statusesOf(codes).map((status) => [`Problem${status}`, problemAnswer(status, book, publicUrl)]),
   );
@@ -248,6 +248,6 @@ const headersOf = (headers: Readonly<Record<string, string>>): Schema =>
 const headerOf = (description: string): Schema => ({ description, schema: { type: 'string' } });
 
 /** Headers to which many answers refer. */
-export const sharedHeaders: Schema = Object.fromEntries(
+const sharedHeaders: Schema = Object.fromEntries(
   Object.entries(SHARED).map(([name, description]) => [name, headerOf(description)]),
 );

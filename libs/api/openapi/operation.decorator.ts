@@ -58,10 +58,22 @@ export interface OperationText {
   readonly problems?: readonly ProblemCode[];
 }
 
-/** The header of a list in pages. */
-export const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
+/** Returns the answer on success with a body. */
+export const answerOf = (description: string, schema: z.ZodType, example?: unknown) => ({
+  description,
+  content: { schema, ...(example === undefined ? {} : { example }) },
+});
 
-export const OPERATION = Symbol('relay.operation');
+/** Returns the answer of a list in pages. */
+export const listOf = (description: string, schema: z.ZodType, example?: unknown) => ({
+  ...answerOf(description, schema, example),
+  headers: LINK,
+});
+
+/** The header of a list in pages. */
+const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
+
+const OPERATION = Symbol('relay.operation');
 
 /** Returns operations of one tag, by their names in generated clients. */
 export const operationsOf = <Id extends string>(

@@ -17,8 +17,8 @@ export interface Served {
 }
 
 /**
- * The built files of one app of pages. A file with a hash in its name is read once and kept: some 30 kB of an app, where each reading
- * would leave as much to be collected.
+ * The built files of one app of pages. A file with a hash in its name is read once and kept, some 30 kB of an app: every further
+ * read leaves as much garbage to collect.
  */
 export class Page {
   readonly #kept = new Map<string, Buffer>();

@@ -12,8 +12,6 @@ export const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
   return {
     eventType: 'task.created',
     endPointUrl: url,
-    endPointDesc: undefined,
-    endPointName: undefined,
     url: new URL(url).href,
     origin: new URL(url).origin,
     ...((changes.apiKey ?? changes.jwt ?? changes.userName) ? {} : { apiKey: 'key-1' }),

@@ -10,7 +10,13 @@ import {
   type WebhookChanges,
   type WebhookCommand,
 } from './stored-webhooks.adapter.js';
-import { namedAttributes, shownAttributes, type WebhookInput, type WebhookPatch } from './webhook.js';
+import {
+  namedAttributes,
+  shownAttributes,
+  type OptionalName,
+  type WebhookInput,
+  type WebhookPatch,
+} from './webhook.js';
 
 /** The webhook that a sealed value belongs to; it opens for no other. */
 type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
@@ -87,7 +93,8 @@ export function newSigningSecret(randomBytes: Buffer): string {
 }
 
 /** A registration whose URL is a permitted destination: `url` is its normalised form. */
-export type WebhookDraft = WebhookInput & { readonly url: string; readonly origin: string };
+export type WebhookDraft = Omit<WebhookInput, OptionalName> &
+  Partial<Pick<WebhookInput, OptionalName>> & { readonly url: string; readonly origin: string };
 
 /** A patch, with `url` and `origin` when it names another endPointUrl. */
 export type PatchDraft = WebhookPatch & { readonly url?: string; readonly origin?: string };

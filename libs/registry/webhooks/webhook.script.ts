@@ -12,7 +12,7 @@ export const webhookParts: readonly ViewPart[] = [
 ];
 
 /** Number of deletions kept for readers; a reader further behind reads everything. */
-export const DELETIONS_KEPT = 10_000;
+const DELETIONS_KEPT = 10_000;
 
 /** Limits of one script, which blocks Redis. */
 export const SLICE = { records: 100, bytes: 65_536, ids: 1_000 } as const;
@@ -30,7 +30,7 @@ export const SLICE = { records: 100, bytes: 65_536, ids: 1_000 } as const;
  * - `registry:version`: counter, raised by every change; `webhooks:changes`: sorted set, id → version of its last change,
  *   of each webhook that there is; `webhooks:deleted`: likewise, of the latest that there are no more
  */
-export const webhookLua = `
+const webhookLua = `
 local webhooks, version_key = KEYS[1], KEYS[2]
 local sealed, changes, deleted = webhooks .. ':sealed', webhooks .. ':changes', webhooks .. ':deleted'
 local SEALED = { 'credential', 'secrets', 'oldSecretUntil', 'olderSecretUntil' }
@@ -46,7 +46,7 @@ local function having(hash, partner) return webhooks .. ':credential:' .. hash .
  * Lua functions that store and delete a webhook with its indexes, for the place after \`webhookLua\`. \`index\` takes a webhook with
  * its sealed values, sequence and version in one table, whatever is stored of it; \`whole\` makes that table of a record.
  */
-export const indexLua = `
+const indexLua = `
 local function whole(webhook)
   local json = redis.call('HGET', sealed, webhook.id)
   for name, value in pairs(json and cjson.decode(json) or {}) do webhook[name] = value end
@@ -105,7 +105,7 @@ export const FAILING = globalKey('failing');
  * Lua functions that return the refusal of a command, or nil and its webhook. They write nothing, so that a void command is
  * recognised before it is sent.
  */
-export const refusalsLua = `
+const refusalsLua = `
 local refusals = {}
 
 -- The refusal of a command that has no webhook, or nil and the webhook.

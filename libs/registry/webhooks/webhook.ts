@@ -65,16 +65,17 @@ const OPTIONAL = {
 };
 type Optional = typeof OPTIONAL;
 type Values<Form extends keyof Optional[keyof Optional]> = {
-  [Name in keyof Optional]: z.output<Optional[Name][Form]>;
+  [Name in OptionalName]: z.output<Optional[Name][Form]>;
 };
-const NAMES = Object.keys(OPTIONAL) as (keyof Optional)[];
+export type OptionalName = keyof Optional;
+const NAMES = Object.keys(OPTIONAL) as OptionalName[];
 
 /** The optional attributes as members of a zod object. */
 export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
   form: Form,
-): { [Name in keyof Optional]: Optional[Name][Form] } =>
+): { [Name in OptionalName]: Optional[Name][Form] } =>
   Object.fromEntries(NAMES.map((name) => [name, OPTIONAL[name][form]])) as {
-    [Name in keyof Optional]: Optional[Name][Form];
+    [Name in OptionalName]: Optional[Name][Form];
   };
 
 /** Every optional attribute; null if the webhook has none. */
@@ -82,9 +83,9 @@ export const shownAttributes = (given: Partial<Values<'stored'>>): Values<'shown
   Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
 /** The optional attributes that are named, among them those that null removes. */
-export const namedAttributes = <Given extends { readonly [Name in keyof Optional]?: unknown }>(given: Given) =>
+export const namedAttributes = <Given extends { readonly [Name in OptionalName]?: unknown }>(given: Given) =>
   Object.fromEntries(NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))) as {
-    [Name in keyof Optional]?: Exclude<Given[Name], undefined>;
+    [Name in OptionalName]?: Exclude<Given[Name], undefined>;
   };
 
 export const WebhookId = z
@@ -166,7 +167,7 @@ export const WebhookDetails = Shown.extend({
 }).meta({ id: 'WebhookDetails', description: 'A registration with its state.' });
 export type WebhookDetails = z.infer<typeof WebhookDetails>;
 
-/** What `GET` shows and no patch changes, each with what changes it. */
+/** The attributes that `GET` shows and no patch changes, each with the reason. */
 const FIXED = {
   id: 'an id never changes',
   eventType: 'an eventType never changes: register another webhook',
