@@ -3,7 +3,7 @@ import { type ClientDirectory, hasRole, type OperatorRole, TextMemory } from '@r
 import { decodeProtectedHeader, errors, type JWK, jwtVerify, SignJWT } from 'jose';
 import { z } from 'zod';
 
-export interface SigningKey {
+interface SigningKey {
   readonly kid: string;
   readonly privateKey: KeyObject;
   readonly publicKey: KeyObject;

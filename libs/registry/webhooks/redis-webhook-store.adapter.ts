@@ -35,15 +35,15 @@ import {
 import { openedOf, type Webhook, webhookOf } from './redis-webhook-view.adapter.js';
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
-export type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
+type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
 /** `stale`: the webhook no longer has a version that the caller named. */
-export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
-export type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
+type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
+type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
 export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;
-export type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
+type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
 /** The versions of which a webhook must have one; any without them. */
 export type Versions = readonly number[];
-export type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
+type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
 interface Ambiguous {
   readonly kind: 'ambiguous';
   /** Every webhook of the event type. */
@@ -58,7 +58,7 @@ export interface Listing {
   readonly limit: number;
 }
 
-export interface DetailsListing extends Omit<Listing, 'credential'> {
+interface DetailsListing extends Omit<Listing, 'credential'> {
   /** The only webhooks that are listed, as many as a page has at most. */
   readonly ids?: readonly string[] | undefined;
 }
@@ -74,16 +74,16 @@ export interface Page {
 /** A webhook with its state, but for its deliveries. */
 export type RegisteredWebhook = Omit<WebhookDetails, 'waiting'>;
 
-export interface DetailsPage extends Pick<Page, 'next' | 'read'> {
+interface DetailsPage extends Pick<Page, 'next' | 'read'> {
   readonly webhooks: readonly RegisteredWebhook[];
 }
 
-export interface Versioned {
+interface Versioned {
   readonly details: RegisteredWebhook;
   readonly version: number;
 }
 
-export interface WebhookStoreOptions extends WebhookLimits {
+interface WebhookStoreOptions extends WebhookLimits {
   /** State of a registered webhook, and of one whose endpoint changes; active unless named. */
   readonly fresh?: Fresh;
   readonly now?: () => number;
