@@ -1,19 +1,8 @@
-import {
-  ClientDirectory,
-  type ClientRecord,
-  type CredentialType,
-  type OperatorRole,
-  type Scope,
-} from '@relay/identity';
+import { ClientDirectory } from '@relay/identity';
+import type { ClientRecord, CredentialType, OperatorRole, Scope } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import {
-  AccessTokens,
-  admits,
-  isStillGranted,
-  type PortalGrant,
-  type PortalRule,
-  type VerifiedToken,
-} from './access-tokens.js';
+import { AccessTokens, admits, isStillGranted } from './access-tokens.js';
+import type { PortalGrant, PortalRule, VerifiedToken } from './access-tokens.js';
 
 /** Counts unknown credentials by the network of their sender. */
 export abstract class Guesses {

@@ -3,15 +3,8 @@ import { ServerResponse, type IncomingMessage, type RequestListener } from 'node
 import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
-import {
-  type BodyBudget,
-  BodyReader,
-  DEFAULT_TYPES,
-  type Done,
-  holdAnswer,
-  noRoom,
-  refusedBody,
-} from './body-reader.js';
+import { BodyReader, DEFAULT_TYPES, holdAnswer, noRoom, refusedBody } from './body-reader.js';
+import type { BodyBudget, Done } from './body-reader.js';
 import {
   Connections,
   endAtTinyPieces,

@@ -1,14 +1,7 @@
 import { type Keyring, kidOf } from '@relay/keyring';
 import { type ProblemError, unavailable } from '@relay/problem';
-import {
-  type ClientRecord,
-  type CredentialType,
-  generationAt,
-  hashesOfCredential,
-  hashesOfSecret,
-  isLiveGeneration,
-  provenSecret,
-} from './client.js';
+import { generationAt, hashesOfCredential, hashesOfSecret, isLiveGeneration, provenSecret } from './client.js';
+import type { ClientRecord, CredentialType } from './client.js';
 import type { ClientStore } from './redis-client-store.adapter.js';
 
 /** A client authenticated by a secret, and the generation of that secret. */

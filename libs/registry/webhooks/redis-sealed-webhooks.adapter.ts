@@ -2,15 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { kidOf, type Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import {
-  CommandResult,
-  readStored,
-  type StoredWebhook,
-  StoredWebhooks,
-  type WebhookChanges,
-  type WebhookCommand,
-  type WholeJson,
-} from './stored-webhooks.adapter.js';
+import { CommandResult, readStored, StoredWebhooks } from './stored-webhooks.adapter.js';
+import type { StoredWebhook, WebhookChanges, WebhookCommand, WholeJson } from './stored-webhooks.adapter.js';
 import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
 import { openedOf } from './redis-webhook-view.adapter.js';
 

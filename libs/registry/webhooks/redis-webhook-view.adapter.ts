@@ -1,22 +1,11 @@
 import type { Keyring } from '@relay/keyring';
-import {
-  defineScript,
-  type LogView,
-  NO_REGISTRY,
-  readRegistryVersion,
-  registryVersionKeys,
-  runScript,
-} from '@relay/redis';
+import { defineScript, NO_REGISTRY, readRegistryVersion, registryVersionKeys, runScript } from '@relay/redis';
+import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Credential } from './credential.js';
-import {
-  readRecord,
-  type StoredRecord,
-  type StoredWebhook,
-  StoredWebhooks,
-  type WebhookCommand,
-} from './stored-webhooks.adapter.js';
+import { readRecord, StoredWebhooks } from './stored-webhooks.adapter.js';
+import type { StoredRecord, StoredWebhook, WebhookCommand } from './stored-webhooks.adapter.js';
 import { type Openable, openCredential, openSecrets, signingAt } from './webhook-changes.js';
 import { changesLua, webhookKeys } from './webhook.script.js';
 

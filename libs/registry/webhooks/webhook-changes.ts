@@ -10,13 +10,8 @@ import {
   type WebhookChanges,
   type WebhookCommand,
 } from './stored-webhooks.adapter.js';
-import {
-  namedAttributes,
-  shownAttributes,
-  type OptionalName,
-  type WebhookInput,
-  type WebhookPatch,
-} from './webhook.js';
+import { namedAttributes, shownAttributes } from './webhook.js';
+import type { OptionalName, WebhookInput, WebhookPatch } from './webhook.js';
 
 /** The webhook that a sealed value belongs to; it opens for no other. */
 type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
