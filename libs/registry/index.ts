@@ -6,7 +6,7 @@
 export { Deployment, deploymentName, deploymentText, ForeignRedis, RegistryClaim } from './registry-claim.adapter.js';
 export { beginMove, endMove, takeUp } from './registry-claim.adapter.js';
 export { KeyCheck, faultOfKeys, sealingFault, type KeyCommand } from './key-check.adapter.js';
-export { keyKeys } from './key.script.js';
+export { keyKeys } from './registry.script.js';
 export { KafkaRegistryLog } from './kafka-registry-log.adapter.js';
 export { RegistryCompaction, type Compaction } from './registry-compaction.adapter.js';
 export { RegistryView } from './registry-view.adapter.js';

@@ -3,7 +3,7 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import { reasonOf, type Log } from '@relay/telemetry';
 import type { Redis } from 'ioredis';
-import { keyKeys } from './key.script.js';
+import { keyKeys } from './registry.script.js';
 
 export type KeyCommand =
   | { readonly kind: 'register'; readonly kid: string; readonly check: string }

@@ -2,10 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { REGISTRY_APPLIED, REGISTRY_REBUILDING, runScript, GLOBAL_TAG } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import { EMPTIED, EMPTY, REMOVE, rebuildKeys, VIEW_KEYS } from './rebuild.script.js';
+import {
+  APPLY,
+  EMPTIED,
+  EMPTY,
+  type Entity,
+  rebuildKeys,
+  registryKeys,
+  REMOVE,
+  SNAPSHOT,
+  STATES,
+  VIEW_KEYS,
+} from './registry.script.js';
 import type { RegistryClaim } from './registry-claim.adapter.js';
 import type { LoggedCommand, RegistryLog } from './registry-log.port.js';
-import { APPLY, registryKeys, SNAPSHOT, STATES, type Entity } from './registry.script.js';
 
 /** Limits of one call, which blocks Redis: the number of commands, and their bytes when there are several. */
 const SLICE = 100;

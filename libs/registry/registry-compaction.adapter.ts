@@ -9,8 +9,7 @@ import { snapshotCommandOf, type SnapshotCommand } from './registry-applier.adap
 import type { RegistryLog } from './registry-log.port.js';
 import type { RegistryView } from './registry-view.adapter.js';
 import { LAST_SNAPSHOT, SNAPSHOT, PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
-import { FIELDS, VALUES } from './snapshot-read.script.js';
-import { RESULTS_PART } from './snapshot.script.js';
+import { FIELDS, RESULTS_PART, VALUES } from './snapshot.script.js';
 
 /** Number of records in one append: about 1 MiB. */
 const WINDOW = 16;

@@ -1,8 +1,26 @@
 import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
-import { defineScript, REGISTRY_APPLIED, REGISTRY_REBUILDING, globalKey, type ViewPart } from '@relay/redis';
+import { defineScript, globalKey, REGISTRY_APPLIED, REGISTRY_REBUILDING, type ViewPart } from '@relay/redis';
 import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
-import { applyKeyLua, keyKeys, keyParts } from './key.script.js';
 import { snapshotLua } from './snapshot.script.js';
+
+/** `registry:keys`: name of an encryption key → its check value. */
+export const keyKeys = [globalKey('registry', 'keys')] as const;
+
+const keyParts: readonly ViewPart[] = [{ name: 'keys', key: keyKeys[0], kind: 'hash' }];
+
+/** As `applyWebhookLua`. A check value is never replaced: a name means one key until an operator removes it. */
+const applyKeyLua = `
+local keys = KEYS[1]
+local apply = {}
+function apply.register(command)
+  if redis.call('HSETNX', keys, command.kid, command.check) == 1 then return { kind = 'registered' } end
+  return { kind = redis.call('HGET', keys, command.kid) == command.check and 'known' or 'differs' }
+end
+function apply.forget(command)
+  return { kind = redis.call('HDEL', keys, command.kid) == 1 and 'forgotten' or 'unknown' }
+end
+return function(command) return apply[command.kind](command) end
+`;
 
 /**
  * Results remembered by command id, for repeats: a command whose answer was lost may be in the log twice, within the wait of its
@@ -134,5 +152,46 @@ elseif tonumber(ARGV[2]) <= applied + 1 then
   end
 end
 return { applied, answer(ARGV[1]), state }
+`,
+);
+
+export const rebuildKeys = [REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
+
+/** A rebuild removes every key of the view, with its indexes and the remembered results, but not `rebuildKeys`. */
+export const VIEW_KEYS = ['clients', 'webhooks', 'registry'].map((name) => globalKey(name));
+
+/**
+ * Begins to empty the view, so that the snapshot at offset ARGV[1] fills it. Returns 0 when Redis has that snapshot or stands right
+ * before it: another process was faster.
+ */
+export const EMPTY = defineScript(
+  'registry-empty',
+  `
+local applied, start = redis.call('GET', KEYS[1]), tonumber(ARGV[1])
+local next = tonumber(applied or '-1') + 1
+if next > start or (applied and next == start) then return 0 end
+redis.call('SET', KEYS[2], 'empty ' .. ARGV[1])
+return 1
+`,
+);
+
+/** Removes the keys after the first two, only while the view is being emptied for this very snapshot. */
+export const REMOVE = defineScript(
+  'registry-remove',
+  `
+if redis.call('GET', KEYS[2]) ~= 'empty ' .. ARGV[1] then return 0 end
+for i = 3, #KEYS do redis.call('UNLINK', KEYS[i]) end
+return 1
+`,
+);
+
+/** Ends the emptying: the snapshot's first record is the next to apply. */
+export const EMPTIED = defineScript(
+  'registry-emptied',
+  `
+if redis.call('GET', KEYS[2]) ~= 'empty ' .. ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], tonumber(ARGV[1]) - 1)
+redis.call('SET', KEYS[2], 'fill ' .. ARGV[1])
+return 1
 `,
 );

@@ -1,9 +1,17 @@
 import { ClientDirectory } from '@relay/identity';
 import type { ClientRecord, CredentialType, OperatorRole, Scope } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
-import { AccessTokens, type VerifiedToken } from './access-tokens.js';
-import { Guesses } from './guesses.port.js';
-import { admits, isStillGranted, type PortalRule, type PortalGrant } from './portal-grant.js';
+import { AccessTokens, admits, isStillGranted } from './access-tokens.js';
+import type { PortalGrant, PortalRule, VerifiedToken } from './access-tokens.js';
+
+/** Counts unknown credentials by the network of their sender. */
+export abstract class Guesses {
+  /** Whether this process knows that the network is beyond its limit. Reads memory only. */
+  abstract isHeldBack(address: string): boolean;
+
+  /** Counts an unknown credential. Returns the answer for a network beyond its limit. */
+  abstract miss(address: string): Promise<ProblemError | undefined>;
+}
 
 const unauthorized = (detail: string, challenge: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });

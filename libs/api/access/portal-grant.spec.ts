@@ -1,4 +1,4 @@
-import { admits, type PortalGrant, type PortalRule } from './portal-grant.js';
+import { admits, type PortalGrant, type PortalRule } from './access-tokens.js';
 
 const READ: PortalGrant = { access: 'read' };
 const WRITE: PortalGrant = { access: 'write' };

@@ -3,7 +3,7 @@ import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import type { Caller } from './callers.guard.js';
-import { PortalGrant, PortalAccess } from './portal-grant.js';
+import { PortalGrant, PortalAccess } from './access-tokens.js';
 
 export const PortalLink = z.object({
   partnerId: z.string(),

@@ -23,7 +23,7 @@ interface JointRevocation extends Entry {
   readonly beforeS: number;
 }
 
-export type Revocation = SingleRevocation | JointRevocation;
+type Revocation = SingleRevocation | JointRevocation;
 
 /** A revocation and its place in the log, by which a later one can delete it. */
 interface LoggedRevocation {

@@ -1,4 +1,4 @@
-import type { IncomingMessage, IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { ProblemError, unavailable } from '@relay/problem';
 import type { FastifyRequest } from './fastify-request.js';
 import type { BodyRule } from './route-rules.decorator.js';
@@ -112,71 +112,6 @@ export const noRoom = (): ProblemError =>
 /** The connection has ended, so this answer reaches no one. */
 const brokenOff = (): ProblemError => new ProblemError('invalid-request', 'The body ended before it was complete.');
 
-const FIRST_BYTES = 4 * 1024;
-const NOTHING = Buffer.alloc(0);
-
-/** `too-long` and `no-room` (in the budget) mean that the piece was not added. */
-export type Added = 'added' | 'too-long' | 'no-room';
-
-/**
- * Holds one body in a buffer of its own, because a body may arrive in pieces of one byte and Node needs some 250 bytes
- * for each piece. The buffer counts against the budget until `release`.
- */
-export class HeldBody {
-  #buffer: Buffer = NOTHING;
-  #length = 0;
-
-  /**
-   * @param mostBytes the announced length; without one, the limit of the route
-   * @param announced bytes that the budget has counted as announced for this body
-   */
-  constructor(
-    private readonly budget: BodyBudget,
-    private readonly caller: string,
-    private readonly mostBytes: number,
-    private announced = 0,
-  ) {}
-
-  get bytes(): Buffer {
-    return this.#buffer.subarray(0, this.#length);
-  }
-
-  add(piece: Buffer): Added {
-    const length = this.#length + piece.length;
-    if (length > this.mostBytes) return 'too-long';
-    if (length > this.#buffer.length && !this.#grow(piece, length)) return 'no-room';
-    if (this.#buffer !== piece) piece.copy(this.#buffer, this.#length);
-    this.#length = length;
-    return 'added';
-  }
-
-  /** Doubles the buffer, so that bytes are copied rarely. Keeps a body in one piece, the usual case, without a copy. */
-  #grow(piece: Buffer, length: number): boolean {
-    const isWhole = length === piece.length && length === this.mostBytes;
-    const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));
-    const more = size - this.#buffer.length;
-    if (!this.budget.take(this.caller, more)) return false;
-    this.#unannounce(Math.min(more, this.announced));
-    const buffer = isWhole ? piece : Buffer.allocUnsafeSlow(size);
-    this.#buffer.copy(buffer, 0, 0, this.#length);
-    this.#buffer = buffer;
-    return true;
-  }
-
-  #unannounce(bytes: number): void {
-    if (bytes > 0) this.budget.unannounce(this.caller, bytes);
-    this.announced -= bytes;
-  }
-
-  /** Returns the buffer to the budget; the bytes must not be used afterwards. */
-  release(): void {
-    this.budget.give(this.caller, this.#buffer.length);
-    this.#unannounce(this.announced);
-    this.#buffer = NOTHING;
-    this.#length = 0;
-  }
-}
-
 /** A caller may hold a third of the free bytes: alone it gets a quarter of the budget, and another caller always has room. */
 const FREE_FOR_EACH = 3;
 
@@ -238,6 +173,71 @@ function subtract(from: Map<string, number>, caller: string, bytes: number): voi
   const left = (from.get(caller) ?? 0) - bytes;
   if (left > 0) from.set(caller, left);
   else from.delete(caller);
+}
+
+const FIRST_BYTES = 4 * 1024;
+const NOTHING = Buffer.alloc(0);
+
+/** `too-long` and `no-room` (in the budget) mean that the piece was not added. */
+type Added = 'added' | 'too-long' | 'no-room';
+
+/**
+ * Holds one body in a buffer of its own, because a body may arrive in pieces of one byte and Node needs some 250 bytes
+ * for each piece. The buffer counts against the budget until `release`.
+ */
+export class HeldBody {
+  #buffer: Buffer = NOTHING;
+  #length = 0;
+
+  /**
+   * @param mostBytes the announced length; without one, the limit of the route
+   * @param announced bytes that the budget has counted as announced for this body
+   */
+  constructor(
+    private readonly budget: BodyBudget,
+    private readonly caller: string,
+    private readonly mostBytes: number,
+    private announced = 0,
+  ) {}
+
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  add(piece: Buffer): Added {
+    const length = this.#length + piece.length;
+    if (length > this.mostBytes) return 'too-long';
+    if (length > this.#buffer.length && !this.#grow(piece, length)) return 'no-room';
+    if (this.#buffer !== piece) piece.copy(this.#buffer, this.#length);
+    this.#length = length;
+    return 'added';
+  }
+
+  /** Doubles the buffer, so that bytes are copied rarely. Keeps a body in one piece, the usual case, without a copy. */
+  #grow(piece: Buffer, length: number): boolean {
+    const isWhole = length === piece.length && length === this.mostBytes;
+    const size = isWhole ? length : Math.min(this.mostBytes, Math.max(FIRST_BYTES, length, 2 * this.#buffer.length));
+    const more = size - this.#buffer.length;
+    if (!this.budget.take(this.caller, more)) return false;
+    this.#unannounce(Math.min(more, this.announced));
+    const buffer = isWhole ? piece : Buffer.allocUnsafeSlow(size);
+    this.#buffer.copy(buffer, 0, 0, this.#length);
+    this.#buffer = buffer;
+    return true;
+  }
+
+  #unannounce(bytes: number): void {
+    if (bytes > 0) this.budget.unannounce(this.caller, bytes);
+    this.announced -= bytes;
+  }
+
+  /** Returns the buffer to the budget; the bytes must not be used afterwards. */
+  release(): void {
+    this.budget.give(this.caller, this.#buffer.length);
+    this.#unannounce(this.announced);
+    this.#buffer = NOTHING;
+    this.#length = 0;
+  }
 }
 
 /** Bytes up to which an answer is not counted: answers for one envelope or webhook are too small to matter. */

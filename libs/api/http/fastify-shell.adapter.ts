@@ -3,15 +3,8 @@ import { ServerResponse, type IncomingMessage, type RequestListener } from 'node
 import { Server, type Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ProblemError } from '@relay/problem';
-import {
-  BodyReader,
-  DEFAULT_TYPES,
-  holdAnswer,
-  noRoom,
-  refusedBody,
-  type BodyBudget,
-  type Done,
-} from './body-reader.js';
+import { BodyReader, DEFAULT_TYPES, holdAnswer, noRoom, refusedBody } from './body-reader.js';
+import type { BodyBudget, Done } from './body-reader.js';
 import {
   Connections,
   endAtTinyPieces,
@@ -20,9 +13,8 @@ import {
   stopParsingWhenEnded,
   UnreadRests,
 } from './connections.js';
-import type { FastifyRequest } from './fastify-request.js';
+import { type FastifyRequest, refuseUnknown } from './fastify-request.js';
 import { KnownRoutes, answerUnread, type Answer, type RequestContext } from './problem.filter.js';
-import { refuseUnknown } from './read-request.js';
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;

@@ -1,5 +1,5 @@
 import { ProblemError } from '@relay/problem';
-import { etagOf, readIfMatch } from './read-request.js';
+import { etagOf, readIfMatch } from './fastify-request.js';
 
 describe('If-Match', () => {
   it.each([

@@ -6,14 +6,14 @@
 export { Access, Portal, HasVersions, IgnoresUnknown, rulesOf, Waits, StrictBody } from './route-rules.decorator.js';
 export { TakesBody } from './route-rules.decorator.js';
 export type { Body } from './route-rules.decorator.js';
-export { CallerFinder } from './caller-finder.port.js';
+export { CallerFinder } from './fastify-request.js';
 export { DEFAULT_TYPES, mediaTypeOf } from './body-reader.js';
 export { CallerPlaces } from './connections.js';
 export { everyAddress, proxyWarning, createHttpApp } from './http-app.adapter.js';
 export { callerIdOf, callerOf, linkToNext, presentReply, presentRequest } from './fastify-request.js';
 export type { FastifyReply, FastifyRequest } from './fastify-request.js';
 export type { ShellSettings } from './fastify-shell.adapter.js';
-export { etagOf, readIfMatch, readQuery } from './read-request.js';
+export { etagOf, readIfMatch, readQuery } from './fastify-request.js';
 export { KnownRoutes, problemOf, ProblemFilter, requestFacts } from './problem.filter.js';
 export { PartnerQuota, RateLimitInterceptor, spentHeaders, tellQuota, SharedQuota } from './quotas.adapter.js';
 export type { Quota } from './quotas.adapter.js';

@@ -4,8 +4,7 @@ import type { AccessRule, PortalRule } from '@relay/access';
 import { METHOD_METADATA } from '@nestjs/common/constants.js';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { z } from 'zod';
-import type { FastifyRequest } from './fastify-request.js';
-import { readJson, validate } from './read-request.js';
+import { type FastifyRequest, readJson, validate } from './fastify-request.js';
 
 export interface BodyRule {
   /** Media types a body may have, in lower case without parameters. A request without a body needs none. */

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Keyring } from '@relay/keyring';
 import fc from 'fast-check';
-import { formatSecret, hashOfSecret, isSecret, provenSecret } from './client-secret.js';
-import type { ClientRecord } from './client.js';
+import { type ClientRecord, formatSecret, hashOfSecret, isSecret, provenSecret } from './client.js';
 
 const aKey = (kid: string): string => `${kid}:${randomBytes(32).toString('base64')}`;
 const [first, second] = [aKey('e1'), aKey('e2')];

@@ -1,7 +1,22 @@
 import type { Keyring } from '@relay/keyring';
-import { withNewSecret, withoutTokens, formatSecret, hashesOfCredential, hashOfSecret } from './client-secret.js';
-import { hasRole, roleOf, scopeOfRole, scopesOfRole, SCOPES_OF, ClientRefused } from './client.js';
-import type { ClientKind, ClientRecord, IssuedClient, NewClient, OperatorRole } from './client.js';
+import {
+  type ClientKind,
+  type ClientRecord,
+  ClientRefused,
+  formatSecret,
+  hashesOfCredential,
+  hashOfSecret,
+  hasRole,
+  type IssuedClient,
+  type NewClient,
+  type OperatorRole,
+  roleOf,
+  scopeOfRole,
+  SCOPES_OF,
+  scopesOfRole,
+  withNewSecret,
+  withoutTokens,
+} from './client.js';
 import type { ClientStore } from './redis-client-store.adapter.js';
 
 export interface IssuedSecret {

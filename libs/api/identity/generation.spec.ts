@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { generationAt, isLiveGeneration, withNewSecret, withoutTokens } from './client-secret.js';
+import { generationAt, isLiveGeneration, withNewSecret, withoutTokens } from './client.js';
 
 interface Secrets {
   readonly secretHashes: string[];

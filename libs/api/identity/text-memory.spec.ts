@@ -1,4 +1,4 @@
-import { TextMemory } from './text-memory.js';
+import { TextMemory } from './client-directory.js';
 
 const end = 'e'.repeat(43);
 

@@ -3,13 +3,5 @@
 // Guarantees that a document cannot contradict the code, and that a route, tag or body without a description is an error.
 // Leaves to each app its title, its tags, its ways to authenticate, and the answers other than JSON.
 export { type ApiFacts, membersOf, openApi } from './openapi.js';
-export {
-  type ApiParts,
-  type Content,
-  LINK,
-  Operation,
-  operationsOf,
-  type OperationText,
-} from './operation.decorator.js';
-export { type Route, routesOf } from './routes.adapter.js';
-export { type Schema, SchemaBook } from './schema-book.js';
+export { answerOf, listOf, Operation, operationsOf, routesOf, SchemaBook } from './operation.decorator.js';
+export type { ApiParts, Content, OperationText, Route, Schema } from './operation.decorator.js';

@@ -1,7 +1,10 @@
-import { SetMetadata, type CustomDecorator } from '@nestjs/common';
+import { type CustomDecorator, RequestMethod, SetMetadata, type Type } from '@nestjs/common';
+import { HTTP_CODE_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import type { AccessRule, PortalRule } from '@relay/access';
+import { DEFAULT_TYPES, rulesOf } from '@relay/http';
+import { scopeOfRole } from '@relay/identity';
 import type { ProblemCode } from '@relay/problem';
-import type { z } from 'zod';
-import type { Schema, SchemaBook } from './schema-book.js';
+import { z } from 'zod';
 
 /** Texts of an API as a whole. */
 export interface ApiParts {
@@ -55,10 +58,22 @@ export interface OperationText {
   readonly problems?: readonly ProblemCode[];
 }
 
-/** The header of a list in pages. */
-export const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
+/** Returns the answer on success with a body. */
+export const answerOf = (description: string, schema: z.ZodType, example?: unknown) => ({
+  description,
+  content: { schema, ...(example === undefined ? {} : { example }) },
+});
 
-export const OPERATION = Symbol('relay.operation');
+/** Returns the answer of a list in pages. */
+export const listOf = (description: string, schema: z.ZodType, example?: unknown) => ({
+  ...answerOf(description, schema, example),
+  headers: LINK,
+});
+
+/** The header of a list in pages. */
+const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
+
+const OPERATION = Symbol('relay.operation');
 
 /** Returns operations of one tag, by their names in generated clients. */
 export const operationsOf = <Id extends string>(
@@ -71,3 +86,104 @@ export const operationsOf = <Id extends string>(
 
 /** Documents a handler. A handler without it fails a spec. */
 export const Operation = (text: OperationText): CustomDecorator<symbol> => SetMetadata(OPERATION, text);
+
+/** One route, read from its decorators. */
+export interface Route {
+  readonly method: string;
+  /** In Nest's form, such as `/webhooks/:id`. */
+  readonly path: string;
+  readonly status: number;
+  readonly access: AccessRule['kind'];
+  readonly scopes: readonly string[];
+  /** Access that a portal token must permit; undefined if the route accepts no portal token. */
+  readonly portal: PortalRule | undefined;
+  readonly mediaTypes: readonly string[];
+  /** Whether the handler obeys `If-Match`. */
+  readonly hasVersions: boolean;
+  /** Undefined for an undocumented route. */
+  readonly text: OperationText | undefined;
+}
+
+type Handler = (...args: never[]) => unknown;
+
+/** Returns every route of these controllers. */
+export const routesOf = (controllers: readonly Type[]): Route[] => controllers.flatMap(routesOfController);
+
+function routesOfController(controller: Type): Route[] {
+  const prototype = controller.prototype as Record<string, Handler>;
+  return Object.getOwnPropertyNames(prototype).flatMap((name) => {
+    const handler = prototype[name];
+    const method = handler && (metadata(METHOD_METADATA, handler) as RequestMethod | undefined);
+    return handler === undefined || method === undefined ? [] : [routeOf(controller, handler, method)];
+  });
+}
+
+function routeOf(controller: Type, handler: Handler, method: RequestMethod): Route {
+  const { access = { kind: 'public' }, body, portal, hasVersions = false } = rulesOf(handler);
+  const parts = [metadata(PATH_METADATA, controller), metadata(PATH_METADATA, handler)] as string[];
+  const usual = method === RequestMethod.POST ? 201 : 200;
+  return {
+    method: RequestMethod[method] ?? '',
+    path: `/${parts
+      .flatMap((part) => part.split('/'))
+      .filter((part) => part !== '')
+      .join('/')}`,
+    status: (metadata(HTTP_CODE_METADATA, handler) as number | undefined) ?? usual,
+    access: access.kind,
+    scopes: scopesOf(access),
+    portal,
+    mediaTypes: body?.types ?? DEFAULT_TYPES,
+    hasVersions,
+    text: metadata(OPERATION, handler) as OperationText | undefined,
+  };
+}
+
+function scopesOf(access: AccessRule): readonly string[] {
+  if (access.kind === 'source') return ['deliveries:write'];
+  if (access.kind === 'operator') return [scopeOfRole(access.role)];
+  return 'scopes' in access ? access.scopes : [];
+}
+
+const metadata = (key: string | symbol, target: object): unknown => Reflect.getMetadata(key, target);
+
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** Makes JSON Schemas of zod schemas, each named one once. `input` permits unknown members; `output` has every member. */
+export class SchemaBook {
+  readonly #named = new Map<string, Schema>();
+
+  constructor(
+    private readonly target: 'draft-2020-12' | 'draft-7',
+    /** Place of the named schemas in the document, such as `#/components/schemas/`. */
+    private readonly place: string,
+  ) {}
+
+  /** The named schemas, in alphabetical order. */
+  get named(): Record<string, Schema> {
+    return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** @throws Error if a name stands for two shapes, or a schema has no JSON Schema */
+  of(schema: z.ZodType, io: 'input' | 'output'): Schema {
+    const {
+      $schema: _,
+      $defs,
+      definitions,
+      ...root
+    } = this.#moved(z.toJSONSchema(schema, { target: this.target, io }));
+    for (const [name, shape] of Object.entries({ ...asObject($defs), ...asObject(definitions) })) {
+      const known = this.#named.get(name);
+      if (known !== undefined && JSON.stringify(known) !== JSON.stringify(shape))
+        throw new Error(`The schema ${name} has two shapes: give what is taken and what is answered a name each`);
+      this.#named.set(name, asObject(shape));
+    }
+    return root;
+  }
+
+  #moved(schema: unknown): Record<string, unknown> {
+    const text = JSON.stringify(schema).replaceAll(/"#\/(?:\$defs|definitions)\//g, `"${this.place}`);
+    return asObject(JSON.parse(text));
+  }
+}
+
+const asObject = (value: unknown): Record<string, unknown> => (value ?? {}) as Record<string, unknown>;

@@ -17,8 +17,8 @@ export interface Served {
 }
 
 /**
- * The built files of one app of pages. A file with a hash in its name is read once and kept: an app has some 30 kB, and each reading
- * leaves as much garbage.
+ * The built files of one app of pages. A file with a hash in its name is read once and kept, some 30 kB of an app: every further
+ * read leaves as much garbage to collect.
  */
 export class Page {
   readonly #kept = new Map<string, Buffer>();

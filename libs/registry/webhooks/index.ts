@@ -5,15 +5,13 @@
 // Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), the
 // identity of the caller (access), and the requests (delivery).
 export { credentialMembers, credentialOf, type Credential } from './credential.js';
-export { FAILING, webhookKeys, webhookParts } from './webhook-layout.script.js';
+export { FAILING, webhookKeys, webhookParts, applyWebhookLua } from './webhook.script.js';
 export { RedisSealedWebhooks } from './redis-sealed-webhooks.adapter.js';
 export { WebhookStore } from './redis-webhook-store.adapter.js';
 export type { ChangeResult, Listing, Page, RegisteredWebhook, Versions } from './redis-webhook-store.adapter.js';
-export { RedisWebhookView } from './redis-webhook-view.adapter.js';
-export { applyWebhookLua } from './webhook-command.script.js';
+export { RedisWebhookView, breakerKeysOf, type OpenedWebhook, type Webhook } from './redis-webhook-view.adapter.js';
 export { newSigningSecret, type WebhookDraft } from './webhook-changes.js';
-export { disableTold, enableTold, type ToldChange } from './told-changes.js';
-export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './stored-webhook.js';
-export { breakerKeysOf, type OpenedWebhook, type Webhook } from './webhook-view.js';
+export { disableTold, enableTold, type ToldChange } from './redis-webhook-store.adapter.js';
+export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './stored-webhooks.adapter.js';
 export { DeleteInput, EventTypeName, ListInput, SigningSecret, WebhookDetails, WebhookId } from './webhook.js';
 export { WebhookInput, WebhookPatch, patchFaults, WebhookRecord, WebhookReference, WebhookUpdate } from './webhook.js';

@@ -10,7 +10,7 @@ const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const aDraft = (n: number): WebhookDraft => {
   const url = `https://e${n}.example/`;
   const members = { endPointUrl: url, url, origin: `https://e${n}.example`, apiKey: `key-${n}` };
-  return { eventType: 'task.created', endPointDesc: undefined, endPointName: undefined, ...members };
+  return { eventType: 'task.created', ...members };
 };
 
 let server: RedisServer;

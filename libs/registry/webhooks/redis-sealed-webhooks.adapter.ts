@@ -2,11 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { kidOf, type Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import { readStored, CommandResult } from './stored-webhook.js';
-import type { StoredWebhook, WebhookChanges, WebhookCommand } from './stored-webhook.js';
-import { StoredWebhooks, type WholeJson } from './stored-webhooks.adapter.js';
+import { CommandResult, readStored, StoredWebhooks } from './stored-webhooks.adapter.js';
+import type { StoredWebhook, WebhookChanges, WebhookCommand, WholeJson } from './stored-webhooks.adapter.js';
 import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
-import { openedOf } from './webhook-view.js';
+import { openedOf } from './redis-webhook-view.adapter.js';
 
 /** `current`: its values are under the writing key. `unreadable`: no key opens one of them. `gone`: it was deleted meanwhile. */
 export type Resealing = 'resealed' | 'current' | 'unreadable' | 'gone';

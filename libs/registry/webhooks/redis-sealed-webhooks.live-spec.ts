@@ -5,9 +5,8 @@ import { RedisSealedWebhooks, WebhookStore } from './index.js';
 import { kidsOf, type Resealing } from './redis-sealed-webhooks.adapter.js';
 import { openCredential, openSecret, openSecrets } from './webhook-changes.js';
 import { storedOf } from './spec-stored.js';
-import type { StoredWebhook } from './stored-webhook.js';
-import { StoredWebhooks } from './stored-webhooks.adapter.js';
-import { webhookKeys } from './webhook-layout.script.js';
+import { type StoredWebhook, StoredWebhooks } from './stored-webhooks.adapter.js';
+import { webhookKeys } from './webhook.script.js';
 
 const { redis } = await redisOfSpec();
 
@@ -34,8 +33,13 @@ const sealedWith = (keyring: Keyring, now = Date.now) => new RedisSealedWebhooks
 const stored = async (id: string): Promise<StoredWebhook> => storedOf(redis, id);
 const draft = (n: number, credential: object = { apiKey: `key-${n}` }) => {
   const url = `https://hooks.example.com/${n}`;
-  const texts = { endPointUrl: url, endPointDesc: undefined, endPointName: undefined };
-  return { eventType: 'task.created' as const, ...texts, url, origin: 'https://hooks.example.com', ...credential };
+  return {
+    eventType: 'task.created' as const,
+    endPointUrl: url,
+    url,
+    origin: 'https://hooks.example.com',
+    ...credential,
+  };
 };
 const register = async (n: number, credential?: object): Promise<string> => {
   const result = await storeWith(before).register('p', draft(n, credential));

@@ -3,41 +3,47 @@ import type { Keyring } from '@relay/keyring';
 import type { LogView } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { Credential } from './credential.js';
-import { detailsOf, recordOf, ENABLED } from './stored-webhook.js';
-import type {
-  CommandResult,
-  Fresh,
-  StoredRecord,
-  StoredWebhook,
-  WebhookChanges,
-  WebhookCommand,
-} from './stored-webhook.js';
-import { StoredWebhooks, WebhookCommands } from './stored-webhooks.adapter.js';
+import {
+  type CommandResult,
+  detailsOf,
+  ENABLED,
+  type Fresh,
+  recordOf,
+  type StoredRecord,
+  type StoredWebhook,
+  StoredWebhooks,
+  type WebhookChanges,
+  type WebhookCommand,
+  WebhookCommands,
+} from './stored-webhooks.adapter.js';
+import type { WebhookDetails, WebhookRecord } from './webhook.js';
 import {
   credentialHashes,
-  openSecret,
   disabling,
   enabling,
+  openSecret,
   patchChanges,
+  type PatchDraft,
   registerCommand,
   rotation,
+  type Seal,
   stateChanges,
   updateCommand,
+  type WebhookDraft,
+  type WebhookLimits,
 } from './webhook-changes.js';
-import type { PatchDraft, Seal, WebhookDraft, WebhookLimits } from './webhook-changes.js';
-import { openedOf, webhookOf, type Webhook } from './webhook-view.js';
-import type { WebhookDetails, WebhookRecord } from './webhook.js';
+import { openedOf, type Webhook, webhookOf } from './redis-webhook-view.adapter.js';
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
-export type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
+type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
 /** `stale`: the webhook no longer has a version that the caller named. */
-export type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
-export type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
+type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
+type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
 export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;
-export type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
+type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
 /** The versions of which a webhook must have one; any without them. */
 export type Versions = readonly number[];
-export type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
+type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
 interface Ambiguous {
   readonly kind: 'ambiguous';
   /** Every webhook of the event type. */
@@ -52,7 +58,7 @@ export interface Listing {
   readonly limit: number;
 }
 
-export interface DetailsListing extends Omit<Listing, 'credential'> {
+interface DetailsListing extends Omit<Listing, 'credential'> {
   /** The only webhooks that are listed, as many as a page has at most. */
   readonly ids?: readonly string[] | undefined;
 }
@@ -68,16 +74,16 @@ export interface Page {
 /** A webhook with its state, but for its deliveries. */
 export type RegisteredWebhook = Omit<WebhookDetails, 'waiting'>;
 
-export interface DetailsPage extends Pick<Page, 'next' | 'read'> {
+interface DetailsPage extends Pick<Page, 'next' | 'read'> {
   readonly webhooks: readonly RegisteredWebhook[];
 }
 
-export interface Versioned {
+interface Versioned {
   readonly details: RegisteredWebhook;
   readonly version: number;
 }
 
-export interface WebhookStoreOptions extends WebhookLimits {
+interface WebhookStoreOptions extends WebhookLimits {
   /** State of a registered webhook, and of one whose endpoint changes; active unless named. */
   readonly fresh?: Fresh;
   readonly now?: () => number;
@@ -87,7 +93,7 @@ export interface WebhookStoreOptions extends WebhookLimits {
  * The registrations of all partners. A partner sees none that it does not own. Changes of one webhook are applied whole and
  * one after the other; with `ifVersions` only while the webhook has one of these versions. A change is visible to every later call
  * once its promise has resolved. Rejects when the store cannot be reached: the change may then be applied or not.
- * Registrations in Redis, in the layout of `webhook-layout.script.ts`; commands of the registry change them.
+ * Registrations in Redis, in the layout of `webhook.script.ts`; commands of the registry change them.
  */
 export class WebhookStore {
   readonly #stored: StoredWebhooks;
@@ -315,3 +321,57 @@ const NONE = -1;
 const versionOf = ({ version }: Pick<StoredRecord, 'version'>, named: Versions | undefined): number =>
   named === undefined || named.includes(version) ? version : NONE;
 const ifAt = (ifVersion: number | undefined) => (ifVersion === undefined ? {} : { ifVersion });
+
+type Store = Pick<WebhookStore, 'find' | 'disable' | 'enable'>;
+type Named = { readonly id: string; readonly partnerId: string };
+
+/** `unchanged`: it was in that state already. */
+export type ToldChange = 'changed' | 'unchanged' | 'missing';
+
+/** Disables a webhook for an operator after `tell`, whatever disabled it before; from then on only operators enable it. */
+export const disableTold = (store: Store, webhook: Named, tell: () => Promise<void>): Promise<ToldChange> =>
+  change(
+    store,
+    webhook,
+    ({ disabledReason }) => disabledReason === 'operator',
+    tell,
+    (version) => store.disable(webhook.partnerId, webhook.id, 'operator', [version]),
+  );
+
+/**
+ * Enables a disabled webhook after `tell` got the reason of its stop. `unverified`: only a test of its endpoint enables it;
+ * `partner`: only its partner, who disabled it.
+ */
+export async function enableTold(
+  store: Store,
+  webhook: Named,
+  tell: (disabledReason: string) => Promise<void>,
+): Promise<ToldChange | 'unverified' | 'partner'> {
+  const found = await store.find(webhook.partnerId, webhook.id);
+  const reason = found?.details.disabledReason ?? '';
+  if (reason === 'unverified' || reason === 'partner') return reason;
+  return change(
+    store,
+    webhook,
+    ({ status }) => status === 'active',
+    () => tell(reason),
+    (version) => store.enable(webhook.partnerId, webhook.id, [version]),
+  );
+}
+
+/** Changes the version that was read, so that a concurrent change is read first. */
+async function change(
+  store: Store,
+  { id, partnerId }: Named,
+  isDone: (details: RegisteredWebhook) => boolean,
+  tell: () => Promise<void>,
+  make: (version: number) => Promise<{ readonly kind: string }>,
+): Promise<ToldChange> {
+  for (let isTold = false; ; isTold = true) {
+    const found = await store.find(partnerId, id);
+    if (found === undefined) return 'missing';
+    if (isDone(found.details)) return 'unchanged';
+    if (!isTold) await tell();
+    if ((await make(found.version)).kind === 'updated') return 'changed';
+  }
+}

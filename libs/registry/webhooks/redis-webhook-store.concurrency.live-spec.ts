@@ -5,8 +5,8 @@ import { Redis } from 'ioredis';
 import { WebhookStore } from './index.js';
 import { openCredential, type WebhookDraft } from './webhook-changes.js';
 import { aDraft, storedOf } from './spec-stored.js';
-import type { StoredWebhook } from './stored-webhook.js';
-import { webhookKeys } from './webhook-layout.script.js';
+import type { StoredWebhook } from './stored-webhooks.adapter.js';
+import { webhookKeys } from './webhook.script.js';
 
 const { server, redis } = await redisOfSpec();
 

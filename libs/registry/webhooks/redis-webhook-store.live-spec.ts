@@ -3,8 +3,8 @@ import { memoryRegistry, MemoryRegistryLog, redisOfSpec } from '@relay/testing';
 import { WebhookStore } from './index.js';
 import { openCredential, updateCommand, type WebhookDraft } from './webhook-changes.js';
 import { aDraft, storedOf } from './spec-stored.js';
-import type { StoredWebhook, WebhookCommand } from './stored-webhook.js';
-import { webhookKeys } from './webhook-layout.script.js';
+import type { StoredWebhook, WebhookCommand } from './stored-webhooks.adapter.js';
+import { webhookKeys } from './webhook.script.js';
 
 const { redis } = await redisOfSpec();
 

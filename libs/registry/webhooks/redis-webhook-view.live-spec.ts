@@ -15,7 +15,7 @@ const [WEBHOOKS] = webhookKeys;
 const aDraft = (path: string | number, apiKey = 'key'): WebhookDraft => {
   const url = `https://e.example/${path}`;
   const members = { endPointUrl: url, url, origin: 'https://e.example', apiKey };
-  return { eventType: 'task.created', endPointDesc: undefined, endPointName: undefined, ...members };
+  return { eventType: 'task.created', ...members };
 };
 
 describe('RedisWebhookView', () => {

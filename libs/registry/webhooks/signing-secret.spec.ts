@@ -1,6 +1,6 @@
 import { Keyring } from '@relay/keyring';
 import { openSecrets, seal, sealCredential, newSigningSecret, rotation } from './webhook-changes.js';
-import type { StoredWebhook } from './stored-webhook.js';
+import type { StoredWebhook } from './stored-webhooks.adapter.js';
 
 describe('newSigningSecret', () => {
   it('is whsec_ and the base64 of the bytes', () => {

@@ -1,6 +1,5 @@
 import type { Redis } from 'ioredis';
-import { StoredWebhook } from './stored-webhook.js';
-import { StoredWebhooks } from './stored-webhooks.adapter.js';
+import { StoredWebhook, StoredWebhooks } from './stored-webhooks.adapter.js';
 import type { WebhookDraft } from './webhook-changes.js';
 
 // For specs only: a webhook as it is stored, with its sealed values; throws when it is not there.
@@ -13,8 +12,6 @@ export const aDraft = (changes: Partial<WebhookDraft> = {}): WebhookDraft => {
   return {
     eventType: 'task.created',
     endPointUrl: url,
-    endPointDesc: undefined,
-    endPointName: undefined,
     url: new URL(url).href,
     origin: new URL(url).origin,
     ...((changes.apiKey ?? changes.jwt ?? changes.userName) ? {} : { apiKey: 'key-1' }),

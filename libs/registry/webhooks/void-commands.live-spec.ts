@@ -9,7 +9,7 @@ const { redis } = await redisOfSpec();
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const url = 'https://e.example/';
 const members = { endPointUrl: url, url, origin: 'https://e.example', apiKey: 'key' };
-const draft: WebhookDraft = { eventType: 'task.created', endPointDesc: undefined, endPointName: 'n', ...members };
+const draft: WebhookDraft = { eventType: 'task.created', endPointName: 'n', ...members };
 
 let log: MemoryRegistryLog;
 let store: WebhookStore;

@@ -1,15 +1,17 @@
 import { CannotOpen, type Keyring } from '@relay/keyring';
 import { credentialOf, type Credential } from './credential.js';
-import { ENABLED, UNVERIFIED } from './stored-webhook.js';
-import type {
-  Fresh,
-  SealedCredential,
-  StoredRecord,
-  StoredWebhook,
-  WebhookChanges,
-  WebhookCommand,
-} from './stored-webhook.js';
-import { namedAttributes, shownAttributes, type WebhookInput, type WebhookPatch } from './webhook.js';
+import {
+  ENABLED,
+  type Fresh,
+  type SealedCredential,
+  type StoredRecord,
+  type StoredWebhook,
+  UNVERIFIED,
+  type WebhookChanges,
+  type WebhookCommand,
+} from './stored-webhooks.adapter.js';
+import { namedAttributes, shownAttributes } from './webhook.js';
+import type { OptionalName, WebhookInput, WebhookPatch } from './webhook.js';
 
 /** The webhook that a sealed value belongs to; it opens for no other. */
 type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
@@ -86,7 +88,8 @@ export function newSigningSecret(randomBytes: Buffer): string {
 }
 
 /** A registration whose URL is a permitted destination: `url` is its normalised form. */
-export type WebhookDraft = WebhookInput & { readonly url: string; readonly origin: string };
+export type WebhookDraft = Omit<WebhookInput, OptionalName> &
+  Partial<Pick<WebhookInput, OptionalName>> & { readonly url: string; readonly origin: string };
 
 /** A patch, with `url` and `origin` when it names another endPointUrl. */
 export type PatchDraft = WebhookPatch & { readonly url?: string; readonly origin?: string };

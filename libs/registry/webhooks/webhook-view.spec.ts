@@ -1,8 +1,8 @@
 import { Keyring } from '@relay/keyring';
 import * as fc from 'fast-check';
 import { seal, sealCredential } from './webhook-changes.js';
-import type { StoredWebhook } from './stored-webhook.js';
-import { openedOf, webhookOf, WebhookView, type Webhook } from './webhook-view.js';
+import type { StoredWebhook } from './stored-webhooks.adapter.js';
+import { openedOf, webhookOf, WebhookView, type Webhook } from './redis-webhook-view.adapter.js';
 
 const keyring = Keyring.parse(`k1:${Buffer.alloc(32, 1).toString('base64')}`);
 const iv = (): Buffer => Buffer.alloc(12, 7);

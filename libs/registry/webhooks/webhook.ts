@@ -28,42 +28,54 @@ export const endPointUrl = bounded('endPointUrl', 2_048, 4_096, z.string().trim(
   .min(1)
   .describe('https address that receives the deliveries; at most 2048 characters, also percent-encoded.');
 
-/** An optional text in each shape of a webhook. A patch removes it by null; a registration takes null for absent. */
-const optionalText = (text: z.ZodString, meaning: string) => ({
-  input: text
+/**
+ * An optional attribute in each shape of a webhook. A patch removes it by null; a registration takes null for absent.
+ * @param given what a partner may send
+ * @param kept its type alone: a stored value stays readable after its bounds change
+ */
+const optional = <Given extends z.ZodType, Kept extends z.ZodType<z.output<Given>>>(
+  given: Given,
+  kept: Kept,
+  meaning: string,
+) => ({
+  input: given
     .nullish()
     .transform((value) => value ?? undefined)
     .describe(meaning),
-  patch: text.nullable().optional().describe(meaning),
-  stored: z.string().optional(),
-  shown: z.string().nullable(),
+  patch: given.nullable().optional().describe(meaning),
+  stored: kept.optional(),
+  shown: kept.nullable(),
 });
 
 /**
- * The attributes that a webhook may lack. A new one is an entry here: input, patch, stored record, details and commands follow.
+ * The attributes that a webhook may lack, texts or numbers. A new one is an entry here: input, patch, stored record, snapshot,
+ * details, documents and commands follow.
  */
 const OPTIONAL = {
-  endPointDesc: optionalText(
+  endPointDesc: optional(
     bounded('endPointDesc', 1_000, 3_000),
+    z.string(),
     'Description of the endpoint; at most 3000 bytes as JSON in UTF-8.',
   ),
-  endPointName: optionalText(
+  endPointName: optional(
     bounded('endPointName', 200, 600),
+    z.string(),
     'Name of the endpoint; at most 600 bytes as JSON in UTF-8.',
   ),
 };
 type Optional = typeof OPTIONAL;
 type Values<Form extends keyof Optional[keyof Optional]> = {
-  [Name in keyof Optional]: z.output<Optional[Name][Form]>;
+  [Name in OptionalName]: z.output<Optional[Name][Form]>;
 };
-const NAMES = Object.keys(OPTIONAL) as (keyof Optional)[];
+export type OptionalName = keyof Optional;
+const NAMES = Object.keys(OPTIONAL) as OptionalName[];
 
 /** The optional attributes as members of a zod object. */
 export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
   form: Form,
-): { [Name in keyof Optional]: Optional[Name][Form] } =>
+): { [Name in OptionalName]: Optional[Name][Form] } =>
   Object.fromEntries(NAMES.map((name) => [name, OPTIONAL[name][form]])) as {
-    [Name in keyof Optional]: Optional[Name][Form];
+    [Name in OptionalName]: Optional[Name][Form];
   };
 
 /** Every optional attribute; null if the webhook has none. */
@@ -71,9 +83,9 @@ export const shownAttributes = (given: Partial<Values<'stored'>>): Values<'shown
   Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
 /** The optional attributes that are named, among them those that null removes. */
-export const namedAttributes = <Value>(given: { readonly [Name in keyof Optional]?: Value | undefined }) =>
+export const namedAttributes = <Given extends { readonly [Name in OptionalName]?: unknown }>(given: Given) =>
   Object.fromEntries(NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))) as {
-    [Name in keyof Optional]?: Exclude<Value, undefined>;
+    [Name in OptionalName]?: Exclude<Given[Name], undefined>;
   };
 
 export const WebhookId = z
@@ -155,7 +167,7 @@ export const WebhookDetails = Shown.extend({
 }).meta({ id: 'WebhookDetails', description: 'A registration with its state.' });
 export type WebhookDetails = z.infer<typeof WebhookDetails>;
 
-/** What `GET` shows and no patch changes, each with what changes it. */
+/** The attributes that `GET` shows and no patch changes, each with the reason. */
 const FIXED = {
   id: 'an id never changes',
   eventType: 'an eventType never changes: register another webhook',

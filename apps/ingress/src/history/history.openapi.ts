@@ -1,5 +1,5 @@
 import { StatusFilter } from '@relay/events';
-import { LINK, operationsOf } from '@relay/openapi';
+import { listOf, operationsOf } from '@relay/openapi';
 import { ClueQuery } from '@relay/story';
 import { EventTypeName, WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
@@ -111,29 +111,26 @@ const SentEnvelope = z
 const webhookId = '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d';
 const envelopeId = '5b0a7a7e-3b9b-4c1e-9a64-0d6f1a2b3c4d';
 const envelope = { envelopeId: { schema: EnvelopeId, example: envelopeId } };
-const content = {
-  schema: DeliveryAnswers,
-  example: {
-    deliveries: [
-      {
-        envelopeId,
-        webhookId,
-        eventType: 'task.created',
-        status: 'delivered',
-        at: '2030-01-01T10:00:05.231Z',
-        acceptedAt: '2030-01-01T10:00:00.012Z',
-        series: 0,
-        nextAttemptAt: null,
-        waitsFor: null,
-        reason: null,
-        attempts: [
-          { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500', answer: 'oops' },
-          { at: '2030-01-01T10:00:05.190Z', durationMs: 41, status: 204 },
-        ],
-      },
-    ],
-  },
-};
+const DELIVERIES = listOf('The deliveries, newest first.', DeliveryAnswers, {
+  deliveries: [
+    {
+      envelopeId,
+      webhookId,
+      eventType: 'task.created',
+      status: 'delivered',
+      at: '2030-01-01T10:00:05.231Z',
+      acceptedAt: '2030-01-01T10:00:00.012Z',
+      series: 0,
+      nextAttemptAt: null,
+      waitsFor: null,
+      reason: null,
+      attempts: [
+        { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500', answer: 'oops' },
+        { at: '2030-01-01T10:00:05.190Z', durationMs: 41, status: 204 },
+      ],
+    },
+  ],
+});
 const KEPT =
   'A successful delivery is kept for a day unless the operator says otherwise, and shown up to a second later; any other until it succeeds. Not listed are running first attempts, deliveries that wait in the log for a `parked` webhook, and waiting ones beyond 5,000 of a webhook. The order is that of `at`, which each attempt and each retry changes: what is retried during a walk moves to the front or leaves the filter. A second walk with `since` set to the beginning of the first one finds it.';
 
@@ -143,14 +140,14 @@ export const operations = operationsOf('Webhooks', {
     description: KEPT,
     path: { id: { schema: WebhookId, example: webhookId } },
     query: HistoryQuery,
-    answer: { description: 'The deliveries, newest first.', headers: LINK, content },
+    answer: DELIVERIES,
     problems: ['not-found'],
   },
   listAllDeliveries: {
     summary: 'List the deliveries of all your webhooks',
     description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
     query: DeliveriesQuery,
-    answer: { description: 'The deliveries, newest first.', headers: LINK, content },
+    answer: DELIVERIES,
     problems: ['not-found'],
   },
   listWebhookStates: {
@@ -158,40 +155,33 @@ export const operations = operationsOf('Webhooks', {
     description: 'The request counts as one for every ten webhooks.',
     query: StatesQuery,
     problems: ['not-found'],
-    answer: {
-      description: 'The webhooks, oldest first.',
-      headers: LINK,
-      content: {
-        schema: WebhookStatesAnswer,
-        example: {
-          webhooks: [
-            {
-              id: webhookId,
-              eventType: 'task.created',
-              endPointUrl: 'https://partner.example/hooks/tasks',
-              endPointName: 'tasks',
-              status: 'active',
-              disabledReason: null,
-              waiting: 1,
-              oldestWaitingAt: '2030-01-01T09:59:58.100Z',
-              dead: 0,
-              delivered: 99,
-              failedAttempts: 1,
-              failureRate: 0.01,
-              lastDelivered: { envelopeId, at: '2030-01-01T10:00:05.231Z', status: 204, durationMs: 41 },
-              lastGood: {
-                at: '2030-01-01T09:55:00.120Z',
-                durationMs: 37,
-                status: 200,
-                answer: 'stored',
-                answerHeaders: { date: 'Tue, 01 Jan 2030 09:55:00 GMT', server: 'nginx' },
-              },
-              lastFailure: { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
-            },
-          ],
+    answer: listOf('The webhooks, oldest first.', WebhookStatesAnswer, {
+      webhooks: [
+        {
+          id: webhookId,
+          eventType: 'task.created',
+          endPointUrl: 'https://partner.example/hooks/tasks',
+          endPointName: 'tasks',
+          status: 'active',
+          disabledReason: null,
+          waiting: 1,
+          oldestWaitingAt: '2030-01-01T09:59:58.100Z',
+          dead: 0,
+          delivered: 99,
+          failedAttempts: 1,
+          failureRate: 0.01,
+          lastDelivered: { envelopeId, at: '2030-01-01T10:00:05.231Z', status: 204, durationMs: 41 },
+          lastGood: {
+            at: '2030-01-01T09:55:00.120Z',
+            durationMs: 37,
+            status: 200,
+            answer: 'stored',
+            answerHeaders: { date: 'Tue, 01 Jan 2030 09:55:00 GMT', server: 'nginx' },
+          },
+          lastFailure: { at: '2030-01-01T10:00:00.020Z', durationMs: 38, status: 500, detail: 'answered 500' },
         },
-      },
-    },
+      ],
+    }),
   },
   readDeliveries: {
     summary: 'Read what became of an envelope at your webhooks',

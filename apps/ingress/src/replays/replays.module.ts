@@ -11,7 +11,7 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { KeptAdmin, type TimeWindow } from '@relay/kafka';
-import { LINK, Operation, operationsOf } from '@relay/openapi';
+import { listOf, Operation, operationsOf } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
 import {
@@ -71,11 +71,7 @@ const operations = operationsOf('Webhooks', {
     summary: 'List your replays',
     description: 'Those that you or the operator ordered in the last 30 days: the newest 20 of each webhook.',
     query: ReplaysQuery,
-    answer: {
-      description: 'The replays, newest first.',
-      headers: LINK,
-      content: { schema: ReplayAnswers, example: { replays: [running.example] } },
-    },
+    answer: listOf('The replays, newest first.', ReplayAnswers, { replays: [running.example] }),
   },
   readReplay: {
     summary: 'Read how far a replay is',

@@ -20,7 +20,7 @@ const draft: WebhookDraft = {
   url: 'https://a.example/',
   origin: 'https://a.example',
   apiKey: 'k',
-} as WebhookDraft;
+};
 
 /** Who asks, by the link of an operator. */
 const askedBy = { partnerId: 'p', operator: 'operator_1', requestId: 'r1' };

@@ -11,7 +11,7 @@ import {
   WebhookUpdate,
 } from '@relay/webhooks';
 import { z } from 'zod';
-import { LINK, operationsOf } from '@relay/openapi';
+import { listOf, operationsOf } from '@relay/openapi';
 import { ListQuery } from './listings.js';
 import { DraftTestResult, TestResult } from './test-deliveries.js';
 
@@ -53,11 +53,7 @@ export const operations = operationsOf('Webhooks', {
       'A JSON body with one credential is optional: the list then has only the webhooks registered with it. Without a token that credential must belong to webhooks of exactly one partner.',
     query: ListQuery,
     body: { isRequired: false, schema: ListInput, example: { apiKey: input.apiKey } },
-    answer: {
-      description: 'The webhooks, oldest first.',
-      headers: LINK,
-      content: { schema: z.array(WebhookRecord), example: [listed] },
-    },
+    answer: listOf('The webhooks, oldest first.', z.array(WebhookRecord), [listed]),
   },
   registerWebhook: {
     summary: 'Register a webhook',

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { linkToNext, readQuery, type FastifyReply, type FastifyRequest } from '@relay/http';
-import { LINK, Operation, type OperationText } from '@relay/openapi';
+import { Operation, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 
 /** Returns a decorator that documents handlers of one tag. */
@@ -9,13 +9,7 @@ export const textsOf =
   (id: string, summary: string, rest: Omit<OperationText, 'id' | 'tag' | 'summary'>): MethodDecorator =>
     Operation({ id, tag, summary, ...rest });
 
-/** Returns the documented answer on success. */
-export const answerOf = (description: string, schema: z.ZodType) => ({ description, content: { schema } });
-/** Returns the documented answer of a list in pages. */
-export const listOf = (description: string, schema: z.ZodType) => ({
-  ...answerOf(description, schema),
-  headers: LINK,
-});
+export { answerOf, listOf } from '@relay/openapi';
 
 /** A request for a page of a list. */
 export interface Asked<Query> {
