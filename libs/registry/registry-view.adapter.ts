@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { answeredWithin } from '@relay/kafka';
 import { RegistryUnavailable, type LogView } from '@relay/redis';
-import { reasonOf, type Log } from '@relay/telemetry';
-import type { Redis } from 'ioredis';
+import { Log, reasonOf } from '@relay/telemetry';
+import { Redis } from 'ioredis';
 import {
   FreezeWatch,
   NotApplied,
@@ -13,7 +14,7 @@ import {
   type SnapshotCommand,
 } from './registry-applier.adapter.js';
 import { RegistryClaim } from './registry-claim.adapter.js';
-import type { RegistryLog } from './registry-log.port.js';
+import { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
 
 /** Longest time from the call to the answer; the log's own deadline is shorter. */
@@ -29,6 +30,7 @@ const FROZEN_STEP_MS = 50;
  * sees it; the script ignores applied commands. Redis may have gone back in time after every new connection: missing commands are
  * applied from the log before anything is read. Changes wait while a snapshot is under way.
  */
+@Injectable()
 export class RegistryView {
   readonly #applier: RegistryApplier;
   readonly #freezes = new FreezeWatch();
@@ -42,8 +44,8 @@ export class RegistryView {
   constructor(
     private readonly redis: Redis,
     private readonly registryLog: RegistryLog,
-    private readonly log: Log,
-    readonly claim = new RegistryClaim(redis, registryLog),
+    @Inject(Log) private readonly log: Log,
+    @Optional() readonly claim = new RegistryClaim(redis, registryLog),
   ) {
     this.#applier = new RegistryApplier(redis, claim);
     const doubt = (): void => {

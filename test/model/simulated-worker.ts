@@ -98,7 +98,7 @@ export class SimulatedWorker {
       rule: { notBefore },
     });
     [this.#dispatcher, this.#slots] = [dispatcher, slots];
-    const noLoad = async () => ({ memory: { used: 0, max: 0 }, queued: 0 });
+    const noLoad = { read: async () => ({ memory: { used: 0, max: 0 }, queued: 0 }) };
     const pause = new ReadingPause(noLoad, { QUEUE_LIMIT: 1 }, world.log, new Registry());
     const rule: Pick<ParkingRule, 'isDue' | 'notice' | 'room'> = {
       isDue: ({ id, status }: Webhook) => world.congested.has(id) || status === 'disabled',

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { QUEUE_SHARDS } from '@relay/jobs';
 import { NestFactory } from '@nestjs/core';
 import type { AsyncMicroserviceOptions } from '@nestjs/microservices';
 import { REDIS_CONDITIONS } from '@relay/doctor';
@@ -21,7 +22,7 @@ import { KafkaLogStrategy } from './log/kafka-log.strategy.js';
 import { LogReader } from './log/log-reader.js';
 import { pause } from './log/timing.js';
 import { StoreConditions } from './platform/store-conditions.adapter.js';
-import { KAFKA_ADMIN, QUEUE_SHARDS } from './platform/tokens.js';
+import { KAFKA_ADMIN } from './platform/tokens.js';
 import { Shutdown } from './shutdown.js';
 import { WorkerModule } from './worker.module.js';
 

@@ -1,6 +1,15 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { deliveryId, parseDeliveryId } from '@relay/delivery';
-import { DEAD_LETTERS_QUEUE, envelopeIdOf, INDEXED_S, JobBodies, ofEnvelopeKey, ShardQueues } from '@relay/jobs';
-import type { Shard, Shards } from '@relay/redis';
+import {
+  DEAD_LETTERS_QUEUE,
+  envelopeIdOf,
+  INDEXED_S,
+  JobBodies,
+  ofEnvelopeKey,
+  QUEUE_SHARDS,
+  ShardQueues,
+} from '@relay/jobs';
+import { type Shard, Shards } from '@relay/redis';
 import { type DeadLetter, type FoundDeadLetter, StoredDeadLetter } from './dead-letter.js';
 
 /**
@@ -17,6 +26,7 @@ export interface DeadLetterPeriod {
 const TIES = 2_000;
 
 /** Finds the dead letters of a webhook and of an envelope; the queue itself is in order of arrival, for all webhooks together. */
+@Injectable()
 export class DeadLetterIndex {
   constructor(private readonly shards: Shards) {}
 
@@ -124,12 +134,13 @@ const SLICE = 50;
 /** No worker takes jobs from this queue, but Bull Board lets an operator move them between states. */
 const STATES = ['waiting', 'prioritized', 'delayed', 'failed'] as const;
 
+@Injectable()
 export class DeadLetterReader {
   readonly #queues: ShardQueues;
   readonly #bodies: JobBodies;
   readonly #index: DeadLetterIndex;
 
-  constructor(shards: Shards) {
+  constructor(@Inject(QUEUE_SHARDS) shards: Shards) {
     this.#bodies = new JobBodies(shards);
     this.#index = new DeadLetterIndex(shards);
     this.#queues = new ShardQueues(DEAD_LETTERS_QUEUE, shards);

@@ -1,14 +1,16 @@
-import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
-import { DELIVERIES_QUEUE, scoreOf, ShardQueues } from './queues.adapter.js';
+import { Inject, Injectable } from '@nestjs/common';
+import { defineScript, runScript, type Shard, Shards } from '@relay/redis';
+import { DELIVERIES_QUEUE, QUEUE_SHARDS, scoreOf, ShardQueues } from './queues.adapter.js';
 
 /** Jobs that are made due at once. */
 const AT_ONCE = 50;
 
+@Injectable()
 class DelayedJobs {
   protected readonly queues: ShardQueues;
 
   /** @param shards over connections for BullMQ */
-  constructor(shards: Shards) {
+  constructor(@Inject(QUEUE_SHARDS) shards: Shards) {
     this.queues = new ShardQueues(DELIVERIES_QUEUE, shards);
   }
 

@@ -7,6 +7,6 @@ export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.ada
 export { JobBodies } from './job-bodies.adapter.js';
 export { countDeliveries, countJobs, readQueues, repliesOf, type QueueState } from './queue-state.adapter.js';
 export { bullOptions, dueTime, dueTimeOf, LazyQueue, ShardQueues, untilStored } from './queues.adapter.js';
-export { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD } from './queues.adapter.js';
+export { DEAD_LETTERS_QUEUE, DELIVERIES_QUEUE, DUE_FIELD, QUEUE_SHARDS } from './queues.adapter.js';
 export { envelopeIdOf, INDEXED_S, ofEnvelopeKey } from './queues.adapter.js';
 export { WaitingJobs, type Recount, type WaitingCount } from './waiting-jobs.adapter.js';

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
+import { Injectable } from '@nestjs/common';
+import { defineScript, runScript, type Shard, Shards } from '@relay/redis';
 import { INLINE_BYTES, type Aside, type DeliveryJob } from './delivery-job.js';
 import { repliesOf } from './queue-state.adapter.js';
 
@@ -51,6 +52,7 @@ const keyOf = (shard: Shard, { envelopeId, hash }: BodyName): string => shard.ke
  * removed: a crash in between leaves a body without a job, never a job without its body. A failover in between to a replica
  * without the body can do that, so `keep` checks the bodies once the jobs are stored.
  */
+@Injectable()
 export class JobBodies {
   constructor(private readonly shards: Shards) {}
 

@@ -3,6 +3,9 @@ import type { PerShard, Shard, Shards } from '@relay/redis';
 import { reasonOf, type LogFields, type ThrottledLog } from '@relay/telemetry';
 import type { Queue } from 'bullmq';
 
+/** Injection token of the shards over connections for BullMQ, which wait for Redis (`Shards`). */
+export const QUEUE_SHARDS = Symbol('shards over queue connections');
+
 export const DELIVERIES_QUEUE = 'deliveries';
 export const DEAD_LETTERS_QUEUE = 'dead-letters';
 /** Field of a job that was put back: when it is due in epoch milliseconds, which BullMQ forgets as soon as the job is due. */

@@ -1,5 +1,6 @@
+import { Injectable, Optional } from '@nestjs/common';
 import { deliveryId } from '@relay/delivery';
-import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
+import { defineScript, runScript, type Shard, Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
 import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.adapter.js';
 
@@ -162,11 +163,12 @@ export interface WaitingCount {
  * Counts the queued deliveries of each webhook. A job is counted from before it is added until after it has ended: a crash
  * in between leaves a count too high, until the next recount, never too low.
  */
+@Injectable()
 export class WaitingJobs {
   /** @param addedWithinS a job that is missing for longer was lost or has ended; whole seconds */
   constructor(
     private readonly shards: Shards,
-    private readonly addedWithinS = 60,
+    @Optional() private readonly addedWithinS = 60,
   ) {}
 
   /** Counts the jobs; to be called before they are added. */

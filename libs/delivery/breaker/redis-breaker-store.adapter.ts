@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
+import { Injectable, Optional } from '@nestjs/common';
 import { globalKey, runScript } from '@relay/redis';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { Breaker, CLOSED, isForgettable, sound } from './breaker.js';
 import { BreakerStore } from './breaker-store.port.js';
 import { swapBreaker, proveOrigin } from './breaker.script.js';
@@ -50,10 +51,11 @@ const PROVEN = globalKey('proven');
 const MOST_ORIGINS = 100_000;
 
 /** The origins that answered 2xx within the last 30 days. */
+@Injectable()
 export class RedisOriginProofs {
   constructor(
     private readonly redis: Redis,
-    private readonly mostOrigins: number = MOST_ORIGINS,
+    @Optional() private readonly mostOrigins: number = MOST_ORIGINS,
   ) {}
 
   /**

@@ -1,7 +1,8 @@
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { partitionOf } from '@relay/events';
-import { answeredWithin, hasCode, isTimeout, openProducer } from '@relay/kafka';
-import type { Acknowledgement, Kafka, KafkaProducer } from '@relay/kafka';
-import { reasonOf, ThrottledLog, type Log, type Tracing } from '@relay/telemetry';
+import { answeredWithin, hasCode, isTimeout, Kafka, openProducer } from '@relay/kafka';
+import type { Acknowledgement, KafkaProducer } from '@relay/kafka';
+import { Log, reasonOf, ThrottledLog, type Tracing } from '@relay/telemetry';
 import { Lanes, type Batch, type LaneClock, type LaneSettings } from './lanes.js';
 import { Publisher, PublishFailed, type OutgoingRecord } from './publisher.port.js';
 import { TopicDirectory } from './topic-directory.adapter.js';
@@ -36,6 +37,7 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
  * to the next record, which the broker then drops as a duplicate, acknowledged and lost. Its own repeats are off, so that
  * nothing is sent after the deadline; the lanes repeat.
  */
+@Injectable()
 export class KafkaPublisher extends Publisher {
   readonly #directory: TopicDirectory;
   readonly #lanes: Lanes;
@@ -47,8 +49,8 @@ export class KafkaPublisher extends Publisher {
 
   constructor(
     private readonly kafka: Kafka,
-    log: Log,
-    settings: Partial<KafkaPublisherSettings> = {},
+    @Inject(Log) log: Log,
+    @Optional() settings: Partial<KafkaPublisherSettings> = {},
   ) {
     super();
     this.#settings = { ...defaultPublisherSettings, ...settings };

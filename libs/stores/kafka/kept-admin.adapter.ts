@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { Injectable, Optional } from '@nestjs/common';
 import { isRetriable } from './kafka-errors.adapter.js';
-import type { Kafka, KafkaAdmin } from './kafka.port.js';
+import { Kafka, type KafkaAdmin } from './kafka.port.js';
 
 /**
  * Returns the answer, or throws the error of `late` after `ms` milliseconds. A frozen broker keeps its connections, so the driver
@@ -50,13 +51,14 @@ type Question<T> = (admin: KafkaAdmin) => Promise<T>;
  * request opens it. Requests run concurrently, so that one to a frozen broker delays no other. After a failed request the next
  * one opens a new connection.
  */
+@Injectable()
 export class KeptAdmin {
   #kept: KeptConnection | undefined;
   #isClosed = false;
 
   constructor(
     readonly kafka: Kafka,
-    private readonly answerMs = ANSWER_MS,
+    @Optional() private readonly answerMs = ANSWER_MS,
   ) {}
 
   /**

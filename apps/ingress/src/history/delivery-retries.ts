@@ -1,3 +1,4 @@
+import { QUEUE_SHARDS } from '@relay/jobs';
 import { Inject, Injectable } from '@nestjs/common';
 import { Audit, type AskingPartner } from '@relay/audit';
 import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
@@ -23,9 +24,6 @@ type Retried = Pick<SelectionRetried, 'retried' | 'refused'>;
 type Refused = Retried['refused'][number];
 
 const DISABLED = 'Its webhook is disabled: enable it first.';
-
-/** BullMQ’s connections, which wait for Redis. The owner is checked first, over connections that fail at once. */
-export const QUEUE_SHARDS = Symbol('shards over queue connections');
 
 /** Makes waiting deliveries due now and restarts dead letters. Callers check the owner of the webhooks first. */
 @Injectable()

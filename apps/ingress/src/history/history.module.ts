@@ -1,3 +1,4 @@
+import { QUEUE_SHARDS } from '@relay/jobs';
 import { Get, Header, HttpCode, Inject, Module, Param, Post, Req, type OnApplicationShutdown } from '@nestjs/common';
 import { RedisDeliveryHistory } from '@relay/history';
 import {
@@ -25,7 +26,7 @@ import { built } from '../platform.module.js';
 import { isShown, notFound, ownWebhook } from '../webhooks/webhook-problems.js';
 import { WebhooksModule } from '../webhooks/webhooks.module.js';
 import { cursorOf, DeliveryLists, PartnerDeliveries, type DeliveryAnswers } from './delivery-lists.js';
-import { BulkRetry, DeliveryRetries, QUEUE_SHARDS, RETRIES_A_POINT } from './delivery-retries.js';
+import { BulkRetry, DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
 import {
   DeliveriesQuery,
   EnvelopeId,

@@ -1,5 +1,5 @@
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { ConcurrencyLimiter, type ConcurrencyLimits, type Place, type SlotUse } from '@relay/admission';
 
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
@@ -16,6 +16,7 @@ const BUSY_SHARE = 0.9;
 const BUSY_LATE_MS = 10;
 
 /** Measures by regular beats whether this worker has no time left. */
+@Injectable()
 export class LoopLoad {
   #since: EventLoopUtilization | undefined;
   #lastAt = 0;
@@ -24,8 +25,8 @@ export class LoopLoad {
   #lateMs = 0;
 
   constructor(
-    private readonly loopTime = (since?: EventLoopUtilization) => performance.eventLoopUtilization(since),
-    private readonly now = () => performance.now(),
+    @Optional() private readonly loopTime = (since?: EventLoopUtilization) => performance.eventLoopUtilization(since),
+    @Optional() private readonly now = () => performance.now(),
   ) {}
 
   get isBusy(): boolean {

@@ -1,6 +1,6 @@
+import { QUEUE_SHARDS } from '@relay/jobs';
 import { Module } from '@nestjs/common';
 import { envelopeTopics, registryTopic } from '@relay/events';
-import { Kafka } from '@relay/kafka';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
@@ -8,14 +8,14 @@ import { Redis } from 'ioredis';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
-import { FATAL, QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
+import { FATAL, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { ConsumerWatch, FetchWatch } from './consumer-watch.js';
 import { KAFKA_LOG_OPTIONS, KafkaLogStrategy, type KafkaLogOptions } from './kafka-log.strategy.js';
 import { LogArchive } from './log-archive.adapter.js';
 import { LogReader, ShardPartitionsGauge } from './log-reader.js';
 import { LOG_READER_OPTIONS, type LogReaderOptions, TopicIds } from './log-reader-options.js';
-import { LastLoad, READING_LOAD, ReadingPause } from './reading-pause.js';
+import { LastLoad, ReadingPause } from './reading-pause.js';
 import { KafkaTopicIds } from './topic-ids.adapter.js';
 
 /** Reads the log: owns partitions, finds the offset at which each begins, and pauses reading. */
@@ -27,20 +27,8 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
       useFactory: progressOf,
       inject: [RegistryView, Redis, Shards, QUEUE_SHARDS, WORKER_CONFIG],
     },
-    {
-      provide: READING_LOAD,
-      useFactory: (shards: Shards) => {
-        const load = new LastLoad(shards);
-        return () => load.read();
-      },
-      inject: [Shards],
-    },
-    {
-      provide: TopicIds,
-      useFactory: (kafka: Kafka, config: WorkerConfig, { claim }: RegistryView, fatal: (reason: string) => void) =>
-        new KafkaTopicIds(kafka, envelopeTopics(config.KAFKA_TOPIC_PREFIX), claim, fatal),
-      inject: [Kafka, WORKER_CONFIG, RegistryView, FATAL],
-    },
+    LastLoad,
+    { provide: TopicIds, useClass: KafkaTopicIds },
     {
       provide: LOG_READER_OPTIONS,
       useFactory: (config: WorkerConfig, metrics: DeliveryMetrics, shards: Shards): LogReaderOptions => ({

@@ -15,7 +15,7 @@ describe('the pause of reading', () => {
     const [log, registry] = [new Lines(), new Registry()];
     let queued = 0;
     const pause = new ReadingPause(
-      async () => ({ memory: { used: 0, max: 0 }, queued }),
+      { read: async () => ({ memory: { used: 0, max: 0 }, queued }) },
       { QUEUE_LIMIT: 10 },
       log,
       registry,
@@ -40,11 +40,11 @@ describe('the pause of reading', () => {
 
   it('stays as it was while the load cannot be read', async () => {
     let queued = 11;
-    const load = async () => {
+    const read = async () => {
       if (queued < 0) throw new Error('away');
       return { memory: { used: 0, max: 0 }, queued };
     };
-    const pause = new ReadingPause(load, { QUEUE_LIMIT: 10 }, new Lines(), new Registry());
+    const pause = new ReadingPause({ read }, { QUEUE_LIMIT: 10 }, new Lines(), new Registry());
     await pause.look();
     queued = -1;
     await expect(pause.look()).rejects.toThrow('away');

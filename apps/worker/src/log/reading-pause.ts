@@ -1,7 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { countDeliveries } from '@relay/jobs';
 import { fullestOf, readMemory, type RedisMemory } from '@relay/metrics';
-import type { Shards } from '@relay/redis';
+import { Shards } from '@relay/redis';
 import { Log } from '@relay/telemetry';
 import { Gauge, Registry } from 'prom-client';
 import { WORKER_CONFIG } from '../platform/tokens.js';
@@ -47,6 +47,7 @@ const shareOf = ({ memory: { used, max } }: ReadingLoad): number => (max === 0 ?
  * Reads how full Redis and the queue are. For a shard that is away the last answer counts: its data is still there, and the other
  * shards go on filling.
  */
+@Injectable()
 export class LastLoad {
   readonly #memory: (RedisMemory | undefined)[] = [];
   readonly #queued: number[] = [];
@@ -67,9 +68,6 @@ export class LastLoad {
   }
 }
 
-/** Reads how full Redis and the queue are (`() => Promise<ReadingLoad>`). */
-export const READING_LOAD = Symbol('load of Redis and the queue');
-
 const LOOK_MS = 1_000;
 
 /**
@@ -84,7 +82,7 @@ export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    @Inject(READING_LOAD) private readonly load: () => Promise<ReadingLoad>,
+    @Inject(LastLoad) private readonly load: Pick<LastLoad, 'read'>,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'QUEUE_LIMIT'>,
     @Inject(Log) private readonly log: Log,
     registry: Registry,
@@ -127,7 +125,7 @@ export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
 
   async look(): Promise<void> {
     const was = this.#reason;
-    const load = await this.load();
+    const load = await this.load.read();
     this.#reason = pauseFor(load, was !== undefined, this.config.QUEUE_LIMIT);
     this.#isScarce = isScarce(load);
     if (was === undefined && this.#reason !== undefined)

@@ -1,5 +1,9 @@
-import { type Kafka, LogFetcher, type TopicsOfCluster } from '@relay/kafka';
-import type { RegistryClaim } from '@relay/registry';
+import { Inject, Injectable } from '@nestjs/common';
+import { envelopeTopics } from '@relay/events';
+import { Kafka, LogFetcher, type TopicsOfCluster } from '@relay/kafka';
+import { RegistryView } from '@relay/registry';
+import type { WorkerConfig } from '@relay/settings';
+import { FATAL, WORKER_CONFIG } from '../platform/tokens.js';
 import { TopicIds } from './log-reader-options.js';
 import { cached } from './timing.js';
 
@@ -10,24 +14,26 @@ const KEPT_MS = 100;
  * The ids of the topics of envelopes, which all partitions ask for together. If the brokers at the same address belong to another
  * cluster by now, there is no answer and the worker ends; its next start waits for the right ones.
  */
+@Injectable()
 export class KafkaTopicIds extends TopicIds {
   readonly #fetcher: LogFetcher;
   readonly #told: (name: string) => Promise<TopicsOfCluster>;
 
   constructor(
     kafka: Kafka,
-    topics: readonly string[],
-    private readonly claim: Pick<RegistryClaim, 'faultOf'>,
-    private readonly fatal: (reason: string) => void,
+    @Inject(WORKER_CONFIG) config: Pick<WorkerConfig, 'KAFKA_TOPIC_PREFIX'>,
+    private readonly registry: RegistryView,
+    @Inject(FATAL) private readonly fatal: (reason: string) => void,
   ) {
     super();
     this.#fetcher = new LogFetcher(kafka);
+    const topics = envelopeTopics(config.KAFKA_TOPIC_PREFIX);
     this.#told = cached(() => this.#fetcher.topicsOfCluster(topics), KEPT_MS);
   }
 
   async of(topic: string): Promise<string | undefined> {
     const { cluster, ids } = await this.#told('all');
-    const fault = this.claim.faultOf(cluster);
+    const fault = this.registry.claim.faultOf(cluster);
     if (fault === undefined) return ids.get(topic);
     this.fatal(fault);
     throw new Error(fault);

@@ -1,12 +1,13 @@
-import type { OnApplicationBootstrap, OnModuleDestroy } from '@nestjs/common';
-import type { WaitingCount, WaitingJobs } from '@relay/jobs';
-import { reasonOf, type ThrottledLog } from '@relay/telemetry';
-import type { Webhook } from '@relay/webhooks';
+import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
+import { WaitingJobs, type WaitingCount } from '@relay/jobs';
+import { reasonOf, ThrottledLog } from '@relay/telemetry';
+import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 
 const COUNT_MS = 250;
 const NOTHING: WaitingCount = { deliveries: 0, bytes: 0 };
 
 /** Queued deliveries of each webhook, of all workers, as of the last count. */
+@Injectable()
 export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
   #counts = new Map<string, WaitingCount>();
   #partners = new Map<string, WaitingCount>();
@@ -14,8 +15,8 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(
-    private readonly jobs: Pick<WaitingJobs, 'counts'>,
-    private readonly partnerOf: (webhookId: string) => string | undefined,
+    @Inject(WaitingJobs) private readonly jobs: Pick<WaitingJobs, 'counts'>,
+    @Inject(RedisWebhookView) private readonly webhooks: Pick<RedisWebhookView, 'find'>,
     private readonly log: ThrottledLog,
   ) {}
 
@@ -57,7 +58,7 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
     this.#deliveries = 0;
     for (const [webhookId, waiting] of this.#counts) {
       this.#deliveries += waiting.deliveries;
-      const partnerId = this.partnerOf(webhookId);
+      const partnerId = this.webhooks.find(webhookId)?.partnerId;
       if (partnerId !== undefined) this.#partners.set(partnerId, sumOf(this.ofPartner(partnerId), waiting));
     }
   }

@@ -1,8 +1,5 @@
 import { Module } from '@nestjs/common';
-import { WaitingJobs } from '@relay/jobs';
 import { Notices } from '@relay/notices';
-import { ThrottledLog } from '@relay/telemetry';
-import { RedisWebhookView } from '@relay/webhooks';
 import { Breakers } from '../delivery/breakers.js';
 import { DeliveryModule } from '../delivery/delivery.module.js';
 import { UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
@@ -20,12 +17,7 @@ import { ParkingRule, WaitingCounts } from './parking-rule.js';
 @Module({
   imports: [DeliveryModule, LogModule, MetricsModule, QueueModule, RegistryModule, ReportingModule],
   providers: [
-    {
-      provide: WaitingCounts,
-      useFactory: (jobs: WaitingJobs, webhooks: RedisWebhookView, log: ThrottledLog) =>
-        new WaitingCounts(jobs, (id) => webhooks.find(id)?.partnerId, log),
-      inject: [WaitingJobs, RedisWebhookView, ThrottledLog],
-    },
+    WaitingCounts,
     {
       provide: ParkingRule,
       useFactory: (

@@ -1,5 +1,6 @@
 import type { WaitingCount } from '@relay/jobs';
 import { ThrottledLog } from '@relay/telemetry';
+import type { Webhook } from '@relay/webhooks';
 import { WaitingCounts } from './parking-rule.js';
 
 describe('the queued deliveries of webhooks', () => {
@@ -21,7 +22,11 @@ describe('the queued deliveries of webhooks', () => {
     };
     const say = (event: string): void => void lines.push(event);
     const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
-    counts = new WaitingCounts(jobs, (id) => (id === 'unknown' ? undefined : 'p'), log);
+    counts = new WaitingCounts(
+      jobs,
+      { find: (id) => (id === 'unknown' ? undefined : ({ partnerId: 'p' } as Webhook)) },
+      log,
+    );
   });
 
   it('are summed by partner, and counted on between two looks', async () => {

@@ -1,5 +1,6 @@
+import { QUEUE_SHARDS } from '@relay/jobs';
 import { Global, Inject, Module, type DynamicModule, type OnApplicationShutdown } from '@nestjs/common';
-import { connectKafka, Kafka, type KafkaAdmin } from '@relay/kafka';
+import { connectKafka, Kafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { registerMissingKeys } from '@relay/metrics';
 import { KafkaPublisher, Publisher } from '@relay/publishing';
@@ -9,7 +10,7 @@ import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import type { WorkerConfig } from '@relay/settings';
 import { StoreConditions } from './store-conditions.adapter.js';
-import { FATAL, KAFKA_ADMIN, QUEUE_REDIS, QUEUE_SHARDS, WORKER_CONFIG } from './tokens.js';
+import { FATAL, KAFKA_ADMIN, QUEUE_REDIS, WORKER_CONFIG } from './tokens.js';
 
 const drivers = [
   {
@@ -18,8 +19,8 @@ const drivers = [
     inject: [WORKER_CONFIG],
   },
   { provide: ThrottledLog, useFactory: (log: Log) => new ThrottledLog(log), inject: [Log] },
-  { provide: Registry, useFactory: () => new Registry() },
-  { provide: Health, useFactory: () => new Health() },
+  { provide: Registry, useClass: Registry },
+  { provide: Health, useClass: Health },
   {
     provide: Keyring,
     useFactory: (config: WorkerConfig, registry: Registry) => {
@@ -35,13 +36,8 @@ const drivers = [
   { provide: QUEUE_SHARDS, useFactory: shardsFor('queue'), inject: [WORKER_CONFIG, ThrottledLog, QUEUE_REDIS] },
   { provide: Kafka, useFactory: kafkaOf, inject: [WORKER_CONFIG, ThrottledLog] },
   { provide: KAFKA_ADMIN, useFactory: (kafka: Kafka) => kafka.admin(), inject: [Kafka] },
-  {
-    provide: StoreConditions,
-    useFactory: (shards: Shards, admin: KafkaAdmin, config: WorkerConfig, registry: Registry, log: Log) =>
-      new StoreConditions(shards, admin, config, registry, log),
-    inject: [Shards, KAFKA_ADMIN, WORKER_CONFIG, Registry, Log],
-  },
-  { provide: Publisher, useFactory: (kafka: Kafka, log: Log) => new KafkaPublisher(kafka, log), inject: [Kafka, Log] },
+  { provide: StoreConditions, useClass: StoreConditions },
+  { provide: Publisher, useClass: KafkaPublisher },
   {
     provide: Tracing,
     useFactory: (config: WorkerConfig, log: Log) => openTracing(config, 'partner-relay-worker', log),

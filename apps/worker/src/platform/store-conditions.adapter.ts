@@ -1,10 +1,12 @@
+import { Inject, Injectable } from '@nestjs/common';
 import { type Condition, REDIS_CONDITIONS, TOPIC_CONDITIONS } from '@relay/doctor';
 import { findTopics, type KafkaAdmin, LOG_RETENTION_MS, readTopicConfigs, type TopicConfigFound } from '@relay/kafka';
-import { isRedisAway, type Shards } from '@relay/redis';
-import { reasonOf, type Log } from '@relay/telemetry';
+import { isRedisAway, Shards } from '@relay/redis';
+import { Log, reasonOf } from '@relay/telemetry';
 import type { WorkerConfig } from '@relay/settings';
 import type { Redis } from 'ioredis';
-import { Gauge, type Registry } from 'prom-client';
+import { Gauge, Registry } from 'prom-client';
+import { KAFKA_ADMIN, WORKER_CONFIG } from './tokens.js';
 
 const LOOK_MS = 60_000;
 
@@ -12,6 +14,7 @@ const LOOK_MS = 60_000;
  * Checks the settings of Redis and Kafka on which the relay's promise depends: at the start, at each new connection to Redis, and
  * each minute.
  */
+@Injectable()
 export class StoreConditions {
   /** Reasons why conditions are broken, by the names of the conditions. */
   readonly #broken = new Map<string, string>();
@@ -22,11 +25,11 @@ export class StoreConditions {
   readonly #unread = new Map<'Redis' | 'Kafka', string>();
 
   constructor(
-    private readonly shards: Pick<Shards, 'connections'>,
-    private readonly admin: KafkaAdmin,
-    private readonly config: WorkerConfig,
+    @Inject(Shards) private readonly shards: Pick<Shards, 'connections'>,
+    @Inject(KAFKA_ADMIN) private readonly admin: KafkaAdmin,
+    @Inject(WORKER_CONFIG) private readonly config: WorkerConfig,
     registry: Registry,
-    private readonly log: Pick<Log, 'error' | 'warn' | 'info'>,
+    @Inject(Log) private readonly log: Pick<Log, 'error' | 'warn' | 'info'>,
   ) {
     const broken = this.#broken;
     registry.registerMetric(

@@ -5,8 +5,6 @@
 export const WORKER_CONFIG = Symbol('configuration of the worker');
 /** BullMQ's own connection to Redis, which waits for Redis; the connection for scripts (`Redis`) fails at once. */
 export const QUEUE_REDIS = Symbol('queue connection to Redis');
-/** The shards over queue connections (`Shards`). */
-export const QUEUE_SHARDS = Symbol('shards over queue connections');
 /** Kafka's admin client (`KafkaAdmin`): connected at the start and kept, because each assignment asks for bounds and commits. */
 export const KAFKA_ADMIN = Symbol('Kafka admin');
 /** Ends the process, which cannot recover by itself (`(reason: string) => void`). */

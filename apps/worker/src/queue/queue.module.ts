@@ -6,13 +6,13 @@ import {
   DisabledWebhookJobs,
   JobBodies,
   MisdatedJobs,
+  QUEUE_SHARDS,
   type QueuedDelivery,
   UnprovenJobs,
   WaitingJobs,
 } from '@relay/jobs';
 import { Shards } from '@relay/redis';
 import { BullmqRetryQueue, RetryQueue } from '@relay/retry';
-import { QUEUE_SHARDS } from '../platform/tokens.js';
 import { DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, type EventReporter } from '../reporting/event-reporter.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
 
@@ -55,9 +55,6 @@ export class ReportingRetryQueue extends RetryQueue {
   }
 }
 
-const overQueue = { inject: [QUEUE_SHARDS] };
-const overShards = { inject: [Shards] };
-
 /** The queue of retries and dead letters in Redis, and the data beside its jobs. */
 @Module({
   imports: [ReportingModule],
@@ -68,15 +65,11 @@ const overShards = { inject: [Shards] };
         new ReportingRetryQueue(new BullmqRetryQueue(shards), deadLetters, deadDeliveries),
       inject: [QUEUE_SHARDS, DEAD_LETTERS_REPORTER, DEAD_DELIVERIES_REPORTER],
     },
-    {
-      provide: DisabledWebhookJobs,
-      useFactory: (shards: Shards) => new DisabledWebhookJobs(shards),
-      ...overQueue,
-    },
-    { provide: UnprovenJobs, useFactory: (shards: Shards) => new UnprovenJobs(shards), ...overQueue },
-    { provide: MisdatedJobs, useFactory: (shards: Shards) => new MisdatedJobs(shards), ...overQueue },
-    { provide: WaitingJobs, useFactory: (shards: Shards) => new WaitingJobs(shards), ...overShards },
-    { provide: JobBodies, useFactory: (shards: Shards) => new JobBodies(shards), ...overShards },
+    DisabledWebhookJobs,
+    UnprovenJobs,
+    MisdatedJobs,
+    WaitingJobs,
+    JobBodies,
   ],
   exports: [RetryQueue, DisabledWebhookJobs, MisdatedJobs, UnprovenJobs, WaitingJobs, JobBodies],
 })

@@ -1,3 +1,4 @@
+import { QUEUE_SHARDS } from '@relay/jobs';
 import { Module } from '@nestjs/common';
 import { RedisDeliveryHistory } from '@relay/history';
 import { AttemptFinder, EnvelopeFinder, Kafka, KeptAdmin, LogFetcher } from '@relay/kafka';
@@ -6,7 +7,7 @@ import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { DeliveryModule } from '../delivery/delivery.module.js';
-import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import type { WorkerConfig } from '@relay/settings';

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { registryTopic } from '@relay/events';
-import { Kafka, KeptAdmin } from '@relay/kafka';
+import { KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
 import { KafkaRegistryLog, RegistryLog, RegistryView } from '@relay/registry';
@@ -15,7 +15,7 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 /** The log of registrations, its view in Redis, the webhooks in memory, and the upkeep of that log. */
 @Module({
   providers: [
-    { provide: KeptAdmin, useFactory: (kafka: Kafka) => new KeptAdmin(kafka), inject: [Kafka] },
+    KeptAdmin,
     {
       provide: RegistryLog,
       useFactory: (admin: KeptAdmin, publisher: Publisher, config: WorkerConfig, log: Log) => {
@@ -24,11 +24,7 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
       },
       inject: [KeptAdmin, Publisher, WORKER_CONFIG, Log],
     },
-    {
-      provide: RegistryView,
-      useFactory: (redis: Redis, registryLog: RegistryLog, log: Log) => new RegistryView(redis, registryLog, log),
-      inject: [Redis, RegistryLog, Log],
-    },
+    RegistryView,
     {
       provide: RedisWebhookView,
       useFactory: (redis: Redis, registry: RegistryView, keyring: Keyring) =>

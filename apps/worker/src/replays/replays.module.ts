@@ -4,7 +4,7 @@ import { Publisher } from '@relay/publishing';
 import { Shards } from '@relay/redis';
 import { Replays } from '@relay/replays';
 import { LogModule } from '../log/log.module.js';
-import { QUEUE_SHARDS, WORKER_CONFIG } from '../platform/tokens.js';
+import { WORKER_CONFIG } from '../platform/tokens.js';
 import { QueueModule } from '../queue/queue.module.js';
 import { RegistryModule } from '../registry/registry.module.js';
 import { ReportingModule } from '../reporting/reporting.module.js';
@@ -17,12 +17,8 @@ import { ReplayOrders, ReplayWatch } from './replay-orders.js';
   imports: [LogModule, QueueModule, RegistryModule, ReportingModule],
   providers: [
     { provide: Replays, useFactory: (shards: Shards) => new Replays(shards.global, shards), inject: [Shards] },
-    { provide: DeadLetterIndex, useFactory: (shards: Shards) => new DeadLetterIndex(shards), inject: [Shards] },
-    {
-      provide: DeadLetterReader,
-      useFactory: (shards: Shards) => new DeadLetterReader(shards),
-      inject: [QUEUE_SHARDS],
-    },
+    DeadLetterIndex,
+    DeadLetterReader,
     {
       provide: DeadLetterEndings,
       useFactory: (publisher: Publisher, config: WorkerConfig) =>

@@ -1,6 +1,7 @@
+import { Injectable } from '@nestjs/common';
 import { defineScript, NOTICE_LINES, NOTICES, noticeLinesLua, globalKey, runScript } from '@relay/redis';
 import { FAILING } from '@relay/webhooks';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 
 /** Key of a hash: the highest warning by webhook id. */
 const WARNED = globalKey('failing', 'warned');
@@ -25,6 +26,7 @@ export interface Failing {
 }
 
 /** Webhooks whose attempts fail, shared by all workers. */
+@Injectable()
 export class FailingWebhooks {
   constructor(private readonly redis: Redis) {}
 

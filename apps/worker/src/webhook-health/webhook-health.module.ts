@@ -18,7 +18,7 @@ import { WebhookEvents, WebhookHealth } from './webhook-health.js';
         new WebhookStore(redis, registry.of('webhook'), keyring),
       inject: [Redis, RegistryView, Keyring],
     },
-    { provide: FailingWebhooks, useFactory: (redis: Redis) => new FailingWebhooks(redis), inject: [Redis] },
+    FailingWebhooks,
     WebhookEvents,
     WebhookHealth,
   ],
