@@ -162,8 +162,8 @@ describe('every file', () => {
   it('holds the size budgets', () => {
     const sizes = shipped.map(({ lines }) => lines.length).toSorted((a, b) => a - b);
     const at = (share: number): number => sizes[Math.floor(sizes.length * share)] ?? 0;
-    expect(at(0.5)).toBeLessThanOrEqual(110);
-    expect(at(0.9)).toBeLessThanOrEqual(250);
+    expect(at(0.5)).toBeLessThanOrEqual(140);
+    expect(at(0.9)).toBeLessThanOrEqual(280);
     expect(at(0.999)).toBeLessThanOrEqual(400);
   });
 
