@@ -3,11 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { deliveryId } from '@relay/delivery';
 import type { DeliveryJob } from '@relay/jobs';
 import { RedisWebhookView, type Webhook } from '@relay/webhooks';
-import { jobOf, StraightAttempts, type Delivery } from './attempts.js';
+import { type Delivery, jobOf, StraightAttempts, UnopenedWebhooks } from './attempts.js';
 import type { StoreAgain } from '../log/pending-writes.js';
 import { Breakers } from './breakers.js';
 import { EndpointSlots } from './endpoint-slots.js';
-import { UnopenedWebhooks } from './unopened-webhooks.js';
 import { TrialQueue, UnprovenOrigins } from './unproven-origins.js';
 
 /** Decides whether a straight delivery may be attempted now. */

@@ -15,12 +15,18 @@ import { ReportingModule } from '../reporting/reporting.module.js';
 import { WebhookHealthModule } from '../webhook-health/webhook-health.module.js';
 import { longestAttemptMs, policyOf, type WorkerConfig } from '@relay/settings';
 import { AttemptLog, AttemptReports, EndpointReports } from './attempt-reports.js';
-import { ATTEMPT_SETTINGS, Attempts, GoodAnswers, StraightAttempts, type AttemptSettings } from './attempts.js';
+import {
+  ATTEMPT_SETTINGS,
+  Attempts,
+  type AttemptSettings,
+  GoodAnswers,
+  StraightAttempts,
+  UnopenedWebhooks,
+} from './attempts.js';
 import { Breakers } from './breakers.js';
 import { AttemptRule, DeliveryDispatcher, DISPATCH_BOUNDS, type DispatchBounds } from './delivery-dispatcher.js';
 import { EndpointGauge } from './endpoint-gauge.js';
 import { EndpointSlots, LoopLoad, SLOT_LIMITS } from './endpoint-slots.js';
-import { UnopenedWebhooks } from './unopened-webhooks.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
 /** Attempts: the HTTP request, the limits of an endpoint's attempts, and straight deliveries from the log. */

@@ -2,11 +2,10 @@ import type { ConcurrencyLimits } from '@relay/admission';
 import type { RetryQueue } from '@relay/retry';
 import type { ThrottledLog } from '@relay/telemetry';
 import { EndpointReports } from './attempt-reports.js';
-import { StraightAttempts, type Attempts } from './attempts.js';
+import { type Attempts, StraightAttempts, UnopenedWebhooks } from './attempts.js';
 import type { Breakers } from './breakers.js';
 import { DeliveryDispatcher, type AttemptRule, type DispatchBounds } from './delivery-dispatcher.js';
 import { EndpointSlots } from './endpoint-slots.js';
-import { UnopenedWebhooks } from './unopened-webhooks.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
 // For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told

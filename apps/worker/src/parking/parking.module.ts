@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { Notices } from '@relay/notices';
 import { Breakers } from '../delivery/breakers.js';
 import { DeliveryModule } from '../delivery/delivery.module.js';
-import { UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
+import { UnopenedWebhooks } from '../delivery/attempts.js';
 import { LogModule } from '../log/log.module.js';
 import { MetricsModule } from '../metrics/metrics.module.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';

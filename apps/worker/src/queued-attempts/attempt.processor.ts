@@ -5,10 +5,9 @@ import { isBeyondHorizon } from '@relay/retry';
 import { type OpenedWebhook, RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { DelayedError, type Job, type MoveToDelayedOpts } from 'bullmq';
 import { type Attempted, EndpointReports } from '../delivery/attempt-reports.js';
-import { ATTEMPT_SETTINGS, Attempts, type AttemptSettings } from '../delivery/attempts.js';
+import { ATTEMPT_SETTINGS, Attempts, type AttemptSettings, UNOPENED, UnopenedWebhooks } from '../delivery/attempts.js';
 import { Breakers, NO_PROBE, type Probe } from '../delivery/breakers.js';
 import { EndpointSlots } from '../delivery/endpoint-slots.js';
-import { UNOPENED, UnopenedWebhooks } from '../delivery/unopened-webhooks.js';
 import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 import { QueuedJobs } from './queued-jobs.js';
 
