@@ -4,13 +4,17 @@
 // `….armed` says that it is.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { libs } from '../../scripts/lib/libs.mjs';
+import { root } from '../../scripts/lib/paths.mjs';
 
 const file = process.env.KILL_POINT_FILE;
 const main = process.argv[1];
 const require = createRequire(main);
 // The very classes that the role uses: what `nest build` made of the libs beside it.
-const lib = (name) => import(new URL(`../../../libs/${name}/src/index.js`, pathToFileURL(main)).href);
+const built = (name) => relative(root, libs.get(`@relay/${name}`)).replace(/ts$/, 'js');
+const lib = (name) => import(new URL(`../../../${built(name)}`, pathToFileURL(main)).href);
 
 let armed;
 process.on('SIGUSR2', () => {
