@@ -10,7 +10,7 @@ import { Registry } from 'prom-client';
 import { Attempts } from '../../apps/worker/src/delivery/attempts.js';
 import { AttemptLog, AttemptReports } from '../../apps/worker/src/delivery/attempt-reports.js';
 import type { DeliveryDispatcher } from '../../apps/worker/src/delivery/delivery-dispatcher.js';
-import type { EndpointSlots } from '../../apps/worker/src/delivery/endpoint-slots.js';
+import type { AttemptSlots } from '../../apps/worker/src/delivery/attempt-slots.js';
 import { aDispatcher } from '../../apps/worker/src/delivery/spec-dispatcher.js';
 import { DeliveryMetrics } from '../../apps/worker/src/metrics/delivery-metrics.js';
 import { EventReporter } from '../../apps/worker/src/reporting/event-reporter.js';
@@ -58,7 +58,7 @@ export class SimulatedWorker {
   readonly consumer: SimulatedConsumer;
   readonly reader: LogReader;
   readonly #dispatcher: DeliveryDispatcher;
-  readonly #slots: EndpointSlots;
+  readonly #slots: AttemptSlots;
   readonly #attempts: Attempts;
   readonly #queue: RetryQueue;
   readonly #catchUp: CatchUp;

@@ -34,8 +34,8 @@ type Parts = Pick<ModuleRef, 'get'>;
 /**
  * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while this worker still owns
  * its partitions. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of its own, 24 s in all,
- * so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. The first
- * step has 16 s, whatever an attempt may take: a longer one is cut off, and made again. Parts that only have a timer stop it in
+ * so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. The first step has
+ * 16 s: an attempt that lasts longer is cut off, and another worker makes it again. Parts that only have a timer stop it in
  * `onModuleDestroy`, before the first step.
  */
 const STEPS: readonly Step[] = [

@@ -2,6 +2,8 @@ import type { Redis } from 'ioredis';
 import { defineScript, globalKey, runScript } from '@relay/redis';
 import { z } from 'zod';
 
+// Tokens that `POST /auth/revoke` ends. A rotation with ended tokens raises the generation of the client instead (`identity`).
+
 /** Longer than any tolerance for clocks, so a revocation outlives every acceptance of its token. */
 const KEPT_AFTER_END_S = 60;
 

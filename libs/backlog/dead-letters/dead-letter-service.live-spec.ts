@@ -9,7 +9,7 @@ import { MemoryPublisher, startRedisServer, type RedisServer } from '@relay/test
 import type { Redis } from 'ioredis';
 import { DeadLetterReader } from './dead-letter-store.adapter.js';
 import { DeadLetterEndings, DeadLetterService } from './dead-letter-service.js';
-import type { DeadLetter, Registrations } from './dead-letter.js';
+import type { DeadLetter, WebhookFinder } from './dead-letter.js';
 
 const webhook = { id: 'aaaaaaaa-0000-4000-8000-000000000001', partnerId: 'acme' };
 const DELETED = 'bbbbbbbb-0000-4000-8000-000000000002';
@@ -47,7 +47,7 @@ describe.each([1, 3])('DeadLetterService over %i shards with more dead letters t
     [queue, reader] = [new BullmqRetryQueue(shards), new DeadLetterReader(shards)];
     publisher = new MemoryPublisher();
     publisher.createTopic('relay.dead-letters');
-    const registered: Registrations = {
+    const registered: WebhookFinder = {
       find: (id) => (id === webhook.id ? webhook : undefined),
       matching: () => [],
     };

@@ -16,7 +16,7 @@ import {
   type DeadLetterFacts,
   type DeadLetterFilter,
   type FoundDeadLetter,
-  type Registrations,
+  type WebhookFinder,
 } from './dead-letter.js';
 
 /** Refused dead letters that a report names, since it is one HTTP answer and one record. */
@@ -67,7 +67,7 @@ export class DeadLetterService {
   constructor(
     private readonly reader: DeadLetterReader,
     private readonly queue: { add(delivery: QueuedDelivery): Promise<void> },
-    private readonly webhooks: Registrations,
+    private readonly webhooks: WebhookFinder,
     private readonly endings: DeadLetterEndings,
     private readonly now: () => number,
   ) {}

@@ -8,7 +8,7 @@ import {
   replayOf,
   type DeadLetter,
   type DeadLetterFilter,
-  type Registrations,
+  type WebhookFinder,
 } from './dead-letter.js';
 
 const NOW = 5_000;
@@ -35,7 +35,7 @@ const all = [
   { id: acme, partnerId: 'acme' },
   { id: beta, partnerId: 'beta' },
 ];
-const webhooks: Registrations = {
+const webhooks: WebhookFinder = {
   find: (id) => all.find((webhook) => webhook.id === id),
   matching: (type, audience) =>
     all.filter(({ partnerId }) => type === 'task.created' && (audience.length === 0 || audience.includes(partnerId))),

@@ -58,7 +58,7 @@ export const DeadLetterEnding = z.object({
 });
 export type DeadLetterEnding = z.infer<typeof DeadLetterEnding>;
 
-export interface Registrations {
+export interface WebhookFinder {
   find(id: string): { readonly partnerId: string } | undefined;
   matching(
     eventType: string,
@@ -76,7 +76,7 @@ type DeadLetterReplay =
  * whole horizon. The dead letter of a whole envelope goes to every webhook that matches now.
  * @param now epoch milliseconds
  */
-export function replayOf(letter: DeadLetter, webhooks: Registrations, now: number): DeadLetterReplay {
+export function replayOf(letter: DeadLetter, webhooks: WebhookFinder, now: number): DeadLetterReplay {
   if (letter.body === '')
     return refused('Redis has lost the body: have the source send the envelope under a new id, then purge it');
   if (letter.webhookId !== NO_WEBHOOK) {

@@ -4,7 +4,7 @@
 // a dead letter, and to the apps who may see and end it.
 export { DeadLetter, DeadLetterEnding, deadLetterFacts, isEmpty, replayOf, StoredDeadLetter } from './dead-letter.js';
 export type { DeadLetterFacets, DeadLetterFacts, DeadLetterFilter, DeadLetterReason } from './dead-letter.js';
-export type { FoundDeadLetter, Registrations } from './dead-letter.js';
+export type { FoundDeadLetter, WebhookFinder } from './dead-letter.js';
 export { DeadLetterEndings, DeadLetterService, makeReported } from './dead-letter-service.js';
 export type { DeadLetterSelection, PurgeReport, ReplayReport } from './dead-letter-service.js';
 export { DeadLetterIndex, DeadLetterReader, type DeadLetterPeriod } from './dead-letter-store.adapter.js';

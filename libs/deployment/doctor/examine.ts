@@ -26,7 +26,7 @@ interface ExaminedStores {
 }
 
 /** Inputs of the examination beside the stores. Each is read when a check needs it. @throws ConfigurationFault, Error */
-interface Circumstances {
+interface ExaminationInputs {
   /** RELAY_ENV; some faults of production are warnings in development. */
   environment(): string;
   keyring(): Keyring;
@@ -35,7 +35,7 @@ interface Circumstances {
 }
 
 /** Runs every check of the stores and the keys. A check that fails to run is a fault of its own and stops no other. */
-export async function examine(stores: ExaminedStores, circumstances: Circumstances): Promise<Finding[]> {
+export async function examine(stores: ExaminedStores, circumstances: ExaminationInputs): Promise<Finding[]> {
   // The checks of the settings report what cannot be read here.
   const environment = attempt(() => circumstances.environment()) ?? 'production';
   const keyring = attempt(() => circumstances.keyring());

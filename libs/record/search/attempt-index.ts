@@ -25,7 +25,7 @@ export class AttemptIndex {
 
   constructor(
     private readonly settings: IndexSettings,
-    private readonly records: AttemptLog,
+    private readonly records: AttemptTopic,
     private readonly webhooks: PlacedWebhooks,
     private readonly log: Log,
   ) {}
@@ -133,7 +133,7 @@ const ANSWER_MS = 10_000;
  * Offsets at which an index of a time begins in a partition: `from` is the first that is not older, `low` the first that is
  * kept.
  */
-interface LogBounds {
+interface IndexedRange {
   readonly partition: number;
   readonly low: number;
   readonly from: number;
@@ -141,7 +141,7 @@ interface LogBounds {
 }
 
 /** `relay.delivery-attempts`, as the index reads it. */
-export class AttemptLog {
+export class AttemptTopic {
   readonly topic: string;
 
   constructor(
@@ -163,7 +163,7 @@ export class AttemptLog {
     return [clusterId, this.topic, ids.get(this.topic)].join(' ').trim();
   }
 
-  async bounds(since: number): Promise<LogBounds[]> {
+  async bounds(since: number): Promise<IndexedRange[]> {
     return this.admin.ask(async (admin) => {
       const lows = new Map(
         (await admin.fetchTopicOffsets(this.topic)).map(({ partition, low }) => [partition, Number(low)]),
@@ -218,7 +218,7 @@ export class AttemptFollower {
   #lookedAt = -Infinity;
 
   constructor(
-    private readonly log: Pick<AttemptLog, 'name' | 'bounds' | 'fetch' | 'at'>,
+    private readonly log: Pick<AttemptTopic, 'name' | 'bounds' | 'fetch' | 'at'>,
     private readonly store: AttemptStore,
     private readonly places: WebhookPlaces,
     private readonly windowMs: number,
@@ -253,7 +253,7 @@ export class AttemptFollower {
     this.#lookedAt = performance.now();
   }
 
-  async #lookAt({ partition, low, from, end }: LogBounds, since: number): Promise<void> {
+  async #lookAt({ partition, low, from, end }: IndexedRange, since: number): Promise<void> {
     const known = this.#positions.get(partition);
     if (known !== undefined && known.next > end) throw new AnotherLog(`partition ${partition} is shorter than it was`);
     const { last } = known ?? {};

@@ -268,7 +268,7 @@ function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>
 export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, hash = NO_HASH): string =>
   deliveryIdOf({ ...named, hash });
 
-type Standing = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
+type DeliveryState = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
 
 /** A dead letter is stored before its job is removed, so if both were read the dead letter counts. */
 function standing(
@@ -278,7 +278,7 @@ function standing(
   attempts: readonly StoryAttempt[],
   webhook: WebhookFacts | undefined,
   isReplayed: boolean,
-): Standing {
+): DeliveryState {
   const nothing = { waitsFor: null, nextAttemptAt: null, reason: null };
   if (pending?.letter !== undefined) return { ...nothing, state: 'dead-letter', reason: pending.letter.reason };
   if (pending !== undefined) {

@@ -14,7 +14,7 @@ export type { Acknowledgement, BatchInHand, CommittedOffset, FetchedBatch } from
 export type { KafkaAdmin, KafkaMessage, KafkaProducer } from './kafka.port.js';
 export { logRecordOf, LogFetcher } from './log-fetcher.adapter.js';
 export type { FetchBounds, FetchedPart, LogPlace, LogSlice, Offsets } from './log-fetcher.adapter.js';
-export type { TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
+export type { IdsByTopic, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
 export { checkTopics, createTopics, findTopics, readTopicConfigs, configFaults } from './topics.adapter.js';
 export { LOG_RETENTION_MS, planTopics, topicFaults, topicNotes } from './topics.adapter.js';
 export type { TopicConfigFound, TopicFound, TopicSettings } from './topics.adapter.js';

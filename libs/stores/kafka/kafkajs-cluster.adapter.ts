@@ -69,11 +69,11 @@ interface Decoder {
   readTaggedFields(): unknown;
 }
 /** The id of each topic that exists, by name; undefined if the brokers know no ids. */
-export type TopicIds = ReadonlyMap<string, string | undefined>;
+export type IdsByTopic = ReadonlyMap<string, string | undefined>;
 /** Topic ids and cluster id as one broker reports them; the cluster id is null if the broker reports none. */
 export interface TopicsOfCluster {
   readonly cluster: string | null;
-  readonly ids: TopicIds;
+  readonly ids: IdsByTopic;
 }
 interface Request {
   readonly request: object;

@@ -2,7 +2,7 @@ import type { LogRecord } from '@relay/events';
 import { placeOutside } from './kafka-errors.adapter.js';
 import type { Kafka, KafkaMessage } from './kafka.port.js';
 import { batchOf, newCluster, READ_COMMITTED, topicIdsOf } from './kafkajs-cluster.adapter.js';
-import type { Cluster, TopicIds, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
+import type { Cluster, IdsByTopic, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
 import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 
 const ANSWER_MS = 8_000;
@@ -101,7 +101,7 @@ export class LogFetcher {
    * report the id of a topic that is gone.
    * @throws Error when the brokers do not answer in time
    */
-  async topicIds(topics: readonly string[]): Promise<TopicIds> {
+  async topicIds(topics: readonly string[]): Promise<IdsByTopic> {
     return (await this.topicsOfCluster(topics)).ids;
   }
 

@@ -68,7 +68,7 @@ function defineRotate(command: Command, shell: Shell, kind: ClientKind): void {
       `issue a new secret for a ${kind}, known to every ingress within seconds; the previous secret stays valid until the next rotation, which also ends the tokens fetched with it`,
     )
     .argument('<id>', 'its client id')
-    .option('--end-tokens', 'end all earlier secrets and every token at once, after a leak')
+    .option('--end-tokens', 'end all earlier secrets and every token within two seconds, after a leak')
     .option('--force', 'rotate although the last rotation was less than 60 s ago')
     .action(async (clientId: string, options: { json?: boolean; endTokens?: boolean; force?: boolean }) => {
       const api = await operationsFor(shell, kind, clientId);

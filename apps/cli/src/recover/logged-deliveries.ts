@@ -4,7 +4,7 @@ import {
   DeadLetterEnding,
   type DeadLetterReader,
   type FoundDeadLetter,
-  type Registrations,
+  type WebhookFinder,
   replayOf,
 } from '@relay/dead-letters';
 import { deliveryId } from '@relay/delivery';
@@ -137,7 +137,7 @@ export async function recoverLetters(
   log: RecoveryLog,
   logged: LoggedDeliveries,
   queue: RetryQueue,
-  webhooks: Registrations,
+  webhooks: WebhookFinder,
   { now, isLost }: { readonly now: number; readonly isLost: (envelopeId: string) => boolean },
   progress: (records: number) => void,
 ): Promise<{ deadLetters: number; deliveries: number }> {
@@ -170,7 +170,7 @@ export async function endLetters(
   reader: Pick<DeadLetterReader, 'ids' | 'read' | 'withBody' | 'remove'>,
   logged: LoggedDeliveries,
   queue: RetryQueue,
-  webhooks: Registrations,
+  webhooks: WebhookFinder,
   now: number,
 ): Promise<{ ended: number; deliveries: number }> {
   const counts = { ended: 0, deliveries: 0 };
@@ -195,7 +195,7 @@ function replaysOf(
   letter: DeadLetter,
   end: DeadLetterEnding,
   { letters, outcomes }: LoggedDeliveries,
-  webhooks: Registrations,
+  webhooks: WebhookFinder,
   now: number,
 ): QueuedDelivery[] | undefined {
   if (end.ended === 'purged' || end.at < now - REPLAYS_TOLD_MS) return [];

@@ -74,7 +74,7 @@ interface RecoveryParts extends CurrentStores {
 }
 
 /**
- * Rebuilds an emptied Redis, or those of its shards that are empty. Registrations are there already (`withRegistry`). While the
+ * Rebuilds an emptied Redis, or those of its shards that are empty. WebhookFinder are there already (`withRegistry`). While the
  * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
  * partitions, and the next run continues with the others. May be killed at any moment.
  * If no shard is empty, it ends the dead letters that an operator has ended since the copy that Redis was restored from.

@@ -7,7 +7,7 @@ import {
   LogFetcher,
   type LogRange,
   readRanges,
-  type TopicIds,
+  type IdsByTopic,
   withAdmin,
 } from '@relay/kafka';
 import { RedisPartitionProgress } from '@relay/progress';
@@ -52,7 +52,7 @@ export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: 
   }
 }
 
-async function topicIdsOf(kafka: Kafka, prefix: string): Promise<TopicIds> {
+async function topicIdsOf(kafka: Kafka, prefix: string): Promise<IdsByTopic> {
   const fetcher = new LogFetcher(kafka);
   try {
     return await fetcher.topicIds(envelopeTopics(prefix));

@@ -77,7 +77,7 @@ const MOST_NAMED = 5;
 type MoveReport = Awaited<ReturnType<typeof moveDeployment>>;
 
 /**
- * Moves a deployment to the cluster, topics and group of the settings. Registrations, jobs and dead letters stay in Redis; the
+ * Moves a deployment to the cluster, topics and group of the settings. WebhookFinder, jobs and dead letters stay in Redis; the
  * registry of the other cluster gets a snapshot. References to the former log are deleted: workers begin at the start of the new one.
  * May be killed at any moment: the claim says so, no role starts, and the next run goes on.
  * @param from id of the cluster that Redis is claimed for; `none` for one without

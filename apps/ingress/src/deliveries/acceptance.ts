@@ -173,7 +173,7 @@ class MicroBatch<In, Out> {
 export type Verdict = 'accepted' | 'duplicate' | 'conflict';
 
 /** The sender of an envelope, and its trace. */
-export interface Sender {
+export interface EnvelopeSender {
   readonly clientId: string;
   readonly traceparent: string;
 }
@@ -202,13 +202,13 @@ export class Acceptance {
   ) {}
 
   /** @throws PublishFailed if the log sends no acknowledgement; the record may still be stored */
-  async accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+  async accept(envelope: AcceptedEnvelope, sender: EnvelopeSender): Promise<Verdict> {
     const verdict = await this.#accept(envelope, sender);
     if (verdict !== 'accepted') this.remembered.repeated(envelope.id, verdict);
     return verdict;
   }
 
-  async #accept(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+  async #accept(envelope: AcceptedEnvelope, sender: EnvelopeSender): Promise<Verdict> {
     for (;;) {
       const flight = this.#flights.get(envelope.id);
       if (flight === undefined) return this.#depart(envelope, sender);
@@ -222,7 +222,7 @@ export class Acceptance {
     }
   }
 
-  #depart(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+  #depart(envelope: AcceptedEnvelope, sender: EnvelopeSender): Promise<Verdict> {
     const { id, contentHash: hash } = envelope;
     const verdict = this.#decide(envelope, sender).then(
       (decided) => {
@@ -240,7 +240,7 @@ export class Acceptance {
     return verdict;
   }
 
-  async #decide(envelope: AcceptedEnvelope, sender: Sender): Promise<Verdict> {
+  async #decide(envelope: AcceptedEnvelope, sender: EnvelopeSender): Promise<Verdict> {
     const mark = await this.remembered.find(envelope.id);
     if (mark !== undefined) return mark.hash === envelope.contentHash ? 'duplicate' : 'conflict';
     const published = this.metrics.timePublish();

@@ -26,7 +26,7 @@ import { PublishFailed } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog, Tracing } from '@relay/telemetry';
 import type { FastifyInstance } from 'fastify';
-import { Acceptance, IngressMetrics, type Sender } from './acceptance.js';
+import { Acceptance, IngressMetrics, type EnvelopeSender } from './acceptance.js';
 import {
   CLOUD_EVENT,
   CLOUD_EVENTS,
@@ -125,7 +125,7 @@ class DeliveriesController {
     return answer;
   }
 
-  async #originOf(request: FastifyRequest): Promise<{ audience: string[]; sender: Sender }> {
+  async #originOf(request: FastifyRequest): Promise<{ audience: string[]; sender: EnvelopeSender }> {
     const caller = callerOf(request);
     const header = headerOf(request, 'relay-partner');
     const audience = audienceOf(header, caller.audience, this.config.REQUIRE_AUDIENCE);
@@ -147,7 +147,11 @@ class DeliveriesController {
     throw new ProblemError(code, detail, { errors: result.errors });
   }
 
-  async #acceptPart(envelope: AcceptedEnvelope, sender: Sender, failures: Unacknowledged): Promise<BatchResult> {
+  async #acceptPart(
+    envelope: AcceptedEnvelope,
+    sender: EnvelopeSender,
+    failures: Unacknowledged,
+  ): Promise<BatchResult> {
     const { id } = envelope;
     try {
       return { id, status: await this.acceptance.accept(envelope, sender) };

@@ -19,7 +19,7 @@ import { type ApiFacts, type Schema, SchemaBook } from '@relay/openapi';
 import { z } from 'zod';
 import { exampleOf } from './event-catalogue.js';
 
-export interface TopicFacts extends ApiFacts {
+export interface AsyncApiFacts extends ApiFacts {
   readonly topicPrefix: string;
   readonly partitions: number;
 }
@@ -29,7 +29,7 @@ type Channel = readonly [name: string, topic: string, description: string, messa
 const BINDING = '0.5.0';
 
 /** Returns an AsyncAPI 3 document of every topic of the relay, with keys and headers, for other Kafka clients. */
-export function asyncApi({ publicUrl, version, topicPrefix, partitions }: TopicFacts): Schema {
+export function asyncApi({ publicUrl, version, topicPrefix, partitions }: AsyncApiFacts): Schema {
   const book = new SchemaBook('draft-7', '#/components/schemas/');
   const messages = messagesOf(book);
   const channels = channelsOf(topicPrefix, partitions);

@@ -26,7 +26,7 @@ import { errorsPage, ProblemBody, ProblemError } from '@relay/problem';
 import type { IngressConfig } from '@relay/settings';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
-import { asyncApi, type TopicFacts } from './asyncapi.js';
+import { asyncApi, type AsyncApiFacts } from './asyncapi.js';
 import { docsPage, STYLE } from './docs-page.js';
 import { EventCatalogue, eventCatalogue } from './event-catalogue.js';
 import { ingressApi } from './ingress-api.js';
@@ -65,7 +65,7 @@ export class Documents {
   /** Content security policy that permits only the page’s own style. */
   readonly pagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`;
 
-  constructor(controllers: readonly Type[], facts: TopicFacts) {
+  constructor(controllers: readonly Type[], facts: AsyncApiFacts) {
     const document = openApi(routesOf(controllers), facts, ingressApi(facts.publicUrl));
     this.openApi = bytesOf(document);
     this.asyncApi = bytesOf(asyncApi(facts));

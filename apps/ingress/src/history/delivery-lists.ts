@@ -48,11 +48,11 @@ export const DeliveryAnswers = z.object({ deliveries: z.array(DeliveryAnswer) })
 export type DeliveryAnswers = z.infer<typeof DeliveryAnswers>;
 
 /** The members of a delivery that do not come from its webhook. */
-type DeliveryFacts = Omit<DeliveryAnswer, 'eventType'>;
+type ListedFacts = Omit<DeliveryAnswer, 'eventType'>;
 
 const isoOf = (epochMs: number): string => new Date(epochMs).toISOString();
 
-const deliveredFacts = (line: HistoryLine): DeliveryFacts => ({
+const deliveredFacts = (line: HistoryLine): ListedFacts => ({
   envelopeId: line.envelopeId,
   webhookId: line.webhookId,
   status: 'delivered',
@@ -66,7 +66,7 @@ const deliveredFacts = (line: HistoryLine): DeliveryFacts => ({
 });
 
 /** @param now epoch milliseconds */
-function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery, now: number): DeliveryFacts {
+function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery, now: number): ListedFacts {
   const tries = job.tries ?? [];
   const isWaiting = letter === undefined;
   const next = isWaiting && (dueAt ?? 0) > now ? dueAt : undefined;
@@ -87,7 +87,7 @@ function unsettledFacts({ job, letter, diedAt, dueAt }: PendingDelivery, now: nu
 }
 
 const answerOf = (
-  { waitsFor, ...facts }: DeliveryFacts,
+  { waitsFor, ...facts }: ListedFacts,
   { eventType, status }: Pick<RegisteredWebhook, 'eventType' | 'status'>,
 ): DeliveryAnswer => ({
   ...facts,
@@ -153,7 +153,7 @@ function deliveredBehind({ since, until }: Period, after: Place | undefined, web
 const earlier = (until: number | undefined, at: number): number => Math.min(until ?? Infinity, at);
 
 interface DeliveryFilter extends Period {
-  readonly statuses: readonly DeliveryFacts['status'][];
+  readonly statuses: readonly ListedFacts['status'][];
   /** Status of the last attempt, such as `503` or `5xx`; `error` is of the last attempt too. */
   readonly httpStatus?: string | undefined;
   readonly error?: string | undefined;
@@ -161,7 +161,7 @@ interface DeliveryFilter extends Period {
 
 export interface Entry {
   readonly place: Place;
-  readonly facts: DeliveryFacts;
+  readonly facts: ListedFacts;
 }
 
 /** @property next place behind which the next page begins, after the last entry that was read; undefined if none follow */
@@ -189,7 +189,7 @@ export class DeliveryLists {
     after: Place | undefined,
     limit: number,
   ): Promise<EntryPage> {
-    const wants = (status: DeliveryFacts['status']): boolean => filter.statuses.includes(status);
+    const wants = (status: ListedFacts['status']): boolean => filter.statuses.includes(status);
     // Waiting deliveries are read first: if one settles meanwhile, the dead letters or the history have it.
     const waiting = wants('waiting') ? await this.#waiting(webhookIds, filter, after, limit + 1) : [];
     const lists: SortedList<Entry>[] = [async (last) => (last === undefined ? waiting : [])];
@@ -259,7 +259,7 @@ function unsettled(pending: PendingDelivery): Entry {
 const mayBeDelivered = ({ httpStatus, error }: DeliveryFilter): boolean =>
   error === undefined && (httpStatus === undefined || httpStatus.startsWith('2'));
 
-function isSelected({ attempts }: DeliveryFacts, { httpStatus, error }: DeliveryFilter): boolean {
+function isSelected({ attempts }: ListedFacts, { httpStatus, error }: DeliveryFilter): boolean {
   const last = attempts.at(-1);
   return (httpStatus === undefined || isAnswered(last, httpStatus)) && (error === undefined || last?.error === error);
 }
@@ -291,7 +291,7 @@ export class PartnerDeliveries {
   }
 
   /** Returns the answers, without deliveries to webhooks that were deleted meanwhile. */
-  async #told(partnerId: string, facts: readonly DeliveryFacts[]): Promise<DeliveryAnswer[]> {
+  async #told(partnerId: string, facts: readonly ListedFacts[]): Promise<DeliveryAnswer[]> {
     const ids = [...new Set(facts.map(({ webhookId }) => webhookId))];
     const found = await Promise.all(ids.map((id) => this.webhooks.find(partnerId, id)));
     const webhooks = new Map(found.flatMap((each) => (each === undefined ? [] : [[each.details.id, each.details]])));

@@ -31,7 +31,7 @@ const Rotation = z
       .boolean()
       .default(false)
       .describe(
-        'Whether all earlier secrets and tokens end at once; else the present secret works until the next rotation.',
+        'Whether all earlier secrets and tokens end, within two seconds; otherwise the present secret works until the next rotation.',
       ),
     force: z.boolean().default(false).describe('Rotates although the last rotation was less than 60 s ago.'),
   })

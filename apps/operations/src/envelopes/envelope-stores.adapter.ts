@@ -4,7 +4,7 @@ import type { OnApplicationShutdown } from '@nestjs/common';
 import { AttemptFinder, EnvelopeFinder, type Kafka, type KeptAdmin, LogFetcher } from '@relay/kafka';
 import type { Shards } from '@relay/redis';
 import { PendingDeliveries } from '@relay/retry';
-import { AttemptIndex, AttemptLog } from '@relay/search';
+import { AttemptIndex, AttemptTopic } from '@relay/search';
 import type { OperationsConfig } from '@relay/settings';
 import { LoggedAttempts, StoryReader, StoryState, type StoryWebhooks } from '@relay/story';
 import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
@@ -46,7 +46,7 @@ export function openEnvelopeStores(
   const index =
     SEARCH_INDEX === 'off'
       ? null
-      : new AttemptIndex(settings, new AttemptLog(admin, new LogFetcher(kafka), prefix), webhooks, log);
+      : new AttemptIndex(settings, new AttemptTopic(admin, new LogFetcher(kafka), prefix), webhooks, log);
   const stories = new StoryReader(
     new StoryState(redis, shards, jobs),
     envelopes,

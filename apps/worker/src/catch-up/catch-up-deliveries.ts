@@ -24,7 +24,7 @@ const NOT_MADE = (): Promise<void> => Promise.resolve();
 /** Dispatches the deliveries of a pass, or makes them jobs, within the room of their webhooks. */
 @Injectable()
 export class CatchUpDeliveries {
-  readonly #pending = new PendingDeliveries();
+  readonly #pending = new DeliveriesInFlight();
 
   constructor(
     private readonly candidates: CatchUpCandidates,
@@ -99,7 +99,7 @@ export class CatchUpDeliveries {
 }
 
 /** Counts by webhook the deliveries that were handed out and are not settled. */
-export class PendingDeliveries {
+export class DeliveriesInFlight {
   readonly #byWebhook = new Map<string, number>();
   #waiters: (() => void)[] = [];
 

@@ -11,7 +11,7 @@ import { ATTEMPTS_REPORTER, type EventReporter } from '../reporting/event-report
 import { HistoryWriter } from '../reporting/history-writer.js';
 import { WebhookHealth } from '../webhook-health/webhook-health.js';
 import { Breakers, NO_PROBE, type Probe } from './breakers.js';
-import { EndpointSlots } from './endpoint-slots.js';
+import { AttemptSlots } from './attempt-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
 /** The members of a delivery that reports need; a stored job has them. */
@@ -229,7 +229,7 @@ export const logFieldsOf = (
 @Injectable()
 export class EndpointReports {
   constructor(
-    @Inject(EndpointSlots) private readonly slots: Pick<EndpointSlots, 'giveBack'>,
+    @Inject(AttemptSlots) private readonly slots: Pick<AttemptSlots, 'giveBack'>,
     @Inject(Breakers) private readonly breakers: Pick<Breakers, 'ended'>,
     @Inject(UnprovenOrigins) private readonly origins: Pick<UnprovenOrigins, 'delivered'>,
   ) {}

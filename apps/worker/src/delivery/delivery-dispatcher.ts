@@ -6,7 +6,7 @@ import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 import { type Delivery, jobOf, StraightAttempts, UnopenedWebhooks } from './attempts.js';
 import type { StoreAgain } from '../log/pending-writes.js';
 import { Breakers } from './breakers.js';
-import { EndpointSlots } from './endpoint-slots.js';
+import { AttemptSlots } from './attempt-slots.js';
 import { TrialQueue, UnprovenOrigins } from './unproven-origins.js';
 
 /** Decides whether a straight delivery may be attempted now. */
@@ -57,7 +57,7 @@ export class DeliveryDispatcher {
 
   constructor(
     @Inject(AttemptRule) private readonly rule: Pick<AttemptRule, 'notBefore'>,
-    private readonly slots: EndpointSlots,
+    private readonly slots: AttemptSlots,
     private readonly origins: UnprovenOrigins,
     private readonly attempts: StraightAttempts,
     @Inject(DISPATCH_BOUNDS) private readonly bounds: DispatchBounds,

@@ -26,7 +26,7 @@ import {
 import { Breakers } from './breakers.js';
 import { AttemptRule, DeliveryDispatcher, DISPATCH_BOUNDS, type DispatchBounds } from './delivery-dispatcher.js';
 import { EndpointGauge } from './endpoint-gauge.js';
-import { EndpointSlots, LoopLoad, SLOT_LIMITS } from './endpoint-slots.js';
+import { AttemptSlots, LoopLoad, SLOT_LIMITS } from './attempt-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
 /** Attempts: the HTTP request, the limits of an endpoint's attempts, and straight deliveries from the log. */
@@ -64,7 +64,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     RedisOriginProofs,
     UnopenedWebhooks,
     UnprovenOrigins,
-    EndpointSlots,
+    AttemptSlots,
     LoopLoad,
     EndpointReports,
     EndpointGauge,
@@ -84,7 +84,7 @@ import { UnprovenOrigins } from './unproven-origins.js';
     Breakers,
     DeliveryDispatcher,
     EndpointReports,
-    EndpointSlots,
+    AttemptSlots,
     UnopenedWebhooks,
     UnprovenOrigins,
   ],

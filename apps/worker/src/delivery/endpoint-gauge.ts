@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Gauge, Registry } from 'prom-client';
 import { Breakers } from './breakers.js';
-import { EndpointSlots } from './endpoint-slots.js';
+import { AttemptSlots } from './attempt-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-type Known = Pick<EndpointSlots, 'known'>;
+type Known = Pick<AttemptSlots, 'known'>;
 type Barred = Pick<Breakers, 'barred'>;
 type Unproven = Pick<UnprovenOrigins, 'unproven'>;
 
@@ -13,7 +13,7 @@ type Unproven = Pick<UnprovenOrigins, 'unproven'>;
 export class EndpointGauge {
   constructor(
     registry: Registry,
-    @Inject(EndpointSlots) known: Known,
+    @Inject(AttemptSlots) known: Known,
     @Inject(Breakers) breakers: Barred,
     @Inject(UnprovenOrigins) origins: Unproven,
   ) {

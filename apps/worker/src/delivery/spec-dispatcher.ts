@@ -5,7 +5,7 @@ import { EndpointReports } from './attempt-reports.js';
 import { type Attempts, StraightAttempts, UnopenedWebhooks } from './attempts.js';
 import type { Breakers } from './breakers.js';
 import { DeliveryDispatcher, type AttemptRule, type DispatchBounds } from './delivery-dispatcher.js';
-import { EndpointSlots } from './endpoint-slots.js';
+import { AttemptSlots } from './attempt-slots.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
 // For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told
@@ -31,9 +31,9 @@ const proven: Partial<UnprovenOrigins> = {
 /** The load of the process that runs the specs would be chance. */
 const idle = { begin: () => undefined, beat: () => undefined, isBusy: false };
 
-export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryDispatcher; slots: EndpointSlots } {
+export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryDispatcher; slots: AttemptSlots } {
   const { limits, bounds, attempts, queue, log } = parts;
-  const slots = new EndpointSlots(limits, idle);
+  const slots = new AttemptSlots(limits, idle);
   const origins = parts.origins ?? (proven as UnprovenOrigins);
   const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => false }, origins);
   const straight = new StraightAttempts(attempts, reports, queue, log, new UnopenedWebhooks(log));

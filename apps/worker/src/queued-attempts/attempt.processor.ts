@@ -7,7 +7,7 @@ import { DelayedError, type Job, type MoveToDelayedOpts } from 'bullmq';
 import { type Attempted, EndpointReports } from '../delivery/attempt-reports.js';
 import { ATTEMPT_SETTINGS, Attempts, type AttemptSettings, UNOPENED, UnopenedWebhooks } from '../delivery/attempts.js';
 import { Breakers, NO_PROBE, type Probe } from '../delivery/breakers.js';
-import { EndpointSlots } from '../delivery/endpoint-slots.js';
+import { AttemptSlots } from '../delivery/attempt-slots.js';
 import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 import { QueuedJobs } from './queued-jobs.js';
 
@@ -26,7 +26,7 @@ export type QueuedEntry =
 @Injectable()
 export class QueuedAdmission {
   constructor(
-    private readonly slots: EndpointSlots,
+    private readonly slots: AttemptSlots,
     private readonly breakers: Breakers,
     private readonly origins: UnprovenOrigins,
     private readonly reports: EndpointReports,

@@ -52,7 +52,7 @@ export class LoopLoad {
  * milliseconds.
  */
 @Injectable()
-export class EndpointSlots {
+export class AttemptSlots {
   readonly #limiter: ConcurrencyLimiter<Waiting>;
   /** Longest time in milliseconds that a delivery waits in memory for a slot. */
   readonly maxWaitMs: number;

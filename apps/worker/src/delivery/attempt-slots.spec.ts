@@ -1,5 +1,5 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
-import { LoopLoad } from './endpoint-slots.js';
+import { LoopLoad } from './attempt-slots.js';
 
 const EVERY_MS = 50;
 
