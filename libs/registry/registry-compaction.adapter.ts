@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { clientKeys } from '@relay/identity';
 import { REGISTRY_APPLIED, runScript, type ViewPart } from '@relay/redis';
-import type { Log } from '@relay/telemetry';
+import { Log } from '@relay/telemetry';
 import { webhookKeys } from '@relay/webhooks';
-import type { Redis } from 'ioredis';
+import { Redis } from 'ioredis';
 import { z } from 'zod';
 import { snapshotCommandOf, type SnapshotCommand } from './registry-applier.adapter.js';
-import type { RegistryLog } from './registry-log.port.js';
-import type { RegistryView } from './registry-view.adapter.js';
+import { RegistryLog } from './registry-log.port.js';
+import { RegistryView } from './registry-view.adapter.js';
 import { LAST_SNAPSHOT, SNAPSHOT, PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
 import { FIELDS, RESULTS_PART, VALUES } from './snapshot.script.js';
 
@@ -38,13 +39,14 @@ interface LastSnapshot {
  * Makes snapshots of the registry and deletes the records that a snapshot replaces. A snapshot consists of records of the same log;
  * records are deleted only for one whose end was applied as completed.
  */
+@Injectable()
 export class RegistryCompaction {
   constructor(
     private readonly redis: Redis,
-    private readonly registryLog: RegistryLog,
+    @Inject(RegistryLog) private readonly registryLog: RegistryLog,
     private readonly registry: RegistryView,
-    private readonly log: Log,
-    private readonly now: () => number = Date.now,
+    @Inject(Log) private readonly log: Log,
+    @Optional() private readonly now: () => number = Date.now,
   ) {}
 
   async last(): Promise<LastSnapshot | undefined> {

@@ -1,9 +1,8 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { RegistryView } from '@relay/registry';
+import { RegistryCompaction, RegistryView } from '@relay/registry';
 import { Log, reasonOf } from '@relay/telemetry';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
-import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 
 const LOOK_MS = 5_000;
 /** Wait in ms after a snapshot that was not completed. */
@@ -21,7 +20,7 @@ export class RegistryKeeper implements OnApplicationBootstrap {
 
   constructor(
     @Inject(RegistryView) private readonly view: Pick<RegistryView, 'endStuckSnapshot'>,
-    @Inject(RegistrySnapshots) private readonly snapshots: Pick<RegistrySnapshots, 'isDue' | 'compact' | 'free'>,
+    @Inject(RegistryCompaction) private readonly snapshots: Pick<RegistryCompaction, 'isDue' | 'compact' | 'free'>,
     @Inject(WORKER_CONFIG) private readonly config: Pick<WorkerConfig, 'REGISTRY_SNAPSHOT_AFTER'>,
     @Inject(Log) private readonly log: Log,
   ) {}

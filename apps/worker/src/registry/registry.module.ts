@@ -3,14 +3,13 @@ import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { Publisher } from '@relay/publishing';
-import { KafkaRegistryLog, RegistryLog, RegistryView } from '@relay/registry';
+import { KafkaRegistryLog, RegistryCompaction, RegistryLog, RegistryView } from '@relay/registry';
 import { Log } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { RegistryKeeper } from './registry-keeper.js';
-import { RegistrySnapshots } from './registry-snapshots.adapter.js';
 
 /** The log of registrations, its view in Redis, the webhooks in memory, and the upkeep of that log. */
 @Module({
@@ -31,7 +30,7 @@ import { RegistrySnapshots } from './registry-snapshots.adapter.js';
         new RedisWebhookView(redis, registry.of('webhook'), keyring),
       inject: [Redis, RegistryView, Keyring],
     },
-    RegistrySnapshots,
+    RegistryCompaction,
     RegistryKeeper,
   ],
   exports: [KeptAdmin, RegistryView, RedisWebhookView],
