@@ -193,5 +193,5 @@ export const WorkerEnv = z
 
 export type WorkerConfig = z.infer<typeof WorkerEnv>;
 
-/** Returns the longest time of an attempt, in ms. Everything that outlasts one attempt is derived from it. */
+/** Returns the longest time of an attempt, in ms. The claim of a breaker's probe lasts longer than that. */
 export const longestAttemptMs = ({ DELIVERY_TIMEOUT }: WorkerConfig): number => DELIVERY_TIMEOUT;

@@ -14,4 +14,12 @@ export { newSigningSecret, type WebhookDraft } from './webhook-changes.js';
 export { disableTold, enableTold, type ToldChange } from './redis-webhook-store.adapter.js';
 export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './stored-webhooks.adapter.js';
 export { DeleteInput, EventTypeName, ListInput, SigningSecret, WebhookDetails, WebhookId } from './webhook.js';
-export { WebhookInput, WebhookPatch, patchFaults, WebhookRecord, WebhookReference, WebhookUpdate } from './webhook.js';
+export {
+  OPTIONAL_NAMES,
+  WebhookInput,
+  WebhookPatch,
+  patchFaults,
+  WebhookRecord,
+  WebhookReference,
+  WebhookUpdate,
+} from './webhook.js';

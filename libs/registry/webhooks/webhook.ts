@@ -49,7 +49,7 @@ const optional = <Given extends z.ZodType, Kept extends z.ZodType<z.output<Given
 
 /**
  * The attributes that a webhook may lack, texts or numbers. A new one is an entry here: input, patch, stored record, snapshot,
- * details, documents and commands follow.
+ * details, documents, commands and audit follow. What the worker needs of it is a member of `Webhook` too.
  */
 const OPTIONAL = {
   endPointDesc: optional(
@@ -68,23 +68,23 @@ type Values<Form extends keyof Optional[keyof Optional]> = {
   [Name in OptionalName]: z.output<Optional[Name][Form]>;
 };
 export type OptionalName = keyof Optional;
-const NAMES = Object.keys(OPTIONAL) as OptionalName[];
+export const OPTIONAL_NAMES = Object.keys(OPTIONAL) as OptionalName[];
 
 /** The optional attributes as members of a zod object. */
 export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
   form: Form,
 ): { [Name in OptionalName]: Optional[Name][Form] } =>
-  Object.fromEntries(NAMES.map((name) => [name, OPTIONAL[name][form]])) as {
+  Object.fromEntries(OPTIONAL_NAMES.map((name) => [name, OPTIONAL[name][form]])) as {
     [Name in OptionalName]: Optional[Name][Form];
   };
 
 /** Every optional attribute; null if the webhook has none. */
 export const shownAttributes = (given: Partial<Values<'stored'>>): Values<'shown'> =>
-  Object.fromEntries(NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
+  Object.fromEntries(OPTIONAL_NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
 /** The optional attributes that are named, among them those that null removes. */
 export const namedAttributes = <Given extends { readonly [Name in OptionalName]?: unknown }>(given: Given) =>
-  Object.fromEntries(NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))) as {
+  Object.fromEntries(OPTIONAL_NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))) as {
     [Name in OptionalName]?: Exclude<Given[Name], undefined>;
   };
 

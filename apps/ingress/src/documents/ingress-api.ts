@@ -111,7 +111,7 @@ const nameOf = (status: string): string => `Endpoint${status}`;
 const ANSWERS = {
   '2XX': 'Delivered. The body is not read.',
   '410': 'Never again: the webhook is disabled.',
-  '429': 'Not now: nothing is sent to the whole endpoint for as long as `Retry-After` says, 24 h at most.',
+  '429': 'Not now: the webhook gets no request for as long as `Retry-After` says, 24 h at most.',
   '503': 'As 429.',
   default: 'Failed, as are redirections, time-outs (15 s) and broken connections; repeated on the retry schedule.',
 };

@@ -62,7 +62,7 @@ describe('a webhook that was disabled', () => {
   const enabled = () => record('webhook.enabled', { disabledReason: 'gone' });
   const changed = (...members: string[]) => record('webhook.changed', { members });
   const replaced = () => ({
-    ...changed('endPointUrl', 'credential', 'endPointName', 'endPointDesc'),
+    ...changed('endPointUrl', 'credential', 'endPointDesc', 'endPointName'),
     origin: 'https://a.example',
   });
 

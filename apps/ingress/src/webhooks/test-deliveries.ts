@@ -50,8 +50,8 @@ type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endp
 const AT_ONCE = 16;
 
 /**
- * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard and time limits, marked
- * by `relay-test: true`. A test is not in the log, is never retried, and counts for no breaker.
+ * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard, marked by
+ * `relay-test: true`. It ends after 15 s, whatever `DELIVERY_TIMEOUT` is. A test is not in the log, is never retried, and counts for no breaker.
  */
 @Injectable()
 export class TestDeliveries implements OnApplicationShutdown {

@@ -9,7 +9,7 @@ import { Shards, type LogView } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { Log, reasonOf, ThrottledLog } from '@relay/telemetry';
-import { CommandResult, ENABLED, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
+import { CommandResult, ENABLED, OPTIONAL_NAMES, UNVERIFIED, WebhookStore, type WebhookCommand } from '@relay/webhooks';
 import { PartnerAudit } from '../access/partner-routes.js';
 import { CredentialPartners, Listings } from './listings.js';
 import { EndpointVerification, TestDeliveries } from './test-deliveries.js';
@@ -96,7 +96,7 @@ type Update = Extract<WebhookCommand, { kind: 'update' }>;
 type Updated = Extract<CommandResult, { kind: 'updated' }>;
 
 /** Members that a partner can change. Only the origin of a changed URL is reported: partners put keys into path and query. */
-const MEMBERS = ['endPointUrl', 'credential', 'endPointName', 'endPointDesc'] as const;
+const MEMBERS = ['endPointUrl', 'credential', ...OPTIONAL_NAMES] as const;
 
 /** Returns the report of a change; undefined if only the state changes, by the relay itself or as `#tellEnabled` reports. */
 function toldOf(command: WebhookCommand): ReportedChange | undefined {
