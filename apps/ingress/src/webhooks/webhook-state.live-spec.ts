@@ -105,6 +105,24 @@ describe('If-Match', () => {
   });
 });
 
+it('a webhook that is changed while it is disabled by `If-Match` stays as it was changed, which is told', async () => {
+  const id = await register();
+  const header = { 'if-match': etag(await ask('GET', id)) };
+  const store = relay.spec.app.get(WebhookStore);
+  const disable = store.disable.bind(store);
+  store.disable = async (...args) => {
+    await ask('PATCH', id, { endPointName: 'changed meanwhile' });
+    return disable(...args);
+  };
+  try {
+    expect((await ask('POST', `${id}/disable`, undefined, header)).status).toBe(412);
+  } finally {
+    store.disable = disable;
+  }
+  expect((await ask('GET', id)).json).toMatchObject({ status: 'active', endPointName: 'changed meanwhile' });
+  await ask('DELETE', id);
+});
+
 describe('a disabled webhook', () => {
   async function aDisabled(): Promise<string> {
     const id = await register();

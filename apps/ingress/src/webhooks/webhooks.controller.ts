@@ -275,10 +275,11 @@ export class WebhookController {
   @Changes(operations.disableWebhook)
   async disable(@Param('id') given: string, @Exchange() { request, reply }: Exchange): Promise<WebhookDetails> {
     const id = readId(given);
-    await this.#assertVersion(request, id);
-    // `stale` means that the webhook is already disabled. It keeps its reason, and an unverified one stays unverified.
     const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
     if (kind === 'not-found') throw notFound();
+    // `stale` without another version means that the webhook is already disabled. It keeps its reason, and an unverified one stays
+    // unverified.
+    if (kind === 'stale') await this.#assertVersion(request, id);
     return this.read(id, { request, reply });
   }
 
