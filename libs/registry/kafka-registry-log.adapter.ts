@@ -4,7 +4,7 @@ import type { Publisher } from '@relay/publishing';
 import { type Log, ThrottledLog } from '@relay/telemetry';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
-/** Shorter than the wait of a caller. */
+/** Shorter than the 9 s that a change of the registry waits. */
 const BOUNDS_MS = 8_000;
 const WARN_EVERY_MS = 3_600_000;
 const HEADERS = { 'content-type': 'application/json' };

@@ -12,12 +12,12 @@ import { INITIAL_LIMIT, type WebhookSlots } from './webhook-slots.js';
  * together. A webhook without a free slot is full. A delivery without a slot waits in memory, in order of arrival.
  * - `release` and `tick` give a free slot to the oldest delivery whose webhook is not full; partners above their share come last.
  *   The slots of an endpoint go round by webhook. A full webhook delays no other.
- * - `expire` removes a delivery whose webhook was full for all of `maxWaitMs`. A delivery that waits for the total only stays,
- *   and so does a delivery of a quick webhook while this worker is busy: that is backpressure, and the reader pauses.
+ * - `expire` removes a delivery whose webhook was full for all of `maxWaitMs`. A delivery that waits only for a slot of the total
+ *   stays, and so does a delivery of a quick webhook while this worker is busy: that is backpressure, and the reader pauses.
  *
- * Callers ask breakers and parking before they offer a delivery. No call scans the endpoints. A call costs at most the logarithm
- * of the number of waiting deliveries, except that it visits the entries of a partner that falls below its share, and the
- * webhooks of one endpoint that have deliveries waiting in memory.
+ * Callers ask breakers and parking before they offer a delivery. No call except `known` scans the endpoints. A call costs at most
+ * the logarithm of the number of waiting deliveries, except that it visits the entries of a partner that falls below its share,
+ * and the webhooks of one endpoint that have deliveries waiting in memory.
  */
 export class ConcurrencyLimiter<T> {
   readonly #limits: Required<ConcurrencyLimits>;

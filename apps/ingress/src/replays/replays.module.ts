@@ -90,7 +90,7 @@ const operations = operationsOf('Webhooks', {
   },
 });
 
-/** Replays of a list per point of the quota. */
+/** Listed replays that cost one request of the `history` quota. */
 const REPLAYS_FOR_A_POINT = 10;
 
 /** Lists and orders a partner’s replays, including replays that an operator ordered. */

@@ -42,8 +42,8 @@ const LetterQuery = z.strictObject({
 });
 
 /**
- * Selects the dead letters to replay or purge: by ids, by `all`, or by filters. Exactly one way is required, so an empty
- * selection never means all.
+ * Selects the dead letters to replay or purge: by `ids`, or by `all`, filters or both. A request with none of them is refused, so
+ * an empty selection never means all.
  */
 const LetterSelection = z
   .strictObject({

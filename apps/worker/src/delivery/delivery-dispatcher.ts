@@ -37,8 +37,8 @@ export interface DispatchBounds {
   /** Maximum of straight deliveries that run, wait or are being stored. */
   readonly load: number;
   /**
-   * Maximum of straight deliveries that wait for their endpoint: as many as a healthy endpoint takes within the bounded wait. It
-   * is small, so that under load the reader slows down instead of filling the queue, which costs several times as much.
+   * Maximum of straight deliveries that wait in memory, over all endpoints: as many as one healthy endpoint takes within the
+   * bounded wait. It is small, so that under load the reader slows down. A job costs several times as much as a straight attempt.
    */
   readonly waiting: number;
 }
@@ -131,7 +131,7 @@ export class DeliveryDispatcher {
     return this.attempts.store(jobOf(delivery), notBefore);
   }
 
-  /** Tries one delivery to an origin that is not known to have answered 2xx, while its other deliveries wait. */
+  /** Tries one delivery to an origin that is not known to have answered 2xx, while other deliveries to that origin wait. */
   async #try(delivery: Delivery): Promise<StoreAgain | undefined> {
     const { webhook } = delivery;
     const behind = this.origins.behind(webhook, this.slots.maxWaitMs);
@@ -148,7 +148,7 @@ export class DeliveryDispatcher {
     return slot.taken ? this.attempts.make(delivery) : this.attempts.store(jobOf(delivery), slot.at);
   }
 
-  /** Stores the delivery as a job that becomes due at once when its origin answers 2xx. */
+  /** Stores the delivery as a job that is due at `at`, or earlier, when its origin first answers 2xx. */
   async #storeUnproven({ webhook }: Delivery, job: DeliveryJob, at: number): Promise<StoreAgain> {
     const again = await this.attempts.store(job, at);
     void this.origins.hold(webhook.endpoint, deliveryId(job), at);

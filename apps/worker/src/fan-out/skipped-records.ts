@@ -12,7 +12,8 @@ import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 /** Maximum of rejected records that are stored at once; above it, reading waits. */
 const MAX_PENDING = 100;
 
-/** Settles records that become no delivery: repeats, conflicts, and records that are no envelopes. */
+/** Settles records that become no delivery: repeats, conflicts, records that are no envelopes, envelopes without a known
+ * partner, and envelopes whose handling failed. */
 @Injectable()
 export class SkippedRecords {
   readonly #rejectedRecords: RejectedRecords;
@@ -51,7 +52,7 @@ export class SkippedRecords {
     return this.#bounded(this.#conflict(item, handle));
   }
 
-  /** Makes an envelope for partners none of whom exists a dead letter. @returns as `poison` */
+  /** Makes an envelope whose partners all do not exist a dead letter. @returns as `poison` */
   unaddressed(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#unaddressed(item, handle));
   }

@@ -5,9 +5,9 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
 const LOOK_MS = 5_000;
-/** Wait in ms after a snapshot that was not completed. */
+/** Wait in ms after a snapshot that was not completed, or a check that failed. */
 const PAUSE_MS = 60_000;
-/** Interval in ms at which records that an older snapshot replaces are looked for. */
+/** Interval in ms between checks for records that an earlier snapshot left behind. */
 const FREE_MS = 3_600_000;
 
 /** Keeps the registry's log short by snapshots. Every worker tries; the log accepts one snapshot at a time. */
