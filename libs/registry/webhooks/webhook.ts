@@ -49,7 +49,7 @@ const optional = <Given extends z.ZodType, Kept extends z.ZodType<z.output<Given
 
 /**
  * The attributes that a webhook may lack, texts or numbers. A new one is an entry here: input, patch, stored record, snapshot,
- * details, documents, commands and audit follow. What the worker needs of it is a member of `Webhook` too.
+ * details, documents, commands and audit follow. A member that the worker needs is a member of `Webhook` too.
  */
 const OPTIONAL = {
   endPointDesc: optional(
