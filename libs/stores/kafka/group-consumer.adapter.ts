@@ -48,6 +48,7 @@ export interface GroupListener {
 export class GroupConsumer {
   readonly #consumer: Consumer;
   readonly #concurrency: number;
+  #batch: GroupListener['batch'] = () => Promise.resolve();
 
   constructor(kafka: Kafka, { assigner, concurrency, ...settings }: GroupSettings) {
     this.#concurrency = concurrency;
@@ -58,13 +59,9 @@ export class GroupConsumer {
     });
   }
 
-  async connect(topics: readonly string[]): Promise<void> {
-    await this.#consumer.connect();
-    await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true });
-  }
-
-  /** Joins the group and reads. */
-  async run(listener: GroupListener): Promise<void> {
+  /** Sets the listener. Called before `run`, so that no join is missed. */
+  hear(listener: GroupListener): void {
+    this.#batch = (inHand) => listener.batch(inHand);
     const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING, END_BATCH_PROCESS } = this.#consumer.events;
     this.#consumer.on(FETCH, () => listener.fetched?.());
     this.#consumer.on(GROUP_JOIN, ({ payload }) => listener.joined(payload.memberAssignment));
@@ -76,11 +73,20 @@ export class GroupConsumer {
       if (batchSize === 0 && firstOffset !== null)
         listener.foundEmpty(topic, partition, Number(firstOffset), Number(lastOffset) + 1);
     });
+  }
+
+  async connect(topics: readonly string[]): Promise<void> {
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true });
+  }
+
+  /** Joins the group and reads. */
+  async run(): Promise<void> {
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: this.#concurrency,
-      eachBatch: (payload) => listener.batch(payload as WholePayload),
+      eachBatch: (payload) => this.#batch(payload as WholePayload),
     });
   }
 

@@ -126,7 +126,8 @@ async function readLeft(
         },
         crashed: reject,
       };
-      group.run(listener).catch(reject);
+      group.hear(listener);
+      group.run().catch(reject);
     });
     for (const part of parts) if (part.gaps.length > 0) await take(part.range, [], part.gaps);
   } finally {

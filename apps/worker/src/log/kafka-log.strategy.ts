@@ -75,8 +75,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   async #start(): Promise<void> {
     const progressed = (): void => this.watch.progressed(performance.now());
     this.reader.use(this.#consumer);
-    await this.#consumer.connect(this.options.topics);
-    await this.#consumer.run({
+    this.#consumer.hear({
       fetched: progressed,
       joined: (assignment) => {
         progressed();
@@ -104,6 +103,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       },
       batch: (inHand) => this.#batch(inHand),
     });
+    await this.#consumer.connect(this.options.topics);
+    await this.#consumer.run();
   }
 
   async #batch(payload: BatchInHand): Promise<void> {
