@@ -40,7 +40,7 @@ describe('the append-only file of Redis', () => {
     redis.disconnect();
     await server.stop();
     disk?.unmount();
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   });
 
   /** Looks until the file is rewritten, on a clock that is ten minutes further at each look. */
