@@ -18,7 +18,7 @@ export const timeText = (at: Date, timeZone?: string): string =>
     ...(timeZone === undefined ? {} : { timeZone }),
   }).format(at);
 
-/** The time in UTC, as the API writes it. */
+/** The time in UTC, to the second. */
 export const utcText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** Distance from now, such as `3 minutes ago` or `in 2 hours`. */
@@ -81,7 +81,7 @@ interface TimeProps {
   readonly isShort?: boolean;
 }
 
-/** A time in the reader's zone, with UTC beside it and in the title. */
+/** Long form: local time and UTC, the distance in the title. Short form: the distance, both times in the title. */
 export function Time({ at, isShort = false }: TimeProps) {
   const date = new Date(at);
   const [local, utc] = [timeText(date), utcText(date)];

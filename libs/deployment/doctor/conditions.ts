@@ -100,7 +100,7 @@ export function halvesOf(sentence: string): Broken {
  * Findings about Redis’ settings from INFO: managed services often refuse CONFIG but never INFO.
  * @param environment RELAY_ENV
  * @param syncing `appendfsync`, which INFO omits; undefined if CONFIG is refused
- * @param diskFault fault of its disk that INFO does not show
+ * @param diskFault fault of its disk; by default the one that INFO shows
  */
 export function redisFindings(
   info: string,
@@ -133,7 +133,7 @@ function diskFinding(found: string | undefined): Finding {
   );
 }
 
-/** Without a limit workers never pause reading, and the machine kills Redis instead. */
+/** Without a limit, workers do not pause reading for memory, and the machine kills Redis instead. */
 const memoryLimit = (bytes: number, environment: string): Finding =>
   bytes > 0 || environment === 'development'
     ? ok('redis memory limit', bytes > 0 ? `maxmemory is ${bytes} bytes` : 'there is none, and RELAY_ENV=development')
@@ -158,7 +158,7 @@ export async function settingOf(redis: Redis, name: string): Promise<string | un
   return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
-/** Difference of clocks in ms from which it is a fault: much less than the 30 s at which a worker takes no work. */
+/** Difference of clocks in ms from which it is a fault: much less than the 30 s beyond which a worker ends. */
 const BEARABLE_MS = 5_000;
 
 /** @param aheadMs by how much Redis' clock is ahead of this machine's */

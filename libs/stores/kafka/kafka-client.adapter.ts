@@ -41,8 +41,8 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Driver {
 export const driverOf = (kafka: Kafka): Driver => kafka as Driver;
 
 /**
- * Opens a producer without repeats of its own.
- * @param isIdempotent with one repeat, which kafkajs needs for that
+ * Opens a producer that does not retry.
+ * @param isIdempotent whether the broker drops repeats; the producer then retries once, which kafkajs requires
  */
 export async function openProducer(kafka: Kafka, isIdempotent: boolean): Promise<KafkaProducer> {
   const producer = driverOf(kafka).producer({
@@ -146,7 +146,7 @@ async function fromServer(settings: TokenSettings): Promise<Pass> {
     client,
     oauth.ClientSecretBasic(settings.KAFKA_SASL_PASSWORD ?? ''),
     new URLSearchParams(scope === undefined ? [] : [['scope', scope]]),
-    // The settings take http for this machine alone.
+    // The settings accept http for localhost only.
     { signal: AbortSignal.timeout(ANSWER_MS), [oauth.allowInsecureRequests]: true },
   );
   const given = await oauth.processClientCredentialsResponse(server, client, response);
