@@ -10,9 +10,9 @@ export type Role = 'viewer' | 'operator' | 'admin';
 
 export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
-/** Signed-in operator; null if nobody is signed in, undefined until the relay has answered. */
+/** Signed-in operator; null while signed out, undefined until the relay has answered. */
 export const who = signal<Answer<'readSession'> | null | undefined>(undefined);
-/** Why nobody is signed in any more. */
+/** Why the session ended. */
 export const ended = signal('');
 
 /** Whether somebody did something since the last call: a page that refreshes itself keeps no session alive. */
@@ -75,7 +75,7 @@ export async function leave(): Promise<void> {
 export const mayLook = (needed: Role): boolean =>
   who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
 
-/** Whether the signed-in operator may make the changes of this role. With `OPERATIONS_WRITE` off nobody may. */
+/** Whether the signed-in operator may make the changes of this role. With `OPERATIONS_WRITE` off, no operator may. */
 export const may = (needed: Role): boolean => who.value?.canWrite === true && mayLook(needed);
 
 export type QueryOf<Name extends keyof Calls> = NonNullable<

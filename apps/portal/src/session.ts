@@ -20,10 +20,10 @@ export type Answer<Name extends keyof All> = AnswerOf<All, Name>;
 
 type Token = Answer<'tradePortalCode'>;
 
-/** Token of the reader; `undefined` while nobody is signed in. No other place holds the token: closing the page forgets it. */
+/** Access token; `undefined` while signed out. It is in memory only, so closing the page forgets it. */
 export const session = signal<Token | undefined>(undefined);
 
-/** Message while nobody is signed in. */
+/** Message on the sign-in page. */
 export const outside = signal<{ readonly title: string; readonly words: string }>({
   title: 'Opening…',
   words: 'The link is being opened.',

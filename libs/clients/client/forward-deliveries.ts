@@ -86,7 +86,7 @@ interface Handled {
   readonly verified: boolean;
   /** Why it is not verified. */
   readonly fault?: string;
-  /** The answer of the address that it was forwarded to; none if it was not forwarded or nobody answered. */
+  /** Answer of the local address; unset if the delivery was not forwarded or got no answer. */
   readonly status?: number;
   readonly ms?: number;
   /** Why there was no answer. */

@@ -186,7 +186,8 @@ async function sumWaiting({ writes }: Move, shard: Shard, webhookId: string): Pr
 }
 
 /**
- * Copies the history of each webhook in its order. Builds the index by envelope anew, since its entries do not name their envelopes.
+ * Copies the history of each webhook in its order. Rebuilds the index by envelope, because its entries do not name their
+ * envelopes.
  * A line keeps its millisecond; its place within the millisecond is counted again.
  * @param windowMs `HISTORY_WINDOW` in milliseconds
  */

@@ -8,7 +8,7 @@ interface Disputed {
   /** By old shard. */
   readonly old: readonly (readonly ParkedRange[])[];
   readonly union: readonly ParkedRange[];
-  /** Offsets that only some of the old shards have, as far as any of them has read. */
+  /** Offsets that only some of the old shards have, up to the highest offset that an old shard has read. */
   readonly disputed: readonly ParkedRange[];
   /** By new shard: runs of its records that wait, each from its first record to behind its last. */
   readonly runs: { from: number; to: number }[][];

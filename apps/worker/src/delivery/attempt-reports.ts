@@ -62,7 +62,7 @@ export class AttemptLog {
     @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'of'>,
   ) {}
 
-  /** Whether so many attempts wait to be reported that queued attempts pause. */
+  /** Whether at least half of the buffer of reports is taken. Queued attempts pause then. */
   get isFilling(): boolean {
     return this.reporter.isFilling;
   }

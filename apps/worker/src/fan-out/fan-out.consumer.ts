@@ -19,7 +19,7 @@ import { ParkingRule } from '../parking/parking-rule.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 
 /**
- * State of an envelope. `repeat`: an earlier record of it may still run. `nobody`: no partner that it names exists.
+ * State of an envelope. `repeat`: an earlier record of it may still run. `nobody`: the partners that it names do not exist.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 
