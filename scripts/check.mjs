@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { install } from './lib/build.mjs';
 import { clientApi } from './lib/client-api.mjs';
-import { node24, root } from './lib/paths.mjs';
+import { jestFlags, node24, root } from './lib/paths.mjs';
 import { Fault, run, script } from './lib/process.mjs';
 
 const checks = {
@@ -14,7 +14,6 @@ const checks = {
   lint: ['oxlint/bin/oxlint', '--type-aware', '--type-check', '--deny-warnings'],
 };
 const LIMIT_MS = 300_000; // a spec that leaves a connection open would hold jest for ever; on a busy machine the units take 100 s
-const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
 
 await script(async (signal) => {
   const named = process.argv.slice(2);
@@ -28,11 +27,11 @@ await script(async (signal) => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const [name, [tool, ...args]] = next;
       const since = Date.now();
-      const fault = await run(node24, [...flags, join(root, 'node_modules', tool), ...args], {
+      const fault = await run(node24, [...jestFlags, join(root, 'node_modules', tool), ...args], {
         cwd: root,
         signal,
         capture: true,
-        env: { GOGC: '400', ...process.env }, // oxlint's type checker is in Go: a fifth less time for some memory
+        env: { GOGC: 'off', GOMEMLIMIT: '4GiB', ...process.env }, // oxlint's type checker is in Go: a sixth less time for 3 GB of memory
         timeoutMs: LIMIT_MS,
       }).then(
         () => undefined,

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path';
 import { againAlone, withRepeated } from './lib/again-alone.mjs';
 import { build } from './lib/build.mjs';
 import { devEnvFile } from './lib/dev-env.mjs';
-import { node24, root } from './lib/paths.mjs';
+import { jestFlags, node24, root } from './lib/paths.mjs';
 import { discard, privateHome, sweep } from './lib/private-home.mjs';
 import { end, script } from './lib/process.mjs';
 import { up } from './lib/stack.mjs';
@@ -67,7 +67,6 @@ async function repeat(files, env, signal) {
 // A process group of its own, so that left-over processes of a spec end with it.
 async function jest(env, given, signal) {
   const isChosen = given.some((argument) => /^--(?:select|ignore)Projects\b/.test(argument));
-  const flags = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules'];
   const args = [
     join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
     ...(isChosen ? [] : ['--ignoreProjects=cluster']), // takes all words up to the next option
@@ -78,7 +77,7 @@ async function jest(env, given, signal) {
     `--maxWorkers=${availableParallelism() + 2}`,
     ...given,
   ];
-  const child = spawn(node24, [...flags, ...args], {
+  const child = spawn(node24, [...jestFlags, ...args], {
     cwd: root,
     env,
     detached: true,

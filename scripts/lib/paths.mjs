@@ -10,4 +10,11 @@ export const cache = resolve(process.env.RELAY_CACHE ?? join(homedir(), '.cache'
 /** The Node 24 that the npm package `node` brings: any Node can start these scripts, this one runs everything else. */
 export const node24 = join(root, 'node_modules', 'node', 'bin', 'node');
 
+/** What Node is started with to run jest: ES modules, and one code cache for all spec files of a process. */
+export const jestFlags = [
+  '--disable-warning=ExperimentalWarning',
+  '--experimental-vm-modules',
+  `--require=${join(root, 'scripts', 'lib', 'compile-cache.cjs')}`,
+];
+
 export const appMain = (app) => join(root, 'dist', 'apps', app, 'src', 'main.js');
