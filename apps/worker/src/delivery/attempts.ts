@@ -243,6 +243,7 @@ export const jobOf = ({ webhook, record, series }: Delivery): DeliveryJob => new
 export class StraightAttempts {
   constructor(
     @Inject(Attempts) private readonly attempts: Pick<Attempts, 'make'>,
+    @Inject(AttemptReports) private readonly outcomes: Pick<AttemptReports, 'died'>,
     private readonly reports: EndpointReports,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add' | 'addDeadLetter'>,
     private readonly log: ThrottledLog,
@@ -251,8 +252,7 @@ export class StraightAttempts {
 
   /** Attempts a delivery that has a slot, and gives the slot back. */
   async make(delivery: Delivery): Promise<StoreAgain | undefined> {
-    const { webhook, record } = delivery;
-    const { envelope } = record;
+    const { webhook } = delivery;
     const opened = await this.unopened.open(webhook);
     if (typeof opened !== 'object') {
       this.reports.unused(webhook);
@@ -260,18 +260,7 @@ export class StraightAttempts {
       // Redis is away, or the registration has changed: a job looks the registration up again.
       return this.store(jobOf(delivery), Date.now());
     }
-    const attempted = await this.attempts.make(webhook, opened, {
-      webhookId: webhook.id,
-      envelopeId: envelope.id,
-      eventType: envelope.type,
-      hash: envelope.contentHash,
-      series: delivery.series ?? 0,
-      attempts: 0,
-      acceptedAt: record.acceptedAt,
-      waitedSince: record.waitedSince,
-      traceparent: record.traceparent,
-      body: envelope.bytes,
-    });
+    const attempted = await this.#attempt(delivery, opened);
     this.reports.ended(webhook, attempted);
     const { disposition: decided } = attempted;
     switch (decided.kind) {
@@ -288,9 +277,30 @@ export class StraightAttempts {
     }
   }
 
+  /** Makes a delivery whose handling failed, a fault of ours, a dead letter, so that it is visible and the worker goes on. */
+  async fail(delivery: Delivery, error: unknown): Promise<StoreAgain> {
+    const reason = 'handling_failed';
+    const letter = { ...jobOf(delivery), lastFailure: reasonOf(error), reason, diedAt: Date.now() } as const;
+    const again = await this.#confirmed(() => this.queue.addDeadLetter(letter), deliveryId(letter));
+    this.outcomes.died(letter, reason);
+    return again;
+  }
+
   /** Makes the delivery a job that is due at `at`, in epoch milliseconds. */
   store(job: DeliveryJob, at: number): Promise<StoreAgain> {
     return this.#confirmed(() => this.queue.add({ job, at }), deliveryId(job));
+  }
+
+  async #attempt({ webhook, record, series = 0 }: Delivery, opened: OpenedWebhook): Promise<Attempted> {
+    const { envelope, acceptedAt, waitedSince, traceparent } = record;
+    const { id: envelopeId, type: eventType, contentHash: hash, bytes: body } = envelope;
+    const facts = { webhookId: webhook.id, envelopeId, eventType, hash, series, attempts: 0 };
+    try {
+      return await this.attempts.make(webhook, opened, { ...facts, acceptedAt, waitedSince, traceparent, body });
+    } catch (error) {
+      this.reports.unused(webhook);
+      throw error;
+    }
   }
 
   async #confirmed(add: StoreAgain, jobId: string): Promise<StoreAgain> {

@@ -171,3 +171,22 @@ it('a delivery whose credential cannot be read becomes a job without an attempt,
   await loopTurn();
   expect(attempts).toHaveLength(1);
 });
+
+it('a delivery whose attempt throws becomes a dead letter, gives its slot back and lets the next one run', async () => {
+  const log = new ThrottledLog({ warn: say, error: say, info: say, debug: say });
+  const state = new MemoryState();
+  const make = (): Promise<Attempted> => Promise.reject(new Error('a fault of ours'));
+  const parts = { limits: fairLimits(1, 1), bounds: { load: 1, waiting: 1 }, queue: new MemoryRetryQueue(state), log };
+  const { dispatcher, slots } = aDispatcher({ ...parts, attempts: { make } });
+  for (const id of ['e1', 'e2']) {
+    const settled = new Promise((resolve) => {
+      const { envelope } = record;
+      dispatcher.dispatch({ webhook, record: { ...record, envelope: { ...envelope, id } }, settle: resolve });
+    });
+    await expect(settled).resolves.toBeInstanceOf(Function);
+  }
+  expect([...state.now.deadLetters.values()]).toMatchObject(
+    ['e1', 'e2'].map((envelopeId) => ({ envelopeId, reason: 'handling_failed', lastFailure: 'a fault of ours' })),
+  );
+  expect(slots.take(webhook)).toMatchObject({ taken: true });
+});

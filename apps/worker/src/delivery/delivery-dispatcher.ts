@@ -98,7 +98,7 @@ export class DeliveryDispatcher {
   }
 
   async #run(delivery: Delivery): Promise<void> {
-    const again = await this.#deliver(delivery);
+    const again = await this.#deliver(delivery).catch((error: unknown) => this.attempts.fail(delivery, error));
     this.#load -= 1;
     delivery.settle(again);
     if (!this.#hasRoom) return;
