@@ -27,7 +27,7 @@ describe('murmur2', () => {
     ['a-little-bit-longer-string', -1486304829],
     ['lkjh234lh9fiuh90y23oiuhsafujhadof229phr9h19h89h8', -58897971],
     ['abc', 479470107],
-  ])('of %s is that of the Java client', (text, expected) => {
+  ])('hashes %s as the Java client does', (text, expected) => {
     expect(murmur2(Buffer.from(text))).toBe(expected);
   });
 });

@@ -49,7 +49,7 @@ describe('key', () => {
     [{ id: 7 }, ID],
     [{}, ID],
     [{ planId: TASK.id }, ID],
-  ])('of payload %j is %s', (payload, key) => {
+  ])('for payload %j is %s', (payload, key) => {
     expect(accepted({ id: ID.toUpperCase(), type: 'plan.created', payload }).key).toBe(key);
   });
 });

@@ -26,7 +26,7 @@ describe('a record of the log', () => {
     expect(readRecord(record(task, headers), 'task.created', '')).toMatchObject({ acceptedAt: 1_000 });
   });
 
-  describe('of the relay itself', () => {
+  describe('that the relay itself has written', () => {
     const notice = (facts: object): string => {
       const payload = { ...examplePayload('webhook.disabled'), ...facts };
       return JSON.stringify({ id: ID, type: 'webhook.disabled', payload });

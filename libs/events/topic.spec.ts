@@ -29,7 +29,7 @@ describe('topics', () => {
     ]);
   });
 
-  it('of envelopes are one for each event type of sources, and one for all notices', () => {
+  it('include one for each event type of sources, and one for all notices', () => {
     expect(envelopeTopics('eu.')).toEqual([...EVENT_TYPES.map((type) => `eu.${type}`), 'eu.relay.notices']);
     expect(new Set(NOTICE_TYPES.map((type) => topicOf('eu.', type)))).toEqual(new Set([noticesTopic('eu.')]));
   });

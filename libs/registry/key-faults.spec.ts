@@ -55,7 +55,7 @@ it.each([
   ],
   ['none is in common', { a: '1' }, [['b', '2']], 'lacks a', 'lacks a'],
 ] as const)(
-  'where %s, a process that opens nothing is refused, and so is a command that nobody could read',
+  'a process that opens nothing is refused, and so is a command whose values nobody can read: %s',
   (_what, known, ours, refusal, fault) => {
     expect(refusalOf(known, new Map(ours)) ?? 'none').toContain(refusal ?? 'none');
     expect(sealingFault(known, new Map(ours)) ?? 'none').toContain(fault ?? 'none');

@@ -66,7 +66,7 @@ describe('AccessTokens', () => {
     expect([await kindOf(remembering, other), await kindOf(fresh, other)]).toEqual(['valid', 'valid']);
   });
 
-  it('issues a token no earlier than those that ended together, and ends it when it would have', async () => {
+  it('dates a token no earlier than the tokens that ended together, and leaves its expiry unchanged', async () => {
     const startS = START / 1_000;
     const tokens = made(undefined, undefined, undefined, { ...nothingRevoked, notBeforeS: () => startS + 1 });
     const { token } = (await tokens.verify(await tokens.issue('c-1', ['webhooks'], 3))) as { token: VerifiedToken };

@@ -13,7 +13,7 @@ describe('networksOf', () => {
     ['[2001:db8:1:2:3::1]:54321', keysOf('2001:db8:1:2:ffff::')],
     ['[2001:db8:1:2:3::1]', keysOf('2001:db8:1:2:ffff::')],
     ['198.51.100.7:nonsense', ['unknown']],
-  ])('of %s are %j', (address, networks) => {
+  ])('gives %s the keys %j', (address, networks) => {
     expect(keysOf(address)).toEqual(networks);
   });
 

@@ -69,7 +69,7 @@ describe('sessions of a partner', () => {
 });
 
 describe('sessions of a user', () => {
-  it('are as many as one may have: a further one ends the one that would end first, though the partner is full', async () => {
+  it('are limited: a further one ends the one that expires first, even if the partner is full', async () => {
     const store = aProcess({ ofPartner: 3, ofUser: 3 });
     const user = randomUUID();
     const ids: string[] = [];

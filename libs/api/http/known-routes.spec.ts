@@ -17,19 +17,19 @@ describe('the methods of a path', () => {
     ['/xwell-known/keys', []],
     ['/deliveries/', []],
     ['/deliveries/one/two', []],
-  ])('of %s are %j', (path, methods) => {
+  ])('%s are %j', (path, methods) => {
     expect(routes.methodsOf(path)).toEqual(methods);
   });
 });
 
-describe('what a log shows of a path', () => {
+describe('the path that a log line shows', () => {
   it.each([
     ['/auth/session/aSecret', '/auth/session/…'],
     ['/auth/session/aSecret/and?more=1', '/auth/session/…'],
     ['//auth//Session/aSecret', '//auth//Session/…'],
     ['/auth/9d8c7b6a-5f4e-4d3c-8b2a-190817263544/session', '/auth/9d8c7b6a-5f4e-4d3c-8b2a-190817263544/session'],
     ['/webhooks/1?apiKey=aSecret', '/webhooks/1'],
-  ])('of %s is %s', (url, shown) => {
+  ])('for %s is %s', (url, shown) => {
     expect(loggedPathOf(pathOf(url))).toBe(shown);
   });
 });

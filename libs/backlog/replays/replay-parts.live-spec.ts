@@ -93,7 +93,7 @@ describe('the parts of a replay', () => {
     expect(await replays.idsUnderWay()).toEqual([]);
   });
 
-  it('of a shard that there is not are a fault', async () => {
+  it('refuse a shard that does not exist', async () => {
     const replays = new Replays(redis, shardsOn(redis, 3));
     await expect(replays.rangesOf({ ...at, shard: 3 }, [KEY])).rejects.toThrow('there is no shard 3 of task.created/0');
   });

@@ -48,7 +48,7 @@ describe('longestWait', () => {
     ['5s', 24 * HOUR_MS],
     ['20h', 24 * HOUR_MS],
     ['24h,5s', 28.8 * HOUR_MS],
-  ])('of %p is %d ms', (schedule, expected) => {
+  ])('for %p is %d ms', (schedule, expected) => {
     expect(longestWait(parseSchedule(schedule))).toBe(expected);
   });
 });

@@ -143,7 +143,7 @@ describe('a NAT64 address', () => {
     expect(isPublicAddress(address, policy)).toBe(expected);
   });
 
-  it.each(EXAMPLES)('of %s is read as in RFC 6052', (prefix, example) => {
+  it.each(EXAMPLES)('under %s is read as in RFC 6052', (prefix, example) => {
     expect(within(prefix, '192.0.2.33')).toBe(ipaddr.parse(example).toString());
     const configured = opened([], [], prefix);
     expect(isPublicAddress(example, configured)).toBe(false); // documentation

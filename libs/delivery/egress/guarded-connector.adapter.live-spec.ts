@@ -244,7 +244,7 @@ describe('guardedConnector at a name of which one family is not answered', () =>
     expect(attempts).toEqual([]);
   });
 
-  it('waits for the late one, and checks it, where the machine has no way to the first', async () => {
+  it('waits for the late family and checks it if the machine has no route to the first', async () => {
     const port = await listen(createServer((socket) => socket.end()));
     expect(await codeOf(connect(policyAt(port), { hostname: 'late-a.example', port }, by(1)))).toBe('connected');
     expect(attempts).toEqual(['ff02::1', '127.0.0.1']);

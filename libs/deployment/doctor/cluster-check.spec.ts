@@ -28,7 +28,7 @@ describe('the clocks of a cluster', () => {
       [0, 90_000, -3_600_000],
       ['n1:6379 is 90 s ahead of n0:6379', 'n2:6379 is 3600 s behind n0:6379'],
     ],
-  ])('of nodes that are ahead by %j: %j', (aheadMs, expected) => {
+  ])('are compared for nodes that are ahead by %j: %j', (aheadMs, expected) => {
     expect(findingsOf(...aheadMs).map(({ text }) => text.split(',')[0])).toEqual(expected);
   });
 });

@@ -66,7 +66,7 @@ describe('clockFinding', () => {
     [-4_900, 'ok', 'within 5 s'],
     [5_000, 'fault', '5 s behind that of Redis'],
     [-90_000, 'fault', '90 s ahead of that of Redis'],
-  ])('of %d ms is %s: %s', (aheadMs, state, text) => {
+  ])('for %d ms is %s: %s', (aheadMs, state, text) => {
     expect(clockFinding(aheadMs)).toMatchObject({ state, text: expect.stringContaining(text) });
   });
 });

@@ -121,7 +121,7 @@ const refused: readonly (readonly [name: string, value: string, says: string])[]
   ['JWT_PRIVATE_KEYS', `kid:${CANARY}`, 'entry 1'],
 ];
 
-it.each(refused)('%s %j is refused by its name, where it is read', (name, value, says) => {
+it.each(refused)('%s %j is refused by its name when it is read', (name, value, says) => {
   // The command line reads keys by another way than a schema.
   const readers = Object.entries(environments).filter(
     ([env, { shape }]) => name in shape && !(env === 'commandLineEnv' && name.endsWith('_KEYS')),

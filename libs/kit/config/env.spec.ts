@@ -124,7 +124,7 @@ describe('a login at Kafka', () => {
   });
 });
 
-describe('where Redis is', () => {
+describe('the address of Redis', () => {
   const Place = z.object(redisEnv).refine(...hasRedis);
   const read = (env: Record<string, string>): unknown => parseEnv(Place, env, readFile);
 

@@ -15,7 +15,7 @@ describe('splitArray', () => {
     ['[{"a":1},what,{"b":2}]', ['{"a":1}', 'what', '{"b":2}']],
     ['[1,]', ['1', '']],
     ['[,]', ['', '']],
-  ])('of %j gives the elements with their bytes', (text, parts) => {
+  ])('splits %j into its elements, byte for byte', (text, parts) => {
     expect(textsOf(splitArray(Buffer.from(text), MOST))).toEqual(parts);
   });
 
@@ -52,7 +52,7 @@ describe('splitLines', () => {
     ['\n \r\n', []],
     ['{"a":1}', ['{"a":1}']],
     ['{"a":1}\r\n\n {"b":2}\n', ['{"a":1}', '{"b":2}']],
-  ])('of %j gives the lines that hold something', (text, lines) => {
+  ])('splits %j into the lines that are not blank', (text, lines) => {
     expect(textsOf(splitLines(Buffer.from(text), MOST))).toEqual(lines);
   });
 });
@@ -61,10 +61,10 @@ it.each([
   ['commas', splitArray, `[${','.repeat(4_000_000)}]`],
   ['commas in an array without end', splitArray, `[${','.repeat(4_000_000)}`],
   ['lines', splitLines, '1\n'.repeat(2_000_000)],
-])('of millions of %s no more parts are made than show that there are too many', (_, split, text) => {
+])('a split of millions of %s ends one part after the limit', (_, split, text) => {
   expect(split(Buffer.from(text), MOST)).toHaveLength(MOST + 1);
 });
 
-it('of millions of blank lines nothing is made', () => {
+it('a split of millions of blank lines makes no part', () => {
   expect(splitLines(Buffer.from('\n'.repeat(4_000_000)), MOST)).toEqual([]);
 });

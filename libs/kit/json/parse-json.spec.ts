@@ -23,7 +23,7 @@ describe('canonical text', () => {
     ['[1.10,1.1,12345678901234567890,-0,1E5,1e400]', '[1.10,1.1,12345678901234567890,-0,1E5,1e400]'],
     ['""', '""'],
     ['[]', '[]'],
-  ])('of %s is %s', (text, canonical) => {
+  ])('for %s is %s', (text, canonical) => {
     expect(canonicalOf(text)).toBe(canonical);
   });
 });
@@ -49,7 +49,7 @@ describe('value', () => {
   it.each([
     [String.raw`{"a":0,"\\":0}`, String.raw`{"a":0,"\n":0}`, '\n'],
     [String.raw`{"a":0,"\\u":0}`, String.raw`{"a":0,"\u0069d":0}`, 'id'],
-  ])('reads names right after %s, where JSON.parse of V8 does not (nodejs/node#63785)', (earlier, text, name) => {
+  ])('reads names right after %s, unlike JSON.parse of V8 (nodejs/node#63785)', (earlier, text, name) => {
     expect(read(earlier).ok).toBe(true);
     expect(() => JSON.parse(earlier)).not.toThrow();
     expect(read(text)).toMatchObject({ ok: true, value: { a: 0, [name]: 0 } });
@@ -175,7 +175,7 @@ describe('jsonPointer', () => {
 });
 
 describe('excerpt', () => {
-  it('escapes characters that would break a log line, and half a pair at the cut', () => {
+  it('escapes characters that break a log line, and half a pair at the cut', () => {
     expect(excerpt('a\n"')).toBe(String.raw`"a\n\""`);
     expect(excerpt(`${'x'.repeat(39)}\u{1f600}`)).toBe(`"${'x'.repeat(39)}${String.raw`\ud83d`}"…`);
   });

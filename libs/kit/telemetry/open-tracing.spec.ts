@@ -5,7 +5,7 @@ import { tracesUrlOf } from './open-tracing.js';
 const read = (env: Record<string, string>) => parseEnv(z.object(telemetryEnv), env, () => 'authorization=Bearer%20x\n');
 const OTEL = 'OTEL_EXPORTER_OTLP';
 
-describe('where spans go', () => {
+describe('the export of spans', () => {
   it.each([
     [{}, undefined],
     [{ OTEL_SERVICE_NAME: 'x', [`${OTEL}_HEADERS`]: 'a=b' }, undefined],
@@ -19,7 +19,7 @@ describe('where spans go', () => {
     [{ [`${OTEL}_ENDPOINT`]: 'http://c', OTEL_TRACES_EXPORTER: 'none' }, undefined],
     [{ [`${OTEL}_ENDPOINT`]: 'http://c', OTEL_SDK_DISABLED: 'true' }, undefined],
     [{ [`${OTEL}_ENDPOINT`]: 'http://c', OTEL_SDK_DISABLED: 'false' }, 'http://c/v1/traces'],
-  ])('with %j is %s', (env, url) => {
+  ])('with %j goes to %s', (env, url) => {
     expect(tracesUrlOf(read(env))).toBe(url);
   });
 

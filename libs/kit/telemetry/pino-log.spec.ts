@@ -11,7 +11,7 @@ const CANARY = 'canary-4711';
 
 describe('a log line', () => {
   it.each(['error', 'warn', 'info', 'debug'] as const)(
-    'of level %s leaves out what is secret, as a field and one level below',
+    'at level %s leaves out what is secret, as a field and one level below',
     (level) => {
       const lines: string[] = [];
       const log = new PinoLog('spec', 'debug', { write: (line) => void lines.push(line) });

@@ -17,7 +17,7 @@ describe('Tracker', () => {
     { settled: [1, 0], highWater: 2 },
     { settled: [3, 0], highWater: 1 },
     { settled: [3, 2, 1, 0], highWater: 4 },
-  ])('of 0..3 with $settled settled has its high water at $highWater', ({ settled, highWater }) => {
+  ])('has its high water at $highWater after $settled of 0..3 are settled', ({ settled, highWater }) => {
     const tracker = new Tracker(0);
     for (const offset of [0, 1, 2, 3]) tracker.accept(offset);
     for (const offset of settled) tracker.settle(offset);

@@ -29,7 +29,7 @@ describe('unacknowledged', () => {
 });
 
 describe('baseOffsets', () => {
-  it('are in the order of the batches, where the answer has them', () => {
+  it('are in the order of the batches, and undefined if the answer has none', () => {
     const answers = [
       { topicName: 'b', partition: 0, errorCode: 0, baseOffset: '-1' },
       { topicName: 'a', partition: 1, errorCode: 0, baseOffset: '12' },

@@ -94,7 +94,7 @@ describe('a notice', () => {
     expect(await left()).toEqual([]);
   });
 
-  it('of a kind is told once an hour, whatever else happens to the webhook', async () => {
+  it('is sent at most once an hour for each kind, whatever else happens to the webhook', async () => {
     await notices.tell('webhook.disabled', webhook, gone);
     await notices.tell('webhook.disabled', webhook, { reason: 'partner' });
     expect(published).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('a notice', () => {
     expect(published).toHaveLength(3);
   });
 
-  it('of a further change of state in an hour waits for the next one, the last of them alone, whichever process tells it', async () => {
+  it('about a further change of state in an hour waits for the next hour, and only the last one is sent, by any process', async () => {
     // An hour that is over: what waits for its end is due.
     const minute = (n: number): number => HOUR - HOUR_MS + n * 60_000;
     const typesAndTimes = () =>
@@ -214,7 +214,7 @@ describe('a notice', () => {
     expect([published.length, await left()]).toEqual([NOTICES.most, []]);
   });
 
-  it('of another day leaves no line: a Redis that was emptied sees all changes again', async () => {
+  it('leaves no line when it is a day old, because an emptied Redis sees all changes again', async () => {
     await lines.keep(aLine(webhook.id, HOUR - 25 * HOUR_MS));
     await lines.keep(aLine(webhook.id, HOUR - 22 * HOUR_MS));
     await notices.publish();

@@ -11,7 +11,7 @@ const { redis } = await redisOfSpec({ maxRetriesPerRequest: null });
 const HOUR = 3_600_000;
 const HASH = '0123456789abcdef';
 
-describe.each([1, 3])('what Redis knows of an envelope in one of %i shards', (count) => {
+describe.each([1, 3])('the state that Redis has of an envelope in one of %i shards', (count) => {
   const shards = shardsOn(redis, count);
   const queue = new BullmqRetryQueue(shards);
   const jobs = new PendingDeliveries(shards, shards);

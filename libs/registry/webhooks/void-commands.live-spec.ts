@@ -53,7 +53,7 @@ const anUpdate = (id: string, changes: object): object => ({
 });
 
 describe('a change that a read shows to be void', () => {
-  it('is not: one that is under way would overtake it', async () => {
+  it('is made if another change is under way, because the read does not show that change', async () => {
     const id = await register();
     await unapplied(anUpdate(id, { endPointName: 'of a sender that died' }));
     expect(await store.patch('p', id, { endPointName: 'n' })).toEqual({ kind: 'updated', id, version: 3 });
@@ -81,7 +81,7 @@ describe('a change that a read shows to be void', () => {
     await expect(store.delete('p', 'plan.created')).rejects.toMatchObject({ mayBeStored: false });
   });
 
-  it('is made all the same where it would not be void: texts removed, a disabled webhook enabled, another credential', async () => {
+  it('is not made, but one that changes something is: a text removed, a disabled webhook enabled, another credential', async () => {
     const id = await register();
     const count = (): number => log.commands.length;
     const before = count();

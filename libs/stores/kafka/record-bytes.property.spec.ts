@@ -35,7 +35,7 @@ describe('recordBytes', () => {
     expect(recordBytes(record).equals(kafkajs(record).buffer)).toBe(true);
   });
 
-  it('writes a header without a value as one of length -1, where kafkajs fails', () => {
+  it('writes a header without a value with length -1, unlike kafkajs, which fails', () => {
     expect([...recordBytes({ value: null, headers: { a: null } })]).toStrictEqual([18, 0, 0, 0, 1, 1, 2, 2, 97, 1]);
   });
 });

@@ -111,7 +111,7 @@ describe('configFaults', () => {
       { 'compression.type': 'zstd', 'min.insync.replicas': '1' },
       'compression.type=uncompressed,min.insync.replicas=2',
     ],
-  ])('of %s names %j with the command that mends it', (topic, changes, fix) => {
+  ])('for %s names %j with the command that mends it', (topic, changes, fix) => {
     const has = Object.entries(changes).map((pair) => pair.join('='));
     expect(configFaults(plans, found({ [topic]: changes }))).toEqual([
       `The topic ${topic} has ${has.join(',')}: ${altering(topic)}${fix}\`.`,

@@ -2,7 +2,7 @@ import { claimsOf, primaryOf } from './cluster.adapter.js';
 
 const lines = (...all: string[]): string => `${all.join('\n')}\n`;
 
-describe('what a node of Redis Cluster says of all', () => {
+describe('the list of nodes of a Redis Cluster', () => {
   it('has the address, the epoch and the slots of each', () => {
     const said = lines(
       'a1 127.0.0.1:7000@17000 myself,master - 0 1700000000000 1 connected 0-5460 5462',

@@ -63,7 +63,7 @@ describe('the clock of a process', () => {
     [-30_000, undefined],
     [30_001, 'the clock of this host is 30 s ahead of that of Redis'],
     [-90_000, 'the clock of this host is 90 s behind that of Redis'],
-  ])('of a host that is %d ms ahead has the fault %s', async (aheadMs, fault) => {
+  ])('on a host that is %d ms ahead has the fault %s', async (aheadMs, fault) => {
     const all = new Clocks();
     await all.look();
     all.host = all.clock.now() + aheadMs;

@@ -7,7 +7,7 @@ describe('audienceOf', () => {
     ['partner_b, partner_a,partner_b', [], ['partner_a', 'partner_b']],
     [undefined, ['p2', 'p1'], ['p1', 'p2']],
     ['p1', ['p2', 'p1'], ['p1']],
-  ])('of header %j for a source bound to %j is %j', (header, bound, audience) => {
+  ])('reads header %j of a source bound to %j as %j', (header, bound, audience) => {
     expect(audienceOf(header, bound, false)).toEqual(audience);
   });
 

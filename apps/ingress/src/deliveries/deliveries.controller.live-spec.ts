@@ -226,7 +226,7 @@ describe('a CloudEvent', () => {
     expect(json['results']).toMatchObject([{ id, status: 'accepted' }, { status: 'invalid' }]);
   });
 
-  it('in binary mode whose envelope would be over 256 KiB is refused, though its data is not', async () => {
+  it('is refused in binary mode if its envelope is over 256 KiB, although its data is not', async () => {
     const dataOf = (bytes: number): string => `{"x":"${'y'.repeat(bytes - '{"x":""}'.length)}"}`;
     const around = `{"id":"${randomUUID()}","type":"plan.created","payload":}`.length;
     const largest = MAX_ENVELOPE_BYTES - around;

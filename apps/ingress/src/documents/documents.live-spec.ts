@@ -72,7 +72,7 @@ describe('/asyncapi.json', () => {
 });
 
 describe('/event-types', () => {
-  it('tells of each type what it means, where it is, and what it looks like', async () => {
+  it('gives the description, sender, topic, payload schema and sample of each type', async () => {
     const { eventTypes } = (await (await fetch(`${url}/event-types`)).json()) as {
       eventTypes: { name: string; sentBy: string; topic: string }[];
     };

@@ -247,7 +247,7 @@ describe('GET /deliveries/{envelopeId}/payload', () => {
     }
   });
 
-  it('of a delivered one, or whose body Redis has lost, is in Kafka, which does not answer here', async () => {
+  it('answers 503 without Kafka if the envelope is delivered or Redis has lost its body', async () => {
     const webhook = await register('task.created');
     const line = aLine(webhook);
     await history().add([line]);

@@ -129,7 +129,7 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
       ['4xx', ({ status }: DeliveryAnswer) => status === 'dead'],
       ['200', ({ attempts }: DeliveryAnswer) => attempts.at(-1)?.status === 200],
       ['2xx', ({ status }: DeliveryAnswer) => status === 'delivered'],
-    ])('whose last attempt was answered %s are all of these', async (httpStatus, isMeant) => {
+    ])('are filtered by the answer %s to their last attempt', async (httpStatus, isMeant) => {
       const all = await walk({ limit: '200' }, of);
       const meant = all.filter(isMeant);
       expect(meant.length).toBeGreaterThan(3);
@@ -170,7 +170,7 @@ describe.each([1, 3])('over %i shards', (shardCount) => {
       expect(await walk({}, [scheduled])).toMatchObject([{ waitsFor: 'schedule', ...shown }]);
     });
 
-    it('of a disabled webhook waits for that, one that is due for its endpoint', async () => {
+    it('waits for its webhook while the webhook is disabled, and otherwise for its endpoint', async () => {
       const active = randomUUID();
       for (const id of [active, disabled]) await queue.add({ job: aJob(Date.now(), id), at: Date.now() });
       expect(await walk({}, [disabled])).toMatchObject([{ waitsFor: 'webhook', nextAttemptAt: null }]);

@@ -118,7 +118,7 @@ describe('a body', () => {
     ['more than the default', '/things', 64 * 1024 + 1, 413],
     ["the route's own limit", '/things/1/lines', 1_000, 201],
     ["more than the route's own limit", '/things/1/lines', 1_001, 413],
-  ])('of %s is answered by its length', async (_name, path, bytes, status) => {
+  ])('is taken or refused by its length: %s', async (_name, path, bytes, status) => {
     const body = `{"name":"${'x'.repeat(bytes - 11)}"}`;
     const { response } = await call('POST', path, json, body);
     expect(response.status).toBe(status);
@@ -184,7 +184,7 @@ describe('an error', () => {
     ['OPTIONS', '/things', 'GET, HEAD, POST'],
     ['PROPFIND', '/things', 'GET, HEAD, POST'],
     ['QUERY', '/things', 'GET, HEAD, POST'],
-  ])('of %s %s names the methods there are', async (method, path, allow) => {
+  ])('for %s %s names the methods of the path', async (method, path, allow) => {
     const { response, json: problem } = await call(method, path);
     expect(problem).toMatchObject({ status: 405, title: 'Method not allowed' });
     expect(response.headers.get('allow')).toBe(allow);
@@ -199,7 +199,7 @@ describe('an error', () => {
     ['headers too large', 'GET /things HTTP/1.1', `x: ${'y'.repeat(20_000)}\r\n`, 431],
     ['a path nobody has', 'GET /..%2f..%2fetc HTTP/1.1', '', 404],
     ['an unknown expectation on a wrong path', 'GET /nowhere HTTP/1.1', 'Expect: miracles\r\n', 404],
-  ])('of %s is a problem too', async (_name, line, headers, status) => {
+  ])('for %s is a problem too', async (_name, line, headers, status) => {
     const answer = await spec.raw(`${line}\r\n${head}${headers}\r\n`);
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     const problem = problemIn(answer);
@@ -223,7 +223,7 @@ describe('an error', () => {
     });
   });
 
-  it('nobody foresaw tells nothing of the inside', async () => {
+  it('reveals no internals when a handler throws', async () => {
     const { json: problem } = await call('GET', '/things/broken');
     expect(problem).toMatchObject({ status: 500, detail: 'The relay failed to answer.' });
     expect(JSON.stringify(problem)).not.toMatch(/secret|srv|TypeError/);
@@ -231,7 +231,7 @@ describe('an error', () => {
 });
 
 describe('every answer', () => {
-  it.each(['/things', '/nowhere', '/things/%zz'])('of %s forbids a browser to make anything of it', async (path) => {
+  it.each(['/things', '/nowhere', '/things/%zz'])('to %s has the headers that restrict a browser', async (path) => {
     const answer = await spec.raw(`GET ${path} HTTP/1.1\r\n${head}\r\n`);
     for (const header of [
       'cache-control: no-store',

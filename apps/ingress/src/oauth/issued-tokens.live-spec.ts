@@ -177,7 +177,7 @@ describe('failed authentications', () => {
     return seen;
   };
 
-  it('of one client are limited over all replicas and addresses, and its right secret still passes', async () => {
+  it('are limited by client over all replicas and addresses, and the right secret still passes', async () => {
     const noisy = await spec.clients.createPartner('Noisy');
     const tried = await statuses(
       (index) =>
@@ -192,7 +192,7 @@ describe('failed authentications', () => {
     expect((await post('/auth/token', wrong(other.clientId), '')).status).toBe(401);
   });
 
-  it('of one network are limited whatever clients it names, and a right secret from there still passes', async () => {
+  it('are limited by network over all clients, and a right secret from that network still passes', async () => {
     const from = '203.0.113.9';
     const tried = await statuses((index) => post('/auth/token', wrong(`partner_${index}`), '', { from }), 101);
     expect([tried.slice(0, 100).every((status) => status === 401), tried[100]]).toEqual([true, 429]);

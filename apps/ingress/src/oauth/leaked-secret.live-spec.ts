@@ -36,7 +36,7 @@ const works = async (token: string | undefined, asker: Client): Promise<boolean>
 };
 const known = (): Promise<void> => spec.app.get(ClientDirectory).refresh();
 
-describe('who has stolen the secret of a partner', () => {
+describe("a thief of a partner's secret", () => {
   const stolen = async () => {
     const client = await spec.clients.createPartner('Robbed');
     const token = await tokenOf(client);

@@ -135,7 +135,7 @@ describe('a portal token', () => {
     expect(taken).toEqual(takes === undefined ? [false, false, false] : expected[takes]);
   });
 
-  it('of some webhooks shows these and no other', async () => {
+  it('shows only the webhooks that its grant names', async () => {
     const owner = await relay.aPartner('owner');
     const [shown, hidden] = [
       await register(owner, 'https://hooks.example.com/a'),

@@ -59,7 +59,7 @@ const becomes = async (webhook: string, state: unknown[]): Promise<void> => {
 const ACTIVE = ['active', null];
 const UNVERIFIED = ['disabled', 'unverified'];
 
-describe('where endpoints are verified a webhook', () => {
+describe('a webhook of a relay that verifies endpoints', () => {
   it('is active once a signed test delivery was answered 2xx, which is made at once', async () => {
     const webhook = await register('/good');
     await becomes(webhook, ACTIVE);

@@ -62,21 +62,24 @@ describe('If-Match', () => {
   const remove = (headers: Record<string, string>, id?: string, by = partner) =>
     on('DELETE', headers, id === undefined ? {} : { id }, by);
 
-  it.each(changes)('of another version keeps %s from being done, one that is current does not', async (_name, send) => {
-    const id = await register();
-    const old = etag(await ask('GET', id));
-    await ask('PATCH', id, { endPointName: 'first' });
-    await ask('POST', `${id}/disable`);
-    const present = etag(await ask('GET', id));
-    const [before, sent] = [await stored(), received];
-    for (const header of [old, '"x"', `W/${present}`, `"x", ${old}`]) {
-      const refused = await send(id, { 'if-match': header });
-      expect([refused.status, refused.json]).toMatchObject([412, { title: 'Precondition failed' }]);
-    }
-    expect((await send(id, { 'if-match': 'x' })).status).toBe(400);
-    expect([await stored(), received]).toEqual([before, sent]);
-    expect((await send(id, { 'if-match': `"x", ${present}` })).status).toBeLessThan(300);
-  });
+  it.each(changes)(
+    'with another version prevents %s, and with the current version lets it be done',
+    async (_name, send) => {
+      const id = await register();
+      const old = etag(await ask('GET', id));
+      await ask('PATCH', id, { endPointName: 'first' });
+      await ask('POST', `${id}/disable`);
+      const present = etag(await ask('GET', id));
+      const [before, sent] = [await stored(), received];
+      for (const header of [old, '"x"', `W/${present}`, `"x", ${old}`]) {
+        const refused = await send(id, { 'if-match': header });
+        expect([refused.status, refused.json]).toMatchObject([412, { title: 'Precondition failed' }]);
+      }
+      expect((await send(id, { 'if-match': 'x' })).status).toBe(400);
+      expect([await stored(), received]).toEqual([before, sent]);
+      expect((await send(id, { 'if-match': `"x", ${present}` })).status).toBeLessThan(300);
+    },
+  );
 
   it.each(changes)('with * lets %s be done', async (_name, send) => {
     expect((await send(await register(), { 'if-match': '*' })).status).toBeLessThan(300);

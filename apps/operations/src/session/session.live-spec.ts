@@ -186,7 +186,7 @@ describe('a session of the console', () => {
     expect(await sessions.find(again, true)).toBeUndefined();
   });
 
-  it('goes on while Redis is away, where it was seen before', async () => {
+  it('continues while Redis is away if the process has seen it before', async () => {
     const cookie = await sessionOf();
     expect(await statusWith(cookie)).toBe(200);
     const { port } = server;

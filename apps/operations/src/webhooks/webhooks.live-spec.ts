@@ -194,7 +194,7 @@ describe('webhooks by HTTP', () => {
     expect(operations.told().at(-1)).toMatchObject({ event: 'webhook.deleted', ...by });
   });
 
-  it('of operators get notices of the types asked for, once each', async () => {
+  it('are added for the notices of operators, once for each type', async () => {
     const add = async (body: object) => {
       const answer = await operations.call('POST', '/notices', body);
       return { status: answer.status, json: (await answer.json()) as Record<string, unknown> };

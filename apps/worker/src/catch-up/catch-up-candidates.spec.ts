@@ -27,7 +27,7 @@ describe('the members of a pass', () => {
     expect(passMembers(new Map(), 'a', LENGTH)).toEqual({ first: undefined, members: new Map(), from: Infinity });
   });
 
-  it('always include the range whose turn it is, and none whose cursor the pass would skip', () => {
+  it('always include the range whose turn it is, and no range whose cursor is outside the pass', () => {
     const cursors = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.nat(500), { minKeys: 1 });
     fc.assert(
       fc.property(cursors, fc.constantFrom('a', 'c', 'x'), (given, before) => {

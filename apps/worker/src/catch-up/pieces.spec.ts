@@ -11,7 +11,7 @@ const shown = (offsets: number[], ...gaps: [from: number, to: number][]): unknow
     ),
   ].map(({ chunk, gap }) => [chunk.map(({ offset }) => offset), gap === undefined ? undefined : [gap.from, gap.to]]);
 
-describe('what was read of a range', () => {
+describe('the part of a range that was read', () => {
   it('is looked at in pieces that end before a gap', () => {
     expect(shown([])).toEqual([]);
     expect(shown([3, 4])).toEqual([[[3, 4], undefined]]);

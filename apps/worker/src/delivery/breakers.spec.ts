@@ -194,7 +194,7 @@ describe('Breakers', () => {
     expect(store.stored.get(E1.breakerKey)).toMatchObject({ opened: 1 });
   });
 
-  describe('of one path that fails beside another of the same endpoint', () => {
+  describe('for a path that fails beside another path of the same endpoint', () => {
     const isBarred = async (keys: BreakerKeys): Promise<boolean> => {
       await one.report();
       await two.read();

@@ -94,7 +94,7 @@ describe('partition reader', () => {
     expect(reader.state).toBe('doubtful');
   });
 
-  it('takes no record of a batch that was fetched before it began anew: those in between would count as settled', async () => {
+  it('takes no record of a batch that was fetched before the reader began anew, so that no record in between counts as settled', async () => {
     const reader = await started();
     const { restarts } = reader;
     for (let offset = 0; offset < 10; offset += 1) reader.accept(offset, restarts)?.settled(mark(offset));

@@ -7,13 +7,13 @@ const aPartition = (shards?: number) => {
   return { at, passed, catchUp: () => range };
 };
 
-describe('what retention took from a range', () => {
+describe('the part of a range that retention has removed', () => {
   it.each([
     [undefined, 25, 15],
     [undefined, 60, 30],
     [2, 25, 8],
     [4, 60, 8],
-  ])('of %s shards up to offset %i is at most %i records', (shards, lowest, records) => {
+  ])('with %s shards and the lowest offset %i is at most %i records', (shards, lowest, records) => {
     const partition = aPartition(shards);
     expect([dropExpired(partition, 'w', lowest), partition.passed]).toEqual([records, [lowest]]);
   });

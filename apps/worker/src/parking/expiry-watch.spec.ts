@@ -76,7 +76,7 @@ describe('the watch over backlogs', () => {
     [30, 29, [['w', 3, 1]]],
     [1, 0.75, [['w', 3, 0.25]]],
     [Infinity, 400, []],
-  ])('of a topic that keeps %p days warns of a record %p days old: %j', async (kept, days, expected) => {
+  ])('warns when the oldest record of a topic that keeps %p days is %p days old: %j', async (kept, days, expected) => {
     [retentionDays, age] = [kept, days * DAY];
     await watch.look(NOW);
     expect(told).toEqual(expected);

@@ -27,7 +27,7 @@ describe('a webhook', () => {
     ['its partner has 32 MiB and it a hundredth of that', [9, 0.33], [99, 32], true],
     ['its partner has 32 MiB and it less', [9, 0.3], [99, 32], false],
     ['its partner has less than 32 MiB', [99, 31], [99, 31.9], false],
-  ])('when %s is to be parked: %j of %j: %p', (_, own, ofPartner, isDue) => {
+  ])('is parked or not when %s: %j of %j: %p', (_, own, ofPartner, isDue) => {
     expect(aRule(own, ofPartner).isDue(aWebhook())).toBe(isDue);
   });
 
@@ -42,7 +42,7 @@ describe('a webhook', () => {
     ['fewer than ten wait for it', 9, 50_000, true, false],
     ['less waits in all', 10, 49_999, true, false],
     ['its endpoint gets attempts', 999, 50_000, false, false],
-  ])('where %s is to be parked: %j of %j, %p: %p', (_, own, all, isBarred, isDue) => {
+  ])('is parked or not when %s: %j of %j, %p: %p', (_, own, all, isBarred, isDue) => {
     expect(aRule([own, 0], [own, 0], isBarred, all).isDue(aWebhook())).toBe(isDue);
   });
 

@@ -132,7 +132,7 @@ describe('a queued attempt', () => {
     expect(bodies).toEqual([]);
   });
 
-  it('of a newer format is put back as it is, for a newer worker', async () => {
+  it('in a newer format is put back unchanged, for a newer worker', async () => {
     const job = { ...aJob(), v: 99, what: 'a later version wrote this' };
     const queue = new Queue(DELIVERIES_QUEUE, bullOptions(onlyShard(redis)));
     await queue.add('task.created', job, { jobId: deliveryId(job) });
@@ -143,7 +143,7 @@ describe('a queued attempt', () => {
     await queue.close();
   });
 
-  it('whose id was left behind after its end is dropped, not repeated for ever', async () => {
+  it('is dropped, and not repeated for ever, if only its id is left in the queue', async () => {
     answer = (_, response) => response.writeHead(204).end();
     const [left, job] = [deliveryId(aJob()), aJob()];
     await redis.lpush('{relay:0}:deliveries:wait', left);
@@ -209,7 +209,7 @@ describe('a queued attempt', () => {
     expect(await redis.get(`{relay:0}:deliveries:${deliveryId(job)}:lock`)).toBe('another worker');
   });
 
-  it('of a webhook that 410 has disabled waits, and is made at once when that is enabled, but not one that is due later', async () => {
+  it('waits while its webhook is disabled by a 410, and is made at once when the webhook is enabled, unless it is due later', async () => {
     answer = (_, response) => response.writeHead(410).end();
     const [first, next, later] = [aJob(), aJob(), aJob()];
     await app.get(RetryQueue).add({ job: later, at: Date.now() + 3_600_000 });

@@ -190,7 +190,7 @@ describe('ordered replays', () => {
     expect((await redis.keys('*')).length).toBeLessThan(2 * 20 + 10);
   });
 
-  it('that match nothing are remembered for minutes and in no list, or they would fill Redis', async () => {
+  it('that match nothing are remembered for minutes and in no list, so that they do not fill Redis', async () => {
     await replays.create(replay('none'), [{ ...at, from: 4, end: 4 }], NOW);
     expect(await status('none')).toMatchObject({ state: 'done', matched: 0 });
     expect(await replays.newest(0, 10, NOW)).toEqual([]);

@@ -88,7 +88,7 @@ describe.each([1, 3])('a replay over %i shards', (count) => {
     ]);
   });
 
-  it('whose order has expired keeps its webhook from no other, and runs out', async () => {
+  it('ends when its order has expired, and does not keep its webhook from another replay', async () => {
     await worker.orders.look();
     await worker.flush();
     await redis.del('{relay:0}:replay:one', `{relay:0}:parked:${KEY}`);

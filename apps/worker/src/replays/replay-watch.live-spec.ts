@@ -62,7 +62,7 @@ describe('the end of a replay', () => {
     expect(told).toEqual([cancelled(first, 'w', NOW + 7)]);
   });
 
-  it('of the last hour is told by a worker that starts, unless its webhook is gone', async () => {
+  it('is told by a worker that starts within an hour, unless the webhook is gone', async () => {
     for (const [id, webhookId, at] of [
       [first, 'w', NOW - HOUR_MS],
       [second, 'v', NOW - 5_000],
