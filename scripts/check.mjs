@@ -13,7 +13,7 @@ const checks = {
   // Lint and types in one: oxlint's own type checker takes a third of tsc's time.
   lint: ['oxlint/bin/oxlint', '--type-aware', '--type-check', '--deny-warnings'],
 };
-const LIMIT_MS = 300_000; // a spec that leaves a connection open would hold jest for ever; on a busy machine the units take 100 s
+const LIMIT_MS = 300_000; // a spec that leaves a connection open holds jest for ever; on a busy machine the units take 100 s
 
 await script(async (signal) => {
   const named = process.argv.slice(2);

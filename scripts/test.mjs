@@ -1,5 +1,5 @@
-// npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest. What needs a cluster
-// and the machine for itself runs only by `npm run test:cluster`.
+// npm test: every test against a private Kafka and Redis that leave nothing behind. Arguments go to jest. Specs that need
+// a cluster and the machine for themselves run only by `npm run test:cluster`.
 import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { availableParallelism, constants } from 'node:os';
@@ -20,7 +20,7 @@ await script(async (signal) => {
   try {
     await build(signal);
     await sweep('test');
-    // Its own in any case: specs empty the Redis they use. And local processes, which specs can kill.
+    // Always stores of its own, because specs empty the Redis that they use, and always local processes, which specs can kill.
     const { KAFKA_BROKERS: _, REDIS_URL: __, ...outer } = process.env;
     const env = { ...outer, RELAY_CONTAINERS: '0' };
     const ports = { KAFKA_PORT: '0', KAFKA_CONTROLLER_PORT: '0', REDIS_PORT: '0' };

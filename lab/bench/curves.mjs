@@ -28,7 +28,7 @@ const PROCESSES = [
 ];
 
 const WEBHOOKS = [10, 100, 1_000, 10_000];
-/** Those of the number curve are of a type of its own; so many partners share them, each with one endpoint. */
+/** The webhooks of the number curve have an event type of their own; `partners` partners share them, each with one endpoint. */
 const MANY = { type: 'plan.created', partners: 10, deliveries: 40_000 };
 /** A tenth of 10,000 is what a partner may have by default, but not at one endpoint. */
 const QUOTAS = { WEBHOOKS_PER_ORIGIN: '1000', WEBHOOK_CHANGES: '1000000' };

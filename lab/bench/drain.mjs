@@ -1,4 +1,4 @@
-// What lies in the log while no worker runs, and what it costs to deliver it then.
+// Measures how fast the log fills while no worker runs, and the cost of delivering it then.
 import { setTimeout as delay } from 'node:timers/promises';
 import { cpuOf, cpuSince, watchOthers } from '../../scripts/bench/proc.mjs';
 import { AFTERMATH_MS, PATIENCE_MS } from '../../scripts/bench/scenarios.mjs';

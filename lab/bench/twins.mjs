@@ -16,7 +16,7 @@ const PATIENCE_MS = 60_000;
 
 /** Starts both; the `one` that meets what is measured is in turn the one started first and the one started last. */
 export async function startTwins(own, run, { endpoints }, signal, ends) {
-  // The second home lies in the first, where what a killed run left behind is found and ended with it.
+  // The second home lies in the first, so that the processes a killed run left in it are found and ended too.
   const homes = [own, join(own, 'relay-servers-twin')];
   const systems = [];
   for (const home of homes) systems.push(await start(home, endpoints, signal, ends));
@@ -49,8 +49,8 @@ async function start(own, endpoints, signal, ends) {
 }
 
 /**
- * What was written before goes to the disk now, and Redis writes its file anew: in the middle of a part either would hold up every
- * write of Redis, which waits for the disk, and count for what the part is about.
+ * Has Redis rewrite its file, and writes earlier data to the disk, before a part. In the middle of a part, either one holds up every
+ * write of Redis, which waits for the disk, and distorts the figures of the part.
  */
 export async function diskIsQuiet(systems) {
   for (const { redisPort } of systems.map(({ stack }) => stack)) {

@@ -125,7 +125,7 @@ async function gone() {
 }
 
 /**
- * What `depends_on` says is done here: Debian's podman runs no health check by itself without systemd, cannot be asked to wait for one,
+ * Does the work of `depends_on`: Debian's podman runs no health check by itself without systemd, cannot be asked to wait for one,
  * and starts no container whose dependencies have dependencies of their own.
  */
 async function up(nodes = []) {

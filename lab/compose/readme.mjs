@@ -17,7 +17,7 @@ export function tryIt({ relay, endpoint, partner, source }) {
   const bash = (env, ...blocks) =>
     run('bash', ['-euc', blocks.join('\n')], { capture: true, env, cwd: root, timeoutMs: 60_000 });
   return {
-    /** What registering and sending print. */
+    /** The output of registering and of sending. */
     async all(env) {
       return [await bash(env, settings, register), await bash(env, settings, send)];
     },

@@ -18,7 +18,7 @@ const UNWANTED = [
   'curl',
   'wget',
 ];
-/** What a build is given from outside and must not leave. */
+/** Files that a build is given from outside and must not leave. */
 const BUILD_ONLY = ['usr/local/etc/npmrc', 'root/.npmrc', 'app/.npmrc', 'root/.npm'];
 const COUNTED = 'find / -xdev -writable ! -type l 2>/dev/null; true';
 

@@ -1,4 +1,4 @@
-// What the image says of itself, and how large it is. Each check answers with its figure or throws what is wrong.
+// Checks the settings and labels of the image, and its size. Each check answers with its figure or throws what is wrong.
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { Fault } from '../../scripts/lib/process.mjs';

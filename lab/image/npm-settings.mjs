@@ -1,4 +1,4 @@
-// What npm needs to reach its registry from a build: the settings of this machine's npm, so that none is in the repository.
+// The settings of this machine's npm, by which a build reaches the registry; none of them is in the repository.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../../scripts/lib/paths.mjs';

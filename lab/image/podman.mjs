@@ -13,7 +13,7 @@ export function podman(home) {
   };
   const options = [
     ...['root', 'runroot', 'tmpdir'].map((name) => `--${name}=${folder(name)}`),
-    // Of the runtimes, runc knows every arrangement of cgroups.
+    // The runtime runc knows every arrangement of cgroups.
     '--runtime=runc',
     `--runtime-flag=root=${folder('runc')}`,
     '--cgroup-manager=cgroupfs',

@@ -45,7 +45,7 @@ export const roleChecks = {
 async function started(role, subject) {
   const starts = [];
   while (starts.length < STARTS) {
-    if (running[role]) await removed(running[role], subject); // by SIGTERM, or the next worker would wait for its partitions
+    if (running[role]) await removed(running[role], subject); // by SIGTERM, so that the next worker gets its partitions at once
     starts.push(await start(role, subject));
   }
   const [took, cpu] = ['took', 'cpu'].map((name) => starts.map((one) => one[name]).toSorted((a, b) => a - b));

@@ -29,7 +29,7 @@ await script(async () => {
   }
 });
 
-/** Of an image, by the name that its archives have; the newest is first. */
+/** The archives of an image, found by their names; the newest is first. */
 function archivesOf(name, folder) {
   const isOne = (entry) => entry.startsWith(`${name}-`) && entry.endsWith('.tar');
   return readdirSync(folder)

@@ -18,7 +18,7 @@ const dockerfile = (name) => join(recipes, `${name}.Dockerfile`);
 const ALONE = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
 const FIRST = 'mount -t tmpfs none /dev/shm && "$@"; exit $?';
 
-/** Of what the Dockerfile takes, files without which its image is the same. */
+/** Files that the Dockerfile takes and that its image does not depend on. */
 const UNSEEN = /\.(live-)?spec\.ts$|scripts\/test-[\w-]+\.mjs$/;
 
 /**
@@ -74,7 +74,7 @@ export async function images(names, { programs = '', from = root, signal }) {
   return byName;
 }
 
-/** What the Dockerfile takes from the repository. */
+/** The paths that the Dockerfile takes from the repository. */
 const copied = (from) =>
   [...readFileSync(join(from, 'Dockerfile'), 'utf8').matchAll(/^COPY (?!--from)(?:--\S+ )*(.+) \S+$/gm)].flatMap(
     ([, names]) => names.split(' ').flatMap((name) => matching(name, from)),
@@ -89,7 +89,7 @@ function matching(name, from) {
     .map((each) => join(folder ?? '', each));
 }
 
-/** Of the names and bytes of files and folders. */
+/** The digest of the names and bytes of files and folders. */
 function digestOf(paths, from) {
   const hash = createHash('sha256');
   for (const path of paths.flatMap(filesOf).toSorted()) {

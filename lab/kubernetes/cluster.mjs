@@ -17,7 +17,7 @@ export const chart = join(root, 'charts', 'partner-relay');
 export async function startCluster(home, { programs, helm, signal }) {
   const task = join(home, 'task.json');
   writeFileSync(task, JSON.stringify({ home, programs }));
-  // Whoever kills this process without a word kills the cluster: `unshare` gets a signal, the tidying one the end of its input.
+  // A SIGKILL of this process ends the cluster: `unshare` gets a signal, and the tidying process the end of its input.
   const keeper = spawn(node24, [join(root, 'lab', 'lib', 'tidy.mjs'), home], {
     stdio: ['pipe', 'ignore', 'inherit'],
     detached: true,

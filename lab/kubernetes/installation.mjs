@@ -1,4 +1,4 @@
-// What every installation needs before it: a namespace of the restricted profile, its keys, and the private authority.
+// The prerequisites of every installation: a namespace of the restricted profile, its keys, and the private authority.
 import { newKeys, restrictedNamespace, secretOf } from './manifests.mjs';
 
 /** @param more further members of the Secret with the keys, such as passwords of stores */

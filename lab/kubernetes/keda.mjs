@@ -16,7 +16,7 @@ export async function startKeda({ cluster, authority }) {
   const folder = join(cluster.home, 'keda');
   mkdirSync(folder);
   await cluster.apply('keda', [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }]);
-  // As a pod it would have the name servers of pods, and a file that names its namespace.
+  // Gives the process what a pod has: the name servers of pods, and a file that names its namespace.
   const names = join(folder, 'resolv.conf');
   writeFileSync(names, `nameserver ${DNS}\n`);
   const place = `mount --bind ${names} /etc/resolv.conf && mkdir -p ${ACCOUNT} && printf ${NAMESPACE} > ${ACCOUNT}/namespace`;

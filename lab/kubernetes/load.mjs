@@ -46,7 +46,7 @@ await Promise.all(running);
 const isWaiting = () => [...sent.values()].some((one) => one.acceptedAt !== undefined && one.deliveries === 0);
 for (const deadline = performance.now() + LATE_MS; isWaiting() && performance.now() < deadline;) await delay(100);
 await delay(1_000); // duplicates follow
-// A pipe takes a long line in pieces, and an exit would drop those that are left.
+// A pipe takes a long line in pieces, and an exit drops the pieces that are left.
 process.stdout.write(`${JSON.stringify(summary())}\n`, () => process.exit());
 
 /** @param isKept on a connection that is kept, as most sources have it; else on one of its own */

@@ -1,4 +1,4 @@
-// What the cluster itself runs, and the relay's namespace with its Secret.
+// Manifests of the cluster itself, and of the relay's namespace with its Secret.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { ADDRESS, DNS, METRICS_PORT, PARTNER } from './settings.mjs';
 
@@ -84,7 +84,7 @@ export const coredns = (image) => [
 ];
 
 const METRICS = { name: 'metrics-server', namespace: SYSTEM };
-/** What leads to the server of metrics on the node, as an add-on of a cluster brings it. */
+/** Manifests that route to the server of metrics on the node, as those of an add-on do. */
 export const metricsApi = () => [
   { apiVersion: 'v1', kind: 'Service', metadata: METRICS, spec: { ports: [{ port: 443, targetPort: METRICS_PORT }] } },
   {

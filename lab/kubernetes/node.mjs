@@ -92,7 +92,7 @@ function groups() {
     if (!existsSync(join(tree, 'cgroup.procs')) || statSync(tree).dev === statSync(CGROUPS).dev) continue;
     const own = join(tree, basename(home));
     mkdirSync(own, { recursive: true });
-    // All pods together would weigh as one other process of this machine.
+    // With the default, all pods together weigh as one other process of this machine.
     if (existsSync(join(own, 'cpu.shares'))) writeFileSync(join(own, 'cpu.shares'), SHARES);
     if (!existsSync(join(tree, 'cpuset.cpus'))) continue;
     for (const file of ['cpuset.cpus', 'cpuset.mems']) writeFileSync(join(own, file), readFileSync(join(tree, file)));

@@ -44,7 +44,7 @@ export async function programs(signal) {
   return folder;
 }
 
-/** Of everything that the programs are built from. */
+/** The digest of everything that the programs are built from. */
 function versionOf(folder) {
   const hash = createHash('sha256');
   const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());

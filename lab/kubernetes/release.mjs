@@ -112,7 +112,7 @@ export function release(cluster, { namespace, values, partner, rate }) {
   };
 }
 
-/** What a load found, in words; a Fault where an envelope was lost, or a request failed that must not. */
+/** Returns the result of a load in words. @throws Fault if an envelope was lost, or if a request failed that must not */
 export function judged(found, mayFail = []) {
   const unexpected = found.failed.filter(({ why }) => !mayFail.some((start) => why.startsWith(start)));
   const said = `${found.posted} posted (${found.perSecond}/s), ${found.accepted} × 202, failed ${found.failed.length}, resent ${found.resent}, lost ${found.lost}, duplicates ${found.duplicates}; delivered after ${found.medianMs} ms (median), ${found.p99Ms} ms (p99), ${found.slowestMs} ms (slowest)`;

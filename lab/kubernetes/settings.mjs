@@ -1,4 +1,4 @@
-// What the parts of the node are told: addresses, logins and their files of settings.
+// Settings of the parts of the node: addresses, logins and their files.
 export const NODE = 'relay-node';
 export const ADDRESS = '172.30.0.1';
 export const DNS = '10.96.0.10';
@@ -11,7 +11,7 @@ const PODS = '10.244.0.0/16';
 const PODS_OF_NODE = '10.244.0.0/24';
 const SERVICES = '10.96.0.0/16';
 
-/** Who speaks to the API server, with its groups: tokens of a cluster that nobody outside its namespaces reaches. */
+/** Users of the API server, with their groups: tokens of a cluster that nobody outside its namespaces reaches. */
 const LOGINS = {
   admin: ['admin', 'system:masters'],
   manager: ['system:kube-controller-manager', ''],

@@ -2,7 +2,7 @@
 import { run } from '../../scripts/lib/process.mjs';
 
 const OWN = ['--mount', '--pid', '--fork', '--kill-child', '--mount-proc'];
-// podman's locks are in /dev/shm, where another podman of this machine has its own. The shell reaps what containers leave behind.
+// podman's locks are in /dev/shm, and another podman of this machine has its own there. The shell reaps what containers leave behind.
 const SETUP = ['mount -t tmpfs none /dev/shm'];
 const SETUP_WITH_NETWORK = [...SETUP, 'mount -t tmpfs none /run', 'ip link set lo up'];
 

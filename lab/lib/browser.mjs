@@ -14,7 +14,7 @@ export async function openBrowser(signal) {
   const folders = (process.env.PATH ?? '').split(delimiter);
   const found = NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
   if (found === undefined) throw new Fault(`none of ${NAMES.join(', ')} is on the PATH`);
-  // Not at the head: the scripts that install packages load this file before there are any.
+  // Imported here, because the scripts that install packages load this file before there are any.
   const { default: puppeteer } = await import('puppeteer-core');
   return puppeteer.launch({ executablePath: found, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 }

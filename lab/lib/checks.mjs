@@ -2,7 +2,7 @@
 
 /**
  * @param checks by what they check; each resolves to its figure, in words, or throws what is wrong
- * @param isEnough asked after a fault: whether the rest is left out, because it would fail as well
+ * @param isEnough asked after a fault: whether the rest is left out, because it fails as well
  * @returns the exit code
  */
 export async function checked(checks, isEnough = async () => false) {

@@ -22,7 +22,7 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
   const commit = await commitOf(rev);
   const isSame = await isSameCode(commit);
   const trees = await twoTrees(own, commit, signal, ends);
-  // The same tools for both: their CPU time per unit shows how alike the minutes were.
+  // Both use the same tools: their CPU time per unit shows how alike the minutes were.
   const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
   for (const tool of Object.values(tools)) ends.push(() => tool.stop());
   const found = { scenarios: Object.fromEntries(names.map((name) => [name, []])), processes: [], idle: [] };

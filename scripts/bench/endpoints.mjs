@@ -89,7 +89,7 @@ async function reached({ expected, patienceMs }) {
   return { count: received(), at: now() };
 }
 
-/** The same, with what came. */
+/** Waits as `reached` does, and resolves with the receipts. */
 async function complete(wanted) {
   await reached(wanted);
   return { receipts: endpoints.map(({ receipts }) => receipts), repeats, lastAt };

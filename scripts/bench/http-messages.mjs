@@ -1,4 +1,4 @@
-// Just enough HTTP/1.1 for the tools: a client library would take more CPU than the measured code.
+// Just enough HTTP/1.1 for the tools: a client library takes more CPU than the measured code.
 
 /** A reader of one connection: feed it chunks, it calls `onMessage(head, body)` for each whole message. */
 export function messageReader(onMessage) {

@@ -17,8 +17,8 @@ function fewerHeads(n, k) {
 }
 
 /**
- * Where the median lies, from so few values that nothing may be assumed of their distribution: between the k-th smallest and the k-th
- * largest, the closest that are sure enough (sign test). Undefined of fewer than four values.
+ * Returns a range that holds the median, from so few values that nothing may be assumed of their distribution: from the k-th smallest
+ * to the k-th largest, the closest that are sure enough (sign test). Undefined for fewer than four values.
  */
 export function rangeOfMedian(values) {
   const sorted = values.toSorted((a, b) => a - b);

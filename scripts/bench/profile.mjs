@@ -1,4 +1,4 @@
-// Where a process's time went: the self times of a --cpu-prof file, by function and by package.
+// The self times of a process from its --cpu-prof file, by function and by package.
 import { readFileSync } from 'node:fs';
 import { root } from '../lib/paths.mjs';
 

@@ -1,4 +1,4 @@
-// What is run and which figures come of it. Goals are those that docs/evidence/performance.md is held against.
+// The scenarios and their figures. Goals are those that docs/evidence/performance.md is held against.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../lib/process.mjs';
 import { quantile } from './numbers.mjs';
@@ -65,14 +65,14 @@ export const scenarios = {
 };
 
 /**
- * What new processes do before anything is measured, with one webhook. V8 compiles 130 functions of the ingress and 227 of the worker in
+ * The work of new processes before anything is measured, with one webhook. V8 compiles 130 functions of the ingress and 227 of the worker in
  * the first 10,000 envelopes, 1 to 20 and 10 to 50 in each 10,000 after the eighth (--trace-opt). CPU per envelope in scenario a on
  * an idle machine: 0.298 ms up to 25,000, 0.254 from 45,000 to 105,000, 0.245 from there to 205,000.
  */
 export const WARM_UP = { count: 80_000, connections: 64 };
 
 export const PATIENCE_MS = 30_000;
-// What is still to be written when the last receipt is there belongs to the delivery: marks, commits, attempt records.
+// Writes after the last receipt belong to the delivery: marks, commits, attempt records.
 export const AFTERMATH_MS = 300;
 
 /**
@@ -136,7 +136,7 @@ const redisFiguresOf = (before, after, units) =>
         redisBytes: (after.bytes - before.bytes) / units,
       };
 
-/** The same work with a share of its envelopes. */
+/** Returns the same work with a share of its envelopes. */
 export const scaled = (work, scale) => ({ ...work, count: Math.ceil(work.count * scale) });
 
 /** A run in one line. */

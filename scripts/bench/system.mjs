@@ -182,7 +182,7 @@ export async function redisInfo({ redisPort }, section, field) {
   return ask(redisPort, `INFO ${section}\r\n`, (answer) => pattern.exec(answer.toString('latin1'))?.[1]);
 }
 
-/** What Redis did since its start: commands, those of scripts included, bytes of the append-only file, and how often it rewrote that file. */
+/** The work of Redis since its start: commands, including those of scripts, bytes of the append-only file, and rewrites of that file. */
 export async function redisWork(stack) {
   const commands = await redisInfo(stack, 'stats', 'total_commands_processed');
   const bytes = await redisInfo(stack, 'persistence', 'aof_current_size');

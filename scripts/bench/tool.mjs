@@ -30,7 +30,7 @@ export function startTool(name, beside = import.meta.url) {
   return { pid: child.pid, ask, stop: () => isAlive(child.pid) && end(child.pid, 2000) };
 }
 
-/** The other side: answers each question by the handler of its name, and ends with the benchmark. */
+/** Runs in the tool: answers each question by the handler of its name, and ends with the benchmark. */
 export function answer(handlers) {
   process.on('disconnect', () => process.exit());
   const reply = (message) => process.connected && process.send(message);

@@ -8,9 +8,9 @@ import { node24, root } from '../lib/paths.mjs';
 import { commandLine, end, Fault, isAlive, run, succeeds } from '../lib/process.mjs';
 
 const git = (args, options) => run('git', args, { cwd: root, capture: true, ...options }).then((text) => text.trim());
-/** Where the homes of commands lie. */
+/** The folder with the homes of commands. */
 const homes = join(root, '.relay');
-/** What a build is made from. */
+/** The files and folders that a build is made from. */
 const SOURCES = ['apps', 'libs', 'package.json', 'package-lock.json', 'tsconfig.json', 'nest-cli.json'];
 
 /** The commit that a name stands for. */
@@ -20,7 +20,7 @@ export async function commitOf(rev) {
   return commit;
 }
 
-/** Whether this work tree would be built from the same sources as that commit. */
+/** Whether this work tree has the same sources as that commit. */
 export async function isSameCode(commit) {
   const untracked = await git(['ls-files', '--others', '--exclude-standard', '--', ...SOURCES]);
   return untracked === '' && (await succeeds('git', ['-C', root, 'diff', '--quiet', commit, '--', ...SOURCES], 10_000));
@@ -34,14 +34,14 @@ export async function twoTrees(home, commit, signal, ends) {
   const mine = join(folder, 'mine_');
   const other = join(folder, 'other');
   mkdirSync(mine, { recursive: true });
-  // Not while somebody builds.
+  // Waits while somebody builds.
   await withLock(join(homes, 'build.lock'), signal, () => {
     for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(mine, name), { recursive: true });
   });
   symlinkSync(join(root, 'node_modules'), join(mine, 'node_modules'));
 
   console.log(`building ${commit.slice(0, 10)}`);
-  // An index of its own: git worktree would leave an entry in the repository when the benchmark is killed.
+  // An index of its own, because git worktree leaves an entry in the repository when the benchmark is killed.
   const env = { ...process.env, GIT_INDEX_FILE: join(folder, 'index') };
   await git(['read-tree', commit], { env, signal });
   await git(['checkout-index', '--all', `--prefix=${other}/`], { env, signal });
@@ -56,7 +56,7 @@ export async function twoTrees(home, commit, signal, ends) {
   return { mine: programOf(mine, 'mine '), other: program };
 }
 
-/** Ends roles of a check that was killed: they would wait for its stores for ever, and burden whatever is measured next. */
+/** Ends roles of a check that was killed: they wait for its stores for ever, and burden the next measurement. */
 export async function endLeftRoles() {
   const ofCheck = /\/bench-(\d+)\/trees\/\w+\/dist\/apps\//;
   const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));

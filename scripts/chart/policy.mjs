@@ -71,7 +71,7 @@ export function breaches(manifests) {
 const UNREPEATABLE =
   /\{\{(?:(?!\}\})[^])*?\b(lookup|now|date|ago|uuidv4|rand\w+|gen[A-Z]\w+|htpasswd|bcrypt|derivePassword|encryptAES|getHostByName|Release\.(?:IsInstall|IsUpgrade|Revision))\b/g;
 
-/** What in the text of a template a second rendering would change, by name. */
+/** The names of such functions in the text of a template. */
 export const unrepeatable = (text) => [
   ...new Set(
     [...text.replaceAll(/\{\{-?\s*\/\*[^]*?\*\/\s*-?\}\}/g, '').matchAll(UNREPEATABLE)].map(([, name]) => name),

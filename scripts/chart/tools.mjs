@@ -7,7 +7,7 @@ import { Fault, run } from '../lib/process.mjs';
 
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.22.0';
 const HELM_UNITTEST = { module: 'github.com/helm-unittest/helm-unittest', version: 'v1.1.2' };
-/** Where each project keeps the definitions of the resources that the chart makes. */
+/** The files in which each project keeps the definitions of the resources that the chart makes. */
 const DEFINITIONS = {
   'sigs.k8s.io/gateway-api@v1.4.0': ['config/crd/standard/gateway.networking.k8s.io_httproutes.yaml'],
   'github.com/kedacore/keda/v2@v2.21.0': [
@@ -96,7 +96,7 @@ async function download(module, cwd, signal) {
   return JSON.parse(told).Dir;
 }
 
-/** Unpacked beside the system: installing the package would start a server. */
+/** Unpacked beside the system, because installing the package starts a server. */
 async function fetchPrometheus(folder, signal) {
   if (!onPath('apt-get')) throw new Fault('missing: promtool, which comes with Prometheus');
   await run('apt-get', ['download', '-q', 'prometheus'], { cwd: folder, signal, capture: true });

@@ -13,7 +13,7 @@ const OUTSIDE = [
   'aws-msk-iam-sasl-signer-js', // hundreds of modules for one way of logging in to Kafka
   'reflect-metadata',
 ];
-/** What Nest's packages load where it is installed. It is not. */
+/** Packages that Nest's packages load if they are installed. They are not. */
 const ABSENT = [
   '@fastify/multipart',
   '@fastify/static',
@@ -44,7 +44,7 @@ const options = {
   target: 'node24',
   keepNames: true, // Nest injects by classes, and logs name them
   external: [...OUTSIDE, ...ABSENT],
-  // Its ESM, made for bundlers: of CommonJS that is imported late, esbuild would find no names.
+  // Its ESM, made for bundlers: of CommonJS that is imported late, esbuild finds no names.
   alias: { bullmq: 'bullmq/dist/esm/index.js' },
   banner: { js: HEAD },
   logLevel: 'warning',
@@ -61,7 +61,7 @@ const { metafile } = await build({
   chunkNames: 'apps/shared/src/[name]-[hash]', // as deep as the module that looks for dist/pages
   splitting: true, // each module is there once, and what is loaded late stays so
 });
-// Where Node finds the names of CommonJS by reading it, esbuild leaves them out.
+// Node finds the names of CommonJS by reading it; esbuild leaves them out.
 for (const [file, { imports }] of Object.entries(metafile.inputs))
   for (const { path, kind } of imports)
     if (kind === 'dynamic-import' && file.startsWith('dist') && metafile.inputs[path]?.format === 'cjs')

@@ -13,7 +13,7 @@ const endpoint = await byAddress(new URL(process.env.SMOKE_TEST_ENDPOINT));
 const role = process.env.SMOKE_TEST_ROLE ?? join(import.meta.dirname, 'role.mjs');
 const PATIENCE_MS = 60_000;
 
-/** A name without a dot, such as a Service's in development, is no endpoint to the relay; its address is, where egress is opened for it. */
+/** A name without a dot, such as a Service's in development, is no endpoint to the relay; its address is one if egress is opened for it. */
 async function byAddress(url) {
   if (!/[.:]/.test(url.hostname)) url.hostname = (await lookup(url.hostname, { family: 4 })).address;
   return url.href;

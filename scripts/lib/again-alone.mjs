@@ -1,5 +1,5 @@
-// What `npm test` repeats in CI: several suites share two cores there with brokers and stores, so a bound of time may break
-// that holds on a quiet machine. A fault of the code fails again.
+// The repetition of failed files by `npm test` in CI: several suites share two cores there with brokers and stores, so a bound of
+// time may break that holds on a quiet machine. A fault of the code fails again.
 
 /** Projects whose specs wait for other processes. A unit or a model that fails has a fault. */
 const WAITING = new Set(['e2e', 'live', 'abuse']);

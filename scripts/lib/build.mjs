@@ -27,7 +27,7 @@ async function installed(signal) {
   // npm writes this file last, so an interrupted install does not count.
   const stamp = inRoot('node_modules', '.package-lock.json');
   if (changedAt(stamp) < changedAt(inRoot('package-lock.json'))) {
-    // npm ci empties node_modules first: through a link it would empty another work tree's.
+    // npm ci empties node_modules first, and through a link that of another work tree.
     if (lstatSync(inRoot('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink()) {
       throw new Fault(
         'node_modules is a link and its packages are not those of package-lock.json: remove the link first',

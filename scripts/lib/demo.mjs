@@ -1,5 +1,5 @@
 // The clients of development, each made once: a partner, a source and an operator, as whom the commands of `npm run relay` ask too.
-// And the demonstration of npm start: lines to paste that send one envelope through.
+// The demonstration of npm start is lines to paste that send one envelope through.
 import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -8,14 +8,14 @@ import { root } from './paths.mjs';
 
 const target = join(root, 'dist', 'pages');
 const titles = { portal: 'Webhooks – Partner Relay', console: 'Console – Partner Relay' };
-/** Where the files are, from the address of the document. */
+/** The folder of the files, relative to the address of the document. */
 const places = { portal: 'portal/files/', console: 'files/' };
 
 /** The apps of pages, in alphabetical order. */
 export const pageApps = () =>
   readdirSync(join(root, 'apps')).filter((app) => existsSync(join(root, 'apps', app, 'src', 'main.tsx')));
 
-/** What tells that an app was built. */
+/** The document of an app, which exists once the app is built. */
 export const pageDocument = (app) => join(target, app, 'index.html');
 
 /** Builds all pages anew. Resolves to the size of each file, in bytes: as it is, and packed. */
@@ -26,7 +26,7 @@ export async function buildPages() {
 }
 
 async function buildApp(app) {
-  // Not at the head: the scripts that install packages load this file before there are any.
+  // Imported here, because the scripts that install packages load this file before there are any.
   const { build } = await import('esbuild');
   const source = (name) => join(root, 'apps', app, 'src', name);
   const { outputFiles, metafile } = await build({
@@ -36,7 +36,7 @@ async function buildApp(app) {
     loader: { '.svg': 'copy' },
     bundle: true,
     minify: true,
-    // What of the clients needs Node is left out: nothing of it is used. A browser would refuse the import.
+    // Leaves out the parts of the clients that need Node: no page uses them, and a browser refuses the import.
     external: ['node:*'],
     metafile: true,
     write: false,

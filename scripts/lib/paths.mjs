@@ -1,4 +1,4 @@
-// Where things are: the repository, a stack's home, the shared cache, and the Node that runs our code.
+// The paths of the repository, a stack's home, the shared cache, and the Node that runs our code.
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ export const cache = resolve(process.env.RELAY_CACHE ?? join(homedir(), '.cache'
 /** The Node 24 that the npm package `node` brings: any Node can start these scripts, this one runs everything else. */
 export const node24 = join(root, 'node_modules', 'node', 'bin', 'node');
 
-/** What Node is started with to run jest: ES modules, and one code cache for all spec files of a process. */
+/** The flags of Node that runs jest: ES modules, and one code cache for all spec files of a process. */
 export const jestFlags = [
   '--disable-warning=ExperimentalWarning',
   '--experimental-vm-modules',

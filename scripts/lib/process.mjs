@@ -24,7 +24,7 @@ export function run(command, args, { capture = false, timeoutMs, signal, ...opti
 
 /** Whether a command exists and succeeds. Never throws, never waits longer than the time given. */
 export const succeeds = (command, args, timeoutMs = 2000) =>
-  // No pipes: a grandchild that outlives the timeout would hold them open.
+  // No pipes: a grandchild that outlives the timeout holds them open.
   run(command, args, { stdio: 'ignore', timeoutMs, killSignal: 'SIGKILL' }).then(
     () => true,
     () => false,

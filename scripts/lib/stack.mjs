@@ -137,7 +137,7 @@ async function stop(home, only, deleteData = false) {
 const isOurs = async (home, service, { pid }) =>
   isAlive(pid) && (await commandLine(pid)).includes(join(home, service.name));
 
-/** Where the ingress and the operations app are. */
+/** The addresses of the ingress and the operations app. */
 function addresses(home, env, { publicUrl, operationsUrl }) {
   const kept = readDevEnv(home);
   const local = (port) => port && `http://127.0.0.1:${port}`;

@@ -4,7 +4,7 @@ import { delimiter, dirname, join } from 'node:path';
 import { root } from '../lib/paths.mjs';
 import { Fault } from '../lib/process.mjs';
 
-/** What each step that publishes would run. */
+/** The commands of each step that publishes. */
 const PUBLISHING = {
   image: [
     /^docker buildx build --platform=linux\/amd64,linux\/arm64 .*--sbom=true --provenance=mode=max/m,

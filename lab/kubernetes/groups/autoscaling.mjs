@@ -5,7 +5,7 @@ import { FULL_NAME, judged, underLoad } from '../release.mjs';
 
 const SCALED_MS = 180_000;
 const [LEAST, MOST] = [2, 4];
-/** Of the requested CPU: what two pods need for the load is more, and what four need is less. */
+/** A share of the requested CPU: two pods need more than that for the load, and four need less. */
 const PERCENT = 20;
 const INGRESS = {
   autoscaling: {

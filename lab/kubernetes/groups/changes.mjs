@@ -1,4 +1,4 @@
-// What operators change while envelopes come: versions, values, keys.
+// Changes by operators while envelopes arrive: versions, values, keys.
 import { newKeys, secretOf } from '../manifests.mjs';
 import { FULL_NAME, RELEASE, underLoad } from '../release.mjs';
 

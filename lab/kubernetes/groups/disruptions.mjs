@@ -1,4 +1,4 @@
-// What happens to pods while envelopes come: deleted, killed, evicted, out of memory.
+// Disruptions of pods while envelopes arrive: deleted, killed, evicted, out of memory.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { Fault, until } from '../../../scripts/lib/process.mjs';
 import { underLoad } from '../release.mjs';
 
 const ROLES = { ingress: 2, worker: 2, operations: 1 };
-/** What a caller sees of a process that ended without a word; a source sends the envelope again. */
+/** Errors of a caller whose process was killed; a source sends the envelope again. */
 const KILLED = ['ECONNREFUSED', 'ECONNRESET', 'EHOSTUNREACH', 'ETIMEDOUT', 'EPIPE'];
 /**
  * Makes the role the first that the kernel kills, then fills what is left with processes: the kernel takes the largest, so each is

@@ -5,7 +5,7 @@ import { FULL_NAME, RELEASE } from '../release.mjs';
 
 const seconds = (since) => `${Math.round((Date.now() - since) / 1000)} s`;
 
-/** What a namespace has, and what every installation here was given. */
+/** Objects that a namespace has by itself, and objects that every installation here was given. */
 const MADE_BEFORE = new Set([
   'configmap/kube-root-ca.crt',
   'serviceaccount/default',

@@ -1,4 +1,4 @@
-// Who reaches whom: connections tried from pods, those that must be refused beside those that must work.
+// Tries connections from pods: some must be refused, and others must work.
 import { Fault } from '../../../scripts/lib/process.mjs';
 import { FULL_NAME } from '../release.mjs';
 import { ADDRESS, OPENED_PORT, PARTNER } from '../settings.mjs';
@@ -38,7 +38,7 @@ const TRIED = [
   [FOREIGN, false, at('operations'), 3100],
   [FOREIGN, false, 'pod of worker', 3000],
 ];
-/** Of the node: a refusal must not come from an empty port. */
+/** Ports that the node listens on, so that no refusal is that of an empty port. */
 const LISTENING = [
   [OPENED_PORT, ADDRESS],
   [OPENED_PORT + 1, ADDRESS],

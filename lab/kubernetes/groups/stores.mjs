@@ -1,4 +1,4 @@
-// What happens to the stores while envelopes come: a broker or the primary of Redis is gone for good, or all of one kind is frozen.
+// Disruptions of the stores while envelopes arrive: a broker or the primary of Redis is gone for good, or all of one kind is frozen.
 import { setTimeout as delay } from 'node:timers/promises';
 import { Fault } from '../../../scripts/lib/process.mjs';
 import { underLoad } from '../release.mjs';

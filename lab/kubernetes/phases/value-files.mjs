@@ -84,7 +84,7 @@ async function runs(name, context) {
   await delay(LOAD_MS);
   const found = judged(await load.stop());
   await cluster.helm('uninstall', 'relay', '-n', namespace, '--wait', '--timeout=3m');
-  // Waits for its pods too, which would write to what the next one finds empty.
+  // Waits for its pods too, so that none of them writes to the Redis that the next file finds empty.
   await cluster.kubectl('delete', 'namespace', namespace, '--timeout=2m');
   return `${pods.length} pods ready after ${took} s; ${found}`;
 }

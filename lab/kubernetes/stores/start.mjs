@@ -5,7 +5,7 @@ import { certified, passwords, STORES, stores as manifests } from './stores.mjs'
 
 const READY_MS = 180_000;
 const SETS = ['kafka', 'redis', 'sentinel', 'plain', 's', 'c'];
-/** Asked within a pod, where the passwords are variables. */
+/** Asked within a pod, because the passwords are variables there. */
 const SENTINEL =
   'redis-cli -p 26379 --tls --cacert /tls/ca.crt --no-auth-warning -a "$SENTINEL_PASSWORD" INFO sentinel';
 const WATCHED = 'slaves=1,sentinels=3';

@@ -1,4 +1,4 @@
-// What a relay in production finds: three brokers, a Redis with a replica and three sentinels, TLS and logins; and beside them,
+// The stores of a relay in production: three brokers, a Redis with a replica and three sentinels, TLS and logins; and beside them,
 // for the chart's value files, a Redis, sentinels and a Redis Cluster without either.
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const script = (name) => readFileSync(join(import.meta.dirname, name), 'utf8');
 export const hostOf = (set, number) => `${set}-${number}.${set}.${STORES}.svc.cluster.local`;
 export const hostsOf = (set, count, port) => Array.from({ length: count }, (_, at) => `${hostOf(set, at)}:${port}`);
 
-/** Where their certificate is valid, also by the names that the value files use. */
+/** The names in their certificate, including those that the value files use. */
 export const certified = [
   'kafka',
   ...['kafka', 'redis', 'sentinel'].map((set) => `*.${set}.${STORES}.svc.cluster.local`),
