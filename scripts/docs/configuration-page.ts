@@ -21,7 +21,7 @@ An empty variable counts as not set. Durations are written \`500ms\`, \`15s\`, \
 
 A variable marked _secret_ can also be given as \`NAME_FILE\`, the path of a file that holds it, such as
 \`REDIS_URL_FILE=/run/secrets/redis-url\`; both at once is a fault. \`relay\` is the command line; each of its commands
-reads only the variables that it needs. One of \`REDIS_URL\`, \`REDIS_SENTINELS\` and \`REDIS_CLUSTER_NODES\` must be set.
+reads only the variables that it needs. Set exactly one of \`REDIS_URL\`, \`REDIS_SENTINELS\` and \`REDIS_CLUSTER_NODES\`.
 
 This page is written by \`npx node scripts/docs.mjs\` from the schemas that the processes parse; a spec keeps it in step.
 `;
