@@ -1,7 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
 import ts from 'typescript';
-import { projectOf, shipped, sources, sourcesIn, type Source } from './spec-sources.js';
+import { shipped, sources, sourcesIn } from './spec-sources.js';
 
 /** Faults that a machine can tell in a sentence. CONTRIBUTING.md has the rules behind them. */
 const FAULTS: Readonly<Record<string, RegExp>> = {
@@ -11,79 +10,44 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
   'says "where" for "if" or for a noun': /(?:^|[,;(] ?)where\b/i,
 };
 
-/** The comments of a source; lines that follow each other are one. */
-function commentsIn(text: string): readonly string[] {
-  const ranges = new Map<number, ts.CommentRange>();
-  const visit = (node: ts.Node): void => {
-    const found = [
-      ...(ts.getLeadingCommentRanges(text, node.getFullStart()) ?? []),
-      ...(ts.getTrailingCommentRanges(text, node.getEnd()) ?? []),
-    ];
-    for (const range of found) ranges.set(range.pos, range);
-    ts.forEachChild(node, visit);
-  };
-  const tree = ts.createSourceFile('source.tsx', text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX);
-  visit(tree);
-  visit(tree.endOfFileToken);
-  const comments: { text: string; end: number }[] = [];
-  for (const { pos, end, kind } of [...ranges.values()].toSorted((a, b) => a.pos - b.pos)) {
-    const words = text
-      .slice(pos, end)
-      .replaceAll(/^\/\*\*?|\*\/$|^\s*\*+ ?|^\/\/ ?/gm, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim();
-    const last = comments.at(-1);
-    const goesOn = kind === ts.SyntaxKind.SingleLineCommentTrivia && /^\n[ \t]*$/.test(text.slice(last?.end, pos));
-    if (last !== undefined && goesOn) [last.text, last.end] = [`${last.text} ${words}`, end];
-    else comments.push({ text: words, end });
-  }
-  return comments.map((comment) => comment.text);
+interface Text {
+  readonly path: string;
+  readonly text: string;
 }
 
-const sentencesIn = (comment: string): readonly string[] =>
-  comment
-    .replaceAll(/@(?:param \S+|returns|throws) /g, '. ')
-    .split(/(?<=[.:;!?])\s+(?=[A-Z`])/)
-    .map((sentence) => sentence.trim());
+const filesOf = (...patterns: string[]): Text[] =>
+  globSync(patterns, { exclude: ['**/node_modules'] }).map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
-describe('a sentence of a comment', () => {
-  const sentences = shipped.flatMap(({ path, text }) =>
-    commentsIn(text)
-      .flatMap(sentencesIn)
-      .map((sentence) => ({ path, sentence })),
-  );
+/** Visits the nodes of a source in their order. */
+function walk({ path, text }: Text, visit: (node: ts.Node, tree: ts.SourceFile) => void): void {
+  const jsDocParsingMode = ts.JSDocParsingMode.ParseNone;
+  const tree = ts.createSourceFile(path, text, { languageVersion: ts.ScriptTarget.Latest, jsDocParsingMode });
+  const each = (node: ts.Node): void => {
+    visit(node, tree);
+    ts.forEachChild(node, each);
+  };
+  each(tree);
+}
 
-  it.each(Object.entries(FAULTS))('never %s', (_, pattern) => {
-    const found = sentences.filter(({ sentence }) => pattern.test(sentence));
-    expect(found.map(({ path, sentence }) => `${path}: ${sentence}`)).toEqual([]);
+/** The comments of a source; lines that follow each other are one. */
+function commentsIn(source: Text): readonly string[] {
+  const { FirstLiteralToken, LastTemplateToken } = ts.SyntaxKind;
+  let [code, end] = ['', 0];
+  // A string, a pattern or a template may hold the signs of a comment.
+  walk(source, (node, tree) => {
+    if (node.kind < FirstLiteralToken || node.kind > LastTemplateToken) return;
+    code += `${source.text.slice(end, node.getStart(tree))}''`;
+    end = node.end;
   });
-});
+  const comments = `${code}${source.text.slice(end)}`.match(/\/\*[\s\S]*?\*\/|\/\/.*(?:\n[ \t]*\/\/.*)*/g) ?? [];
+  return comments.map((comment) => comment.replaceAll(/^\/\*\*?|\s*\*\/$|^\s*\*+ ?|^\s*\/\/ ?/gm, ''));
+}
 
 /** The comments of a file of the chart: lines of `#` that follow each other, and comments of a template. */
-const chartComments = (text: string): readonly string[] =>
+const chartComments = ({ text }: Text): readonly string[] =>
   [...text.matchAll(/(?:^[ \t]*#.*\n?)+|\{\{-?\s*\/\*[\s\S]*?\*\//gm)].map(([comment]) =>
-    comment
-      .replaceAll(/^[ \t]*#+(?: --)? ?|^\{\{-?\s*\/\*|\*\/$/gm, '')
-      .replaceAll(/\s+/g, ' ')
-      .trim(),
+    comment.replaceAll(/^[ \t]*#+(?: --)? ?|^\{\{-?\s*\/\*|\*\/$/gm, ''),
   );
-
-describe('a sentence of a comment in the chart', () => {
-  const files = readdirSync('charts', { recursive: true, encoding: 'utf8' })
-    .filter((name) => /\.(?:yaml|tpl)$/.test(name))
-    .map((name) => join('charts', name));
-  const sentences = files.flatMap((path) =>
-    chartComments(readFileSync(path, 'utf8'))
-      .flatMap(sentencesIn)
-      .map((sentence) => ({ path, sentence })),
-  );
-
-  it.each(Object.entries(FAULTS))('never %s', (_, pattern) => {
-    expect(sentences.length).toBeGreaterThan(100);
-    const found = sentences.filter(({ sentence }) => pattern.test(sentence));
-    expect(found.map(({ path, sentence }) => `${path}: ${sentence}`)).toEqual([]);
-  });
-});
 
 /** The name that a call of a test begins with: `it` of `it.each(rows)('…')`. */
 function nameOf(expression: ts.Expression): string {
@@ -94,51 +58,60 @@ function nameOf(expression: ts.Expression): string {
 }
 
 /** The texts of `describe`, `it` and `test` in a source, each as a sentence begins. */
-function titlesIn(text: string): readonly string[] {
+function titlesIn(source: Text): readonly string[] {
   const titles: string[] = [];
-  const visit = (node: ts.Node): void => {
-    ts.forEachChild(node, visit);
+  walk(source, (node, tree) => {
     if (!ts.isCallExpression(node) || !/^(?:describe|it|test)$/.test(nameOf(node.expression))) return;
     const [title] = node.arguments;
     if (title === undefined || (!ts.isStringLiteralLike(title) && !ts.isTemplateExpression(title))) return;
-    const words = title.getText().slice(1, -1);
+    const words = title.getText(tree).slice(1, -1);
     titles.push(`${words[0]?.toUpperCase() ?? ''}${words.slice(1)}`);
-  };
-  visit(ts.createSourceFile('source.tsx', text, ts.ScriptTarget.Latest, true, ts.ScriptKind.TSX));
+  });
   return titles;
 }
 
-/** Titles with a fault that each project still has. A number only falls. */
-const FAULTY_TITLES: Readonly<Record<string, number>> = {
-  'apps/ingress': 18,
-  'apps/operations': 2,
-  'apps/worker': 14,
-  'libs/api': 6,
-  'libs/backlog': 2,
-  'libs/delivery': 2,
-  'libs/deployment': 3,
-  'libs/events': 4,
-  'libs/kit': 10,
-  'libs/log': 2,
-  'libs/record': 4,
-  'libs/registry': 3,
-  'libs/stores': 4,
-};
+/** The paragraphs, list items and table cells of a page, without code, HTML, headings, quotations and addresses of links. */
+const proseIn = ({ text }: Text): readonly string[] =>
+  text
+    .replaceAll(/^( *)(```|~~~)[\s\S]*?^\1\2.*$|<!--[\s\S]*?-->|^#.*$|^ *>.*$/gm, '\n\n')
+    .replaceAll(/(`+)[\s\S]*?\1/g, '`x`')
+    .replaceAll(/<[^>]+>|\*\*/g, '')
+    .replaceAll(/!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])/g, '$1')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*+]|\d+\.) )|(?<!\\)\|/)
+    .map((block) =>
+      block
+        .replace(/^\s*(?:[-*+]|\d+\.) /, '')
+        .replaceAll(/"[^"]*"/g, '"x"')
+        .trim(),
+    )
+    .filter((block) => /\s/.test(block));
 
-describe('a title of a spec', () => {
-  const specs = [...sources, ...['test', 'scripts', 'lab'].flatMap(sourcesIn)].filter(({ text }) =>
-    /\b(?:describe|it|test)\b/.test(text),
-  );
-  const faultsIn = ({ path, text }: Source): string[] =>
-    titlesIn(text)
-      .filter((title) => Object.values(FAULTS).some((pattern) => pattern.test(title)))
-      .map((title) => `${path}: ${title}`);
+const sentencesIn = (text: string): readonly string[] =>
+  text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/@(?:param \S+|returns|throws) /g, '. ')
+    .split(/(?<=[.:;!?])\s+(?=[A-Z`])/)
+    .map((sentence) => sentence.trim());
 
-  it.each([...new Set(specs.map(({ path }) => projectOf(path)))].toSorted())(
-    'has no such fault in %s, but for those allowed',
-    (project) => {
-      const found = specs.filter(({ path }) => projectOf(path) === project).flatMap(faultsIn);
-      expect(found.length > (FAULTY_TITLES[project] ?? 0) ? found : []).toEqual([]);
-    },
+const specs = [...sources, ...['lab', 'scripts', 'test'].flatMap(sourcesIn)].filter(
+  (source) => !shipped.includes(source) && /\b(?:describe|it|test)\b/.test(source.text),
+);
+
+describe.each<[of: string, files: readonly Text[], textsIn: (file: Text) => readonly string[]]>([
+  ['a comment', [...shipped, ...filesOf('{lab,scripts}/**/*.{cjs,mjs}')], commentsIn],
+  ['a comment in the chart', filesOf('charts/**/*.{yaml,tpl}'), chartComments],
+  ['a title of a spec', specs, titlesIn],
+  ['a page', filesOf('*.md', '{charts,docs,lab,libs}/**/*.md'), proseIn],
+])('a sentence of %s', (_of, files, textsIn) => {
+  const sentences = files.flatMap((file) =>
+    textsIn(file)
+      .flatMap(sentencesIn)
+      .map((sentence) => ({ path: file.path, sentence })),
   );
+
+  it.each(Object.entries(FAULTS))('never %s', (_, pattern) => {
+    expect(sentences.length).toBeGreaterThan(100);
+    const found = sentences.filter(({ sentence }) => pattern.test(sentence));
+    expect(found.map(({ path, sentence }) => `${path}: ${sentence}`)).toEqual([]);
+  });
 });
