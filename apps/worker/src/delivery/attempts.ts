@@ -169,6 +169,11 @@ export class Attempts {
     };
   }
 
+  /** Reports a delivery whose handling failed. */
+  failed(delivery: DeliveryFacts): void {
+    this.reports.died(delivery, 'handling_failed');
+  }
+
   #requestOf(webhook: Webhook, opened: OpenedWebhook, delivery: DeliveryToAttempt, now: number): DeliveryRequest {
     const { body, envelopeId, eventType, traceparent } = delivery;
     return buildRequest({
@@ -242,8 +247,7 @@ export const jobOf = ({ webhook, record, series }: Delivery): DeliveryJob => new
 @Injectable()
 export class StraightAttempts {
   constructor(
-    @Inject(Attempts) private readonly attempts: Pick<Attempts, 'make'>,
-    @Inject(AttemptReports) private readonly outcomes: Pick<AttemptReports, 'died'>,
+    @Inject(Attempts) private readonly attempts: Pick<Attempts, 'make' | 'failed'>,
     private readonly reports: EndpointReports,
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add' | 'addDeadLetter'>,
     private readonly log: ThrottledLog,
@@ -282,7 +286,7 @@ export class StraightAttempts {
     const reason = 'handling_failed';
     const letter = { ...jobOf(delivery), lastFailure: reasonOf(error), reason, diedAt: Date.now() } as const;
     const again = await this.#confirmed(() => this.queue.addDeadLetter(letter), deliveryId(letter));
-    this.outcomes.died(letter, reason);
+    this.attempts.failed(letter);
     return again;
   }
 
