@@ -4,7 +4,6 @@ import {
   buildRequest,
   classify,
   deliveryId,
-  type DeliveryRequest,
   type Outcome,
   reachOf,
   Sender,
@@ -133,7 +132,9 @@ export class Attempts {
   ): Promise<Attempted> {
     const attempt = delivery.attempts + 1;
     const startedAt = Date.now();
-    const result = await this.sender.send(this.#requestOf(webhook, opened, delivery, startedAt), signal);
+    const { body, envelopeId, eventType, traceparent } = delivery;
+    const sent = { body, envelopeId, eventType, traceparent, attempt, now: startedAt, version: this.settings.version };
+    const result = await this.sender.send(buildRequest({ webhook, opened, ...sent }), signal);
     const now = Date.now();
     const outcome = classify(result, now);
     const decided = disposition(outcome, attempt, this.settings.policy, {
@@ -167,24 +168,6 @@ export class Attempts {
       reach: reachOf(result),
       notBefore,
     };
-  }
-
-  #requestOf(webhook: Webhook, opened: OpenedWebhook, delivery: DeliveryToAttempt, now: number): DeliveryRequest {
-    const { body, envelopeId, eventType, traceparent } = delivery;
-    return buildRequest({
-      url: webhook.url,
-      body,
-      envelopeId,
-      eventType,
-      webhookId: webhook.id,
-      partnerId: webhook.partnerId,
-      attempt: delivery.attempts + 1,
-      now,
-      secrets: opened.secrets(now),
-      credential: opened.credential(),
-      traceparent,
-      version: this.settings.version,
-    });
   }
 }
 
