@@ -8,17 +8,19 @@ const SECRET = newSigningSecret(Buffer.alloc(32, 1));
 const OLD_SECRET = newSigningSecret(Buffer.alloc(32, 2));
 const NOW = Date.now();
 
+const openedOf = (
+  secrets: readonly string[],
+  credential: Credential = { kind: 'apiKey', apiKey: 'k-1' },
+): Attempt['opened'] => ({ secrets: () => secrets, credential: () => credential });
+
 const anAttempt = (changes: Partial<Attempt> = {}): Attempt => ({
-  url: 'https://partner.example/hooks?a=1',
+  webhook: { id: 'w', partnerId: 'p', url: 'https://partner.example/hooks?a=1' },
+  opened: openedOf([SECRET]),
   body: Buffer.from('{"id":"…","n":12345678901234567890,"m":1.10}'),
   envelopeId: 'f81d4fae-7dec-11d0-a765-00a0c91e6bf6',
   eventType: 'task.created',
-  webhookId: 'w',
-  partnerId: 'p',
   attempt: 3,
   now: NOW,
-  secrets: [SECRET],
-  credential: { kind: 'apiKey', apiKey: 'k-1' },
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
   version: '1.2.3',
   ...changes,
@@ -44,7 +46,7 @@ describe('buildRequest', () => {
     const attempt = anAttempt();
     const request = buildRequest(attempt);
     expect(request.method).toBe('POST');
-    expect(request.url).toBe(attempt.url);
+    expect(request.url).toBe(attempt.webhook.url);
     expect(request.body).toBe(attempt.body);
   });
 
@@ -59,7 +61,7 @@ describe('buildRequest', () => {
     [{ kind: 'basic', userName: 'test', password: '123£' }, { authorization: 'Basic dGVzdDoxMjPCow==' }],
     [{ kind: 'basic', userName: 'u', password: 'a:b' }, { authorization: 'Basic dTphOmI=' }],
   ])('presents the credential %j and no other', (credential, expected) => {
-    const { headers } = buildRequest(anAttempt({ credential }));
+    const { headers } = buildRequest(anAttempt({ opened: openedOf([SECRET], credential) }));
     const presented = Object.entries(headers).filter(([name]) => name === 'x-api-key' || name === 'authorization');
     expect(Object.fromEntries(presented)).toEqual(expected);
   });
@@ -71,7 +73,7 @@ describe('buildRequest', () => {
   it.each([SECRET, OLD_SECRET])(
     'is verified by the official library with either secret while they rotate',
     (secret) => {
-      const { headers, body } = buildRequest(anAttempt({ secrets: [SECRET, OLD_SECRET] }));
+      const { headers, body } = buildRequest(anAttempt({ opened: openedOf([SECRET, OLD_SECRET]) }));
       expect(() => new Webhook(secret).verify(body.toString(), headers)).not.toThrow();
     },
   );

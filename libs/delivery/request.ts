@@ -28,25 +28,32 @@ interface HeaderFacts {
   readonly isTest?: boolean;
 }
 
-export interface Attempt extends HeaderFacts {
-  /** The webhook's URL at the time of the attempt, not of the envelope. */
+export interface Attempt extends Omit<HeaderFacts, 'secrets' | 'credential'> {
+  /** The webhook at the time of the attempt, not of the envelope. */
+  readonly webhook: { readonly id: string; readonly partnerId: string; readonly url: string };
+  readonly opened: {
+    secrets(now: number): readonly string[];
+    credential(): Credential;
+    readonly timeoutMs?: number | undefined;
+  };
+}
+
+export interface DeliveryRequest {
+  readonly method: 'POST';
   readonly url: string;
+  readonly headers: Record<string, string>;
+  readonly body: Buffer;
   readonly webhookId: string;
   readonly partnerId: string;
-  readonly credential: Credential;
   /** Milliseconds that the attempt may take; by default those of the sender. */
   readonly timeoutMs?: number | undefined;
 }
 
-export interface DeliveryRequest extends Pick<Attempt, 'url' | 'body' | 'webhookId' | 'partnerId' | 'timeoutMs'> {
-  readonly method: 'POST';
-  readonly headers: Record<string, string>;
-}
-
 /** Returns the request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
-export function buildRequest(attempt: Attempt): DeliveryRequest {
-  const { url, body, webhookId, partnerId, timeoutMs } = attempt;
-  return { method: 'POST', url, headers: attemptHeaders(attempt), body, webhookId, partnerId, timeoutMs };
+export function buildRequest({ webhook, opened, ...facts }: Attempt): DeliveryRequest {
+  const { id: webhookId, partnerId, url } = webhook;
+  const headers = attemptHeaders({ ...facts, secrets: opened.secrets(facts.now), credential: opened.credential() });
+  return { method: 'POST', url, headers, body: facts.body, webhookId, partnerId, timeoutMs: opened.timeoutMs };
 }
 
 /** Returns the headers of one attempt, in the order of `DELIVERY_HEADERS`. */

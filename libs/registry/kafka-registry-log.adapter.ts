@@ -65,7 +65,7 @@ export class KafkaRegistryLog extends RegistryLog {
     const partitions = [{ partition: 0, offset: String(offset) }];
     return this.#ask(async (admin) => {
       try {
-        await admin.fetchTopicOffsets(this.name); // kafkajs knows no leaders before it has asked for something
+        await admin.fetchTopicOffsets(this.name); // the driver knows no leaders before it has asked for something
         await admin.deleteTopicRecords({ topic: this.name, partitions });
         return 'deleted';
       } catch (error) {

@@ -98,8 +98,8 @@ describe('the role of a file', () => {
     expect(importing(others, DRIVER)).toEqual([]);
   });
 
-  it('keeps kafkajs, and the names of its types, within one folder', () => {
-    const using = shipped.filter(({ imports }) => imports.some(({ from }) => /^kafkajs(?:\/|$)/.test(from)));
+  it('keeps the name of kafkajs within a few files of one folder, so that another client is cheap', () => {
+    const using = shipped.filter(({ text }) => text.includes('kafkajs'));
     expect(using.length).toBeGreaterThan(3);
     expect(using.length).toBeLessThanOrEqual(8);
     expect(using.filter(({ path }) => !path.startsWith('libs/stores/kafka/')).map(({ path }) => path)).toEqual([]);

@@ -157,7 +157,7 @@ export async function withKafka<T>(
   work: (kafka: Kafka, settings: KafkaConfig) => Promise<T>,
 ): Promise<T> {
   const settings = settingsOf(shell, kafkaEnv);
-  // kafkajs also returns the faults that it logs as errors of calls.
+  // The driver also returns the faults that it logs as errors of calls.
   const kafka = connectKafka(settings, () => undefined);
   const probe = kafka.admin({ retry: { retries: settings.KAFKA_BROKERS.length, initialRetryTime: 100 } });
   try {

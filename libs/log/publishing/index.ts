@@ -1,4 +1,4 @@
-// Owns publishing to Kafka: the Publisher port, the lanes that form batches, and the adapter on kafkajs.
+// Owns publishing to Kafka: the Publisher port, the lanes that form batches, and the adapter for Kafka.
 // Guarantees that every in-sync replica has the record of a resolved call, that records of one topic and key keep the order of
 // their calls, that every call is answered within its deadline, that waiting records are bounded in bytes, and that no call
 // creates a topic. Leaves the content of records to `events`, topics to `kafka`, and duplicates to `dedupe`: a failed call may

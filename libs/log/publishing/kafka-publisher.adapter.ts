@@ -9,7 +9,7 @@ import { TopicDirectory } from './topic-directory.adapter.js';
 
 export interface KafkaPublisherSettings extends LaneSettings {
   /**
-   * Off: a repeat after a lost answer can store a record twice; consumers drop the second by its envelope id. On: kafkajs needs
+   * Off: a repeat after a lost answer can store a record twice; consumers drop the second by its envelope id. On: the driver needs
    * one repeat of its own, which a frozen broker can receive after the deadline.
    */
   readonly idempotent: boolean;
@@ -30,9 +30,9 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
 };
 
 /**
- * Publisher on kafkajs: acks=all, the partition chosen here, every partition of an answer compared with the request.
+ * Publisher on `KafkaProducer`: acks=all, the partition chosen here, every partition of an answer compared with the request.
  *
- * Each failed send is followed by a new producer, against three faults of kafkajs: it keeps using a connection whose requests
+ * Each failed send is followed by a new producer, against three faults of the driver: it keeps using a connection whose requests
  * time out; it fails every topic once a used one is deleted; and with `idempotent` it gives the sequence number of a lost answer
  * to the next record, which the broker then drops as a duplicate, acknowledged and lost. Its own repeats are off, so that
  * nothing is sent after the deadline; the lanes repeat.
@@ -171,7 +171,7 @@ function failureOf(error: unknown): PublishFailed {
 type Sent = Pick<Batch, 'topic' | 'partition'>;
 
 /**
- * The unacknowledged part of a request. A send of kafkajs 2.2.4 to several partitions can resolve although one of them was
+ * The unacknowledged part of a request. A send of the driver to several partitions can resolve although one of them was
  * never written (a leader moves between its own repeats), so only a partition with error code 0 in the answer counts as stored.
  */
 export function unacknowledged<S extends Sent>(sent: readonly S[], answers: readonly Acknowledgement[]): S[] {

@@ -14,8 +14,8 @@ const WHEN_FAILED_MS = 1_000;
 
 /**
  * The existing topics, with their partitions and leaders. Reads a topic at its first use and all used topics every 8 s, or every
- * second while the brokers do not answer, each time on a new connection: on a kept one kafkajs hides errors. Readiness reports
- * the last result. Never creates a topic (kafkajs' admin cannot).
+ * second while the brokers do not answer, each time on a new connection: on a kept one the driver hides errors. Readiness reports
+ * the last result. Never creates a topic.
  */
 export class TopicDirectory {
   readonly #topics = new Map<string, Leaders>();
@@ -126,7 +126,7 @@ export class TopicDirectory {
     }
   }
 
-  /** With one faulty topic kafkajs rejects the answer for all of them: then each is asked for alone. */
+  /** With one faulty topic the driver rejects the answer for all of them: then each is asked for alone. */
   async #read(admin: KafkaAdmin, topics: readonly string[]): Promise<void> {
     try {
       (await leadersOf(admin, topics)).forEach((leaders, topic) => this.#topics.set(topic, leaders));
@@ -148,7 +148,7 @@ export class TopicDirectory {
   async #ask<T>(question: (admin: KafkaAdmin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
     const answer = admin.connect().then(() => question(admin));
-    // Disconnects only after the end of `connect`; otherwise kafkajs keeps connecting.
+    // Disconnects only after the end of `connect`; otherwise the driver keeps connecting.
     const leave = (): unknown => admin.disconnect().catch(() => undefined);
     answer.then(leave, leave);
     return answeredWithin(ASK_MS, answer);
@@ -157,7 +157,7 @@ export class TopicDirectory {
 
 async function leadersOf(admin: KafkaAdmin, topics: readonly string[]): Promise<Map<string, Leaders>> {
   const found = new Map<string, Leaders>();
-  if (topics.length === 0) return found; // for kafkajs an empty list means all topics
+  if (topics.length === 0) return found; // an empty list means all topics
   for (const { name, partitions } of (await admin.fetchTopicMetadata({ topics: [...topics] })).topics) {
     const leaders: number[] = Array.from({ length: partitions.length }, () => -1);
     for (const { partitionId, leader } of partitions) leaders[partitionId] = leader;

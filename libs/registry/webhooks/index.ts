@@ -15,7 +15,9 @@ export { disableTold, enableTold, type ToldChange } from './redis-webhook-store.
 export { CommandResult, ENABLED, UNVERIFIED, type WebhookCommand } from './stored-webhooks.adapter.js';
 export { DeleteInput, EventTypeName, ListInput, SigningSecret, WebhookDetails, WebhookId } from './webhook.js';
 export {
+  namedAttributes,
   OPTIONAL_NAMES,
+  shownAttributes,
   WebhookInput,
   WebhookPatch,
   patchFaults,

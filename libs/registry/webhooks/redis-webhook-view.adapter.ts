@@ -7,11 +7,12 @@ import type { Credential } from './credential.js';
 import { readRecord, StoredWebhooks } from './stored-webhooks.adapter.js';
 import type { StoredRecord, StoredWebhook, WebhookCommand } from './stored-webhooks.adapter.js';
 import { type Openable, openCredential, openSecrets, signingAt } from './webhook-changes.js';
+import { type Attributes, namedAttributes } from './webhook.js';
 import { changesLua, webhookKeys } from './webhook.script.js';
 
 interface OpenedLimits {
   readonly entries: number;
-  /** Limit of the sealed values; the opened values take the same amount of memory in addition. */
+  /** Limit of the sealed values and the attributes; the opened values take less memory. */
   readonly bytes: number;
 }
 
@@ -65,13 +66,9 @@ class OpenedWebhooks {
     const epoch = this.#epoch;
     const stored = await this.stored.whole(id);
     if (stored?.version !== version) throw new Error('The webhook was changed or deleted meanwhile');
-    const { partnerId, credential, secrets, oldSecretUntil: old, olderSecretUntil: older } = stored;
-    const until = {
-      ...(old === undefined ? {} : { oldSecretUntil: old }),
-      ...(older === undefined ? {} : { olderSecretUntil: older }),
-    };
-    const opened = openedOf({ id, partnerId, credential, secrets, ...until }, this.keyring, Date.now());
-    const bytes = JSON.stringify([credential, secrets]).length;
+    const opened = openedOf(stored, this.keyring, Date.now());
+    const { credential, secrets } = stored;
+    const bytes = JSON.stringify([credential, secrets, ...Object.values(namedAttributes(stored))]).length;
     if (epoch === this.#epoch) this.#keep(id, { version, bytes, opened });
     return opened;
   }
@@ -226,7 +223,8 @@ export class RedisWebhookView {
   }
 }
 
-export interface OpenedWebhook {
+/** The optional attributes of a webhook, and its sealed values in clear text. */
+export interface OpenedWebhook extends Attributes {
   credential(): Credential;
   /** Secrets that sign at a time, not before that of the opening, the one in force first. */
   secrets(now: number): readonly string[];
@@ -268,14 +266,12 @@ export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: 
 }
 
 /** @throws CannotOpen */
-export function openedOf(stored: Openable, keyring: Keyring, now: number): OpenedWebhook {
+export function openedOf(stored: Openable & Attributes, keyring: Keyring, now: number): OpenedWebhook {
   const credential = openCredential(stored, keyring);
-  const secrets = openSecrets(stored, keyring, now);
-  return {
-    credential: () => credential,
-    // The older a secret, the sooner it ends.
-    secrets: (at) => secrets.slice(0, signingAt(stored, at).length),
-  };
+  const { oldSecretUntil, olderSecretUntil } = stored;
+  // The older a secret, the sooner it ends: those that sign by now are the first ones.
+  const signing = { secrets: openSecrets(stored, keyring, now), oldSecretUntil, olderSecretUntil };
+  return { ...namedAttributes(stored), credential: () => credential, secrets: (at) => signingAt(signing, at) };
 }
 
 interface Group {

@@ -15,7 +15,8 @@ import type { OptionalName, WebhookInput, WebhookPatch } from './webhook.js';
 
 /** The webhook that a sealed value belongs to; it opens for no other. */
 type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
-export type Openable = Place & Pick<StoredWebhook, 'credential' | 'secrets' | 'oldSecretUntil' | 'olderSecretUntil'>;
+type Signing = Pick<StoredWebhook, 'secrets' | 'oldSecretUntil' | 'olderSecretUntil'>;
+export type Openable = Place & Signing & Pick<StoredWebhook, 'credential'>;
 type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
 
 const contextOf = (place: Place, field: Field): readonly string[] => [place.partnerId, place.id, field];
@@ -45,8 +46,8 @@ function eachField(credential: Credential, change: (value: string, field: Field)
   };
 }
 
-/** The sealed secrets that sign at a time. An expired secret is never opened: its key may be lost. */
-export function signingAt({ secrets, oldSecretUntil = Infinity, olderSecretUntil = Infinity }: Openable, now: number) {
+/** The secrets that sign at a time. An expired sealed secret is never opened: its key may be lost. */
+export function signingAt({ secrets, oldSecretUntil = Infinity, olderSecretUntil = Infinity }: Signing, now: number) {
   const ends = [Infinity, oldSecretUntil, olderSecretUntil];
   return secrets.filter((_, index) => now < (ends[index] ?? 0));
 }

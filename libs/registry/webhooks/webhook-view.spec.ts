@@ -30,8 +30,9 @@ const aStored = (changes: Partial<StoredWebhook> = {}): StoredWebhook => {
 const unopened = (): Promise<never> => Promise.reject(new Error('not to be opened'));
 
 describe('openedOf', () => {
-  it('opens credential and secrets at once', () => {
-    const webhook = openedOf(aStored(), keyring, 0);
+  it('opens credential and secrets at once, and has the optional attributes', () => {
+    const webhook = openedOf(aStored({ endPointName: 'n' }), keyring, 0);
+    expect(webhook).toMatchObject({ endPointName: 'n' });
     expect(webhook.credential()).toEqual({ kind: 'jwt', jwt: 'j' });
     expect(webhook.secrets(0)).toEqual(['whsec_new', 'whsec_old']);
   });

@@ -49,7 +49,7 @@ const optional = <Given extends z.ZodType, Kept extends z.ZodType<z.output<Given
 
 /**
  * The attributes that a webhook may lack, texts or numbers. A new one is an entry here: input, patch, stored record, snapshot,
- * details, documents, commands and audit follow. A member that the worker needs is a member of `Webhook` too.
+ * details, documents, commands, audit and `OpenedWebhook` follow.
  */
 const OPTIONAL = {
   endPointDesc: optional(
@@ -78,8 +78,11 @@ export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
     [Name in OptionalName]: Optional[Name][Form];
   };
 
+/** The optional attributes of a registered webhook. */
+export type Attributes = Partial<Values<'stored'>>;
+
 /** Every optional attribute; null if the webhook has none. */
-export const shownAttributes = (given: Partial<Values<'stored'>>): Values<'shown'> =>
+export const shownAttributes = (given: Attributes): Values<'shown'> =>
   Object.fromEntries(OPTIONAL_NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
 /** The optional attributes that are named, among them those that null removes. */

@@ -1,5 +1,5 @@
 // Owns the driver side of Kafka: clients, producers and group members, the creation and the checks of the relay's topics, reading
-// ranges of the log once, fetching records by offset or time, and the consumer lag. No other folder names kafkajs.
+// ranges of the log once, fetching records by offset or time, and the consumer lag. No other folder imports the driver.
 // Guarantees that records acknowledged with acks=all survive the loss of one broker (with replication above 1), and that creating
 // topics again changes nothing.
 // Leaves batches, deadlines and repeats of sends to `publishing`, and the offset at which reading begins to the worker.
@@ -11,10 +11,9 @@ export { assignerOf, GroupConsumer, isOtherDeployment } from './group-consumer.a
 export { codeOf, hasCode, isDeletionRefused, isTimeout, placeOutside } from './kafka-errors.adapter.js';
 export { Kafka } from './kafka.port.js';
 export type { Acknowledgement, BatchInHand, CommittedOffset, FetchedBatch } from './kafka.port.js';
-export type { KafkaAdmin, KafkaMessage, KafkaProducer } from './kafka.port.js';
+export type { IdsByTopic, KafkaAdmin, KafkaMessage, KafkaProducer, TopicsOfCluster } from './kafka.port.js';
 export { logRecordOf, LogFetcher } from './log-fetcher.adapter.js';
 export type { FetchBounds, FetchedPart, LogPlace, LogSlice, Offsets } from './log-fetcher.adapter.js';
-export type { IdsByTopic, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
 export { checkTopics, createTopics, findTopics, readTopicConfigs, configFaults } from './topics.adapter.js';
 export { LOG_RETENTION_MS, planTopics, topicFaults, topicNotes } from './topics.adapter.js';
 export type { TopicConfigFound, TopicFound, TopicSettings } from './topics.adapter.js';

@@ -79,6 +79,14 @@ export interface KafkaMessage {
   readonly batchContext?: { readonly partitionLeaderEpoch: number };
 }
 
+/** The id of each topic that exists, by name; undefined if the brokers know no ids. */
+export type IdsByTopic = ReadonlyMap<string, string | undefined>;
+/** Topic ids and cluster id as one broker reports them; the cluster id is null if the broker reports none. */
+export interface TopicsOfCluster {
+  readonly cluster: string | null;
+  readonly ids: IdsByTopic;
+}
+
 /** Records that one fetch found in one partition. */
 export interface FetchedBatch {
   readonly topic: string;

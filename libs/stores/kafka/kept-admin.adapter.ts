@@ -26,7 +26,7 @@ export async function answeredWithin<T>(
 const PAUSE_MS = 250;
 
 /**
- * Repeats a request while the brokers answer with a retriable error. In some of its steps kafkajs gives up at once.
+ * Repeats a request while the brokers answer with a retriable error. In some of its steps the driver gives up at once.
  * @throws any other error of `ask`, and every error after that time
  */
 export async function askedAgain<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
@@ -131,7 +131,7 @@ class KeptConnection {
     return found;
   }
 
-  /** Ends the connection after its last request; otherwise kafkajs connects again for a running request. */
+  /** Ends the connection after its last request; otherwise the driver connects again for a running request. */
   retire(): void {
     this.#isRetired = true;
     this.#leave();

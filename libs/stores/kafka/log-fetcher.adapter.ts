@@ -1,8 +1,7 @@
 import type { LogRecord } from '@relay/events';
 import { placeOutside } from './kafka-errors.adapter.js';
-import type { Kafka, KafkaMessage } from './kafka.port.js';
-import { batchOf, newCluster, READ_COMMITTED, topicIdsOf } from './kafkajs-cluster.adapter.js';
-import type { Cluster, IdsByTopic, TopicsOfCluster } from './kafkajs-cluster.adapter.js';
+import type { FetchedBatch, IdsByTopic, Kafka, KafkaMessage, TopicsOfCluster } from './kafka.port.js';
+import { kafkajsModule, topicIdsOf, type AskedBroker } from './kafkajs-mends.adapter.js';
 import { answeredWithin, askedAgain } from './kept-admin.adapter.js';
 
 const ANSWER_MS = 8_000;
@@ -143,6 +142,51 @@ export class LogFetcher {
   }
 }
 
+const METADATA_MS = 60_000;
+const READ_COMMITTED = 1;
+
+interface PartitionAnswer {
+  readonly partition: number;
+}
+interface Broker {
+  fetch(request: object): Promise<{
+    readonly responses: readonly { readonly topicName: string; readonly partitions: readonly PartitionAnswer[] }[];
+  }>;
+}
+
+/** The members of kafkajs' cluster that reading without a consumer group needs. */
+interface Cluster {
+  connect(): Promise<void>;
+  disconnect(): Promise<void>;
+  addMultipleTargetTopics(topics: readonly string[]): Promise<void>;
+  refreshMetadataIfNecessary(): Promise<void>;
+  findTopicPartitionMetadata(topic: string): readonly { readonly partitionId: number }[];
+  findLeaderForPartitions(topic: string, partitions: readonly number[]): Record<string, number[]>;
+  findBroker(of: { nodeId: string }): Promise<Broker>;
+  /** For requests that any broker can answer. */
+  readonly brokerPool: { withBroker<T>(question: (any: { broker: AskedBroker }) => Promise<T>): Promise<T | null> };
+  fetchTopicsOffset(
+    topics: readonly object[],
+  ): Promise<{ topic: string; partitions: readonly { partition: number; offset: string }[] }[]>;
+}
+
+type BatchOf = new (topic: string, fetchedOffset: string, part: object) => FetchedBatch;
+
+/** Decodes one partition of an answer as a kafkajs consumer does: without aborted records and control records. */
+function batchOf(topic: string, offset: number, part: PartitionAnswer): FetchedBatch {
+  const BatchClass = kafkajsModule('consumer/batch')?.exports as BatchOf;
+  return new BatchClass(topic, String(offset), part);
+}
+
+function newCluster(kafka: Kafka): Cluster {
+  const create = Object.getOwnPropertySymbols(kafka).find(({ description = '' }) =>
+    description.endsWith('createCluster'),
+  );
+  const make = create && (kafka as unknown as Record<symbol, ((options: object) => Cluster) | undefined>)[create];
+  if (make === undefined) throw new Error('This version of kafkajs has no clusters to fetch from');
+  return make({ metadataMaxAge: METADATA_MS, allowAutoTopicCreation: false, isolationLevel: READ_COMMITTED });
+}
+
 const partitionsOf = (cluster: Cluster, topic: string): number[] =>
   cluster.findTopicPartitionMetadata(topic).map(({ partitionId }) => partitionId);
 
@@ -178,7 +222,7 @@ async function fetchFrom(
     partitions.map((part): LogSlice => {
       const { partition } = part;
       const from = topics.get(topic)?.find((place) => place.partition === partition)?.offset ?? 0;
-      const batch = batchOf<KafkaMessage>(topic, from, part);
+      const batch = batchOf(topic, from, part);
       // Without any message the broker has nothing, or nothing that is committed yet.
       const next = batch.rawMessages.length === 0 ? from : Number(batch.lastOffset()) + 1;
       return {

@@ -26,7 +26,7 @@ type TakeRange = (
 
 /**
  * Reads ranges of the log once, each in order, partitions concurrently; a partition waits until its `take` resolves.
- * kafkajs reads in a group only: this one has a unique name, one member and commits nothing. Its seeks happen at every join,
+ * The driver reads in a group only: this one has a unique name, one member and commits nothing. Its seeks happen at every join,
  * before the first fetch, since a later seek races with a running fetch.
  * @param group prefix of the group's name, to which the brokers' ACLs apply
  * @param maxBytes fetched of a partition at once; lower if the event loop has other work

@@ -65,7 +65,7 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
 // clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
-// Another producer may compress with a codec that kafkajs cannot read (snappy, lz4, zstd). Brokers store all records
+// Another producer may compress with a codec that the driver cannot read (snappy, lz4, zstd). Brokers store all records
 // uncompressed; otherwise such a record stops every worker. No limit in bytes is set, because it drops records before their time.
 // Kafka deletes whole segments, once their newest record is too old: with its default segment of seven days a record may be kept
 // for seven days longer, with one day for a day. Registry records that a snapshot replaces are kept longer in the same way.
@@ -176,7 +176,7 @@ export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promis
 /** The existing topics of the relay. Rejects when no broker answers. */
 export async function findTopics(admin: KafkaAdmin, settings: TopicSettings): Promise<TopicFound[]> {
   const existing = new Set(await admin.listTopics());
-  // kafkajs rejects the whole request when one of its topics does not exist; an empty list means all topics.
+  // The driver rejects the whole request when one of its topics does not exist; an empty list means all topics.
   const asked = planTopics(settings).flatMap(({ topic }) => (existing.has(topic) ? [topic] : []));
   const { topics } = asked.length === 0 ? { topics: [] } : await admin.fetchTopicMetadata({ topics: asked });
   return topics.map(({ name, partitions }): TopicFound => {
@@ -204,7 +204,7 @@ export async function readTopicConfigs(admin: KafkaAdmin, settings: TopicSetting
 }
 
 /**
- * Waits until every topic has its leaders. The wait of kafkajs 2.2.4 fails when the broker that it asks does not know a topic
+ * Waits until every topic has its leaders. The wait of the driver fails when the broker that it asks does not know a topic
  * yet, which is usual under KRaft right after the controller has created it.
  */
 async function untilLed(admin: KafkaAdmin, topics: string[]): Promise<void> {

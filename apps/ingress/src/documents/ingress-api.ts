@@ -113,5 +113,6 @@ const ANSWERS = {
   '410': 'Never again: the webhook is disabled.',
   '429': 'Not now: the webhook gets no request for as long as `Retry-After` says, 24 h at most.',
   '503': 'As 429.',
-  default: 'Failed, as are redirections, time-outs (15 s) and broken connections; repeated on the retry schedule.',
+  default:
+    'Failed, as are redirections, time-outs (by default after 15 s) and broken connections; repeated on the retry schedule.',
 };

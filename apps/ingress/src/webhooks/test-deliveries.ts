@@ -51,7 +51,8 @@ const AT_ONCE = 16;
 
 /**
  * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard, marked by
- * `relay-test: true`. It ends after 15 s, whatever `DELIVERY_TIMEOUT` is. A test is not in the log, is never retried, and counts for no breaker.
+ * `relay-test: true`. `DELIVERY_TIMEOUT` does not apply to a test: the default of `HttpSender`, 15 s, does. A test is not in the
+ * log, is never retried, and counts for no breaker.
  */
 @Injectable()
 export class TestDeliveries implements OnApplicationShutdown {
@@ -121,19 +122,17 @@ export class TestDeliveries implements OnApplicationShutdown {
   async #send(target: TestTarget): Promise<TestResult> {
     const opened = await target.opened();
     const envelopeId = randomUUID();
-    const sample = { ...exampleOf(target.eventType as EnvelopeType), id: envelopeId };
+    const { eventType } = target;
+    const sample = { ...exampleOf(eventType as EnvelopeType), id: envelopeId };
     const now = Date.now();
     const request = buildRequest({
-      url: target.url,
+      webhook: target,
+      opened,
       body: Buffer.from(JSON.stringify(sample)),
       envelopeId,
-      eventType: target.eventType,
-      webhookId: target.id,
-      partnerId: target.partnerId,
+      eventType,
       attempt: 1,
       now,
-      secrets: opened.secrets(now),
-      credential: opened.credential(),
       version: RELAY_VERSION,
       traceparent: continueTrace(undefined),
       isTest: true,

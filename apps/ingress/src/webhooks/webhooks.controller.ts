@@ -24,6 +24,7 @@ import {
   credentialOf,
   DeleteInput,
   ListInput,
+  namedAttributes,
   newSigningSecret,
   patchFaults,
   WebhookId,
@@ -175,7 +176,7 @@ export class DraftTestController {
       eventType,
       url: draft.url,
       endpoint: `${partnerId} ${origin}`,
-      opened: () => Promise.resolve({ credential: () => credential, secrets: () => [secret] }),
+      opened: async () => ({ ...namedAttributes(draft), credential: () => credential, secrets: () => [secret] }),
     });
     return { ...result, secret };
   }

@@ -1,6 +1,7 @@
 import {
   DeleteInput,
   ListInput,
+  shownAttributes,
   SigningSecret,
   WebhookDetails,
   WebhookId,
@@ -34,6 +35,7 @@ const details = {
   schema: WebhookDetails,
   example: {
     ...listed,
+    ...shownAttributes(input),
     status: 'active',
     disabledReason: null,
     waiting: 0,

@@ -4,7 +4,6 @@ import {
   buildRequest,
   classify,
   deliveryId,
-  type DeliveryRequest,
   type Outcome,
   reachOf,
   Sender,
@@ -133,7 +132,9 @@ export class Attempts {
   ): Promise<Attempted> {
     const attempt = delivery.attempts + 1;
     const startedAt = Date.now();
-    const result = await this.sender.send(this.#requestOf(webhook, opened, delivery, startedAt), signal);
+    const { body, envelopeId, eventType, traceparent } = delivery;
+    const sent = { body, envelopeId, eventType, traceparent, attempt, now: startedAt, version: this.settings.version };
+    const result = await this.sender.send(buildRequest({ webhook, opened, ...sent }), signal);
     const now = Date.now();
     const outcome = classify(result, now);
     const decided = disposition(outcome, attempt, this.settings.policy, {
@@ -172,24 +173,6 @@ export class Attempts {
   /** Reports a delivery whose handling failed. */
   failed(delivery: DeliveryFacts): void {
     this.reports.died(delivery, 'handling_failed');
-  }
-
-  #requestOf(webhook: Webhook, opened: OpenedWebhook, delivery: DeliveryToAttempt, now: number): DeliveryRequest {
-    const { body, envelopeId, eventType, traceparent } = delivery;
-    return buildRequest({
-      url: webhook.url,
-      body,
-      envelopeId,
-      eventType,
-      webhookId: webhook.id,
-      partnerId: webhook.partnerId,
-      attempt: delivery.attempts + 1,
-      now,
-      secrets: opened.secrets(now),
-      credential: opened.credential(),
-      traceparent,
-      version: this.settings.version,
-    });
   }
 }
 

@@ -126,7 +126,7 @@ const LOOK_MS = 500;
 
 const ALWAYS = { goesOn: true };
 
-/** Waits while kafkajs is within a batch, and sends heartbeats; otherwise the group takes this consumer for dead. */
+/** Waits while the member is within a batch, and sends heartbeats; otherwise the group takes this consumer for dead. */
 export class HeartbeatWait {
   #fault: Error | undefined;
 
@@ -173,7 +173,7 @@ export class HeartbeatWait {
     }
   }
 
-  /** Leaves a heartbeat that failed (rebalance, broker away) to kafkajs. @throws it */
+  /** Leaves a heartbeat that failed (rebalance, broker away) to the member. @throws it */
   throwFault(): void {
     if (this.#fault !== undefined) throw this.#fault;
   }

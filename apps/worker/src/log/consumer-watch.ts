@@ -10,7 +10,7 @@ const LATE_MS = 5_000;
 
 /**
  * Notices a consumer that silently stands still: the brokers answer the producer of this process, but the consumer gets no fetch
- * (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed out). kafkajs can wait for
+ * (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed out). The driver can wait for
  * the answer to a heartbeat for ever, and every batch and fetch waits with it. Only a new process helps, so liveness fails, and
  * the process ends by itself if nothing restarts it. Times are milliseconds of a steady clock.
  */

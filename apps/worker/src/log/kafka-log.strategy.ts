@@ -26,8 +26,8 @@ export interface KafkaLogOptions {
 }
 
 /**
- * Nest transport over kafkajs `eachBatch` with manual commits. Nest's own Kafka server reads message by message,
- * stops a partition at a throwing handler, parses values and renames the group; kafkajs starts again from the
+ * Nest transport over `GroupConsumer` with manual commits. Nest's own Kafka server reads message by message,
+ * stops a partition at a throwing handler, parses values and renames the group; a member starts again from the
  * committed offset on every rejoin. Here `LogReader` decides where each partition is read from, and a batch is done
  * when its records are handed out, not when they are settled.
  */
@@ -116,7 +116,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     let readers = this.reader.reading(topic, partition);
     if (readers.length === 0) readers = await this.#owned(batch, wait);
     if (readers.length === 0) {
-      // kafkajs fetches the same batch again at once. Without a pause, that is a busy loop while the partition may not be read.
+      // The member fetches the same batch again at once. Without a pause, that is a busy loop while the partition may not be read.
       await wait.for(pause(1_000));
       wait.throwFault();
       return;
@@ -213,7 +213,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (handler === null) throw new Error(`Nothing handles ${LOG_CHUNK}`);
     const result: unknown = await handler(chunk);
     if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
-    // HTTP requests are written in the check phase of the event loop. Without this turn, kafkajs prepares its next fetch before
+    // HTTP requests are written in the check phase of the event loop. Without this turn, the member prepares its next fetch before
     // that.
     await nextTurn();
     wait.throwFault();
@@ -249,8 +249,8 @@ const nextOf = (parts: readonly BatchPart[]): number => Math.min(...parts.map(({
 /**
  * Whether the log holds no record from `next` to a batch that begins beyond it. A fetch made at or before `next` proves it: the
  * offsets are Kafka's own markers or deleted records. Any other fetch proves it only if Kafka deleted everything before the
- * batch: kafkajs fetches at the group's commit after a join, and at the first record when an offset is out of range. A remembered
- * seek may be older than the join.
+ * batch: the member fetches at the group's commit after a join, and at the first record when an offset is out of range. A
+ * remembered seek may be older than the join.
  */
 const isGap = (batch: FetchedBatch, next: number, low: number): boolean =>
   low > next || Number(batch.fetchedOffset) <= next;

@@ -16,7 +16,7 @@ export class LogCommits {
 
   constructor(private readonly log: ThrottledLog) {}
 
-  /** Forgets the commit of a partition that is read from an earlier offset: kafkajs may have reset it. */
+  /** Forgets the commit of a partition that is read from an earlier offset: the member may have reset it. */
   forget(readers: PartitionReaders): void {
     this.#committed.delete(readers);
     this.#ripening.delete(readers);
