@@ -14,7 +14,7 @@ export interface AnswerHead {
   readonly text: string;
   /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
   readonly keepAliveMs: number | undefined;
-  /** Whether the connection ends with this answer: the endpoint says so, or may end the answer elsewhere than the reader does. */
+  /** Whether the connection is not used again: the endpoint ends it, or the end of the answer is not certain. */
   readonly closes: boolean;
   /** Whether the body ends where the connection does. */
   readonly endsAtClose: boolean;
@@ -323,8 +323,8 @@ function readField(fields: Fields, line: string): void {
 }
 
 /**
- * Removes surrounding white space. `trim` alone also removes a no-break space, and so reads a word that the endpoint did not
- * write.
+ * Removes surrounding white space. A no-break space first becomes `?`, because `trim` removes it although it is
+ * not white space in HTTP. Otherwise `close` with a no-break space reads as `close`.
  */
 const trimmed = (value: string): string => value.replaceAll('\xa0', '?').trim();
 

@@ -67,7 +67,7 @@ export const OperationsRecord = z
 
 export type OperationsRecord = z.infer<typeof OperationsRecord>;
 
-/** A record of a present event. @param facts ids and counts, never a payload or credential */
+/** A record of an event that happens now. @param facts ids and counts, never a payload or credential */
 export const operationsRecord = (event: OperationsEvent, facts: object, now: number): object => ({
   at: new Date(now).toISOString(),
   event,

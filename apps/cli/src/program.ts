@@ -6,7 +6,7 @@ type Define = (command: Command, shell: Shell) => void;
 
 interface Entry {
   readonly description: string;
-  /** For a command that opens Redis or Kafka: it stands under `relay admin`, with `both` under `relay` too. */
+  /** Set for a command that opens Redis or Kafka: `only` puts it under `relay admin`, `both` also under `relay`. */
   readonly admin?: 'only' | 'both';
   readonly load: () => Promise<Define>;
 }

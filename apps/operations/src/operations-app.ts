@@ -104,7 +104,7 @@ class UnconfirmedInterceptor implements NestInterceptor {
     return next.handle().pipe(
       catchError((thrown: unknown) => {
         const problem = problemOf(thrown);
-        // A ProblemError states the result of the change itself.
+        // A ProblemError already says what became of the change.
         if (thrown instanceof ProblemError || problem.code !== 'unavailable') throw thrown;
         throw new ProblemError('unavailable', `${problem.detail} ${MAY_BE_MADE}`, problem.extra);
       }),

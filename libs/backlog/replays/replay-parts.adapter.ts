@@ -21,15 +21,18 @@ export const ENDED = globalKey('replays', 'ended');
 /** Hash of a replay: the facts of its order. */
 export const replayKeyOf = (id: string): string => globalKey('replay', id);
 /**
- * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. One shard has the ranges that are left there,
- * several shards have the ordered ones.
+ * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. With one shard, the hash has the ranges that are
+ * left. With several shards, it has the ranges as they were ordered.
  */
 export const orderKeyOf = (...rangeKey: readonly string[]): string => globalKey('parked', ...rangeKey);
 
 const endReplay = defineScript('replay-end', endReplayLua);
 const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
 
-/** A shard that goes back behind the end of a replay is noticed for this long after it, unless more replays ended since. */
+/**
+ * For this long after the end of a replay, in ms, workers notice a shard that has lost this end. They look only at the last
+ * MOST_ENDED replays that ended.
+ */
 const ENDED_MS = 86_400_000;
 const MOST_ENDED = 200;
 
@@ -38,8 +41,8 @@ export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
  * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a
- * partition and shard takes its part up from there, unless the index of the shard shows that it did. The index goes back in time
- * with the shard, so a shard that goes back behind an order takes its part up again. A part that has ended stays in the index.
+ * partition and shard takes its part up from there, unless the index of the shard shows that it did. A shard that loses its latest
+ * writes loses those of its index too, so its part is taken up again. A part that has ended stays in the index.
  */
 export class ReplayParts {
   constructor(

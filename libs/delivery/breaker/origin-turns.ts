@@ -29,7 +29,7 @@ export class KnownOrigins {
     if (oldest !== undefined) this.#reported.delete(oldest);
   }
 
-  /** Stores that the origin has answered 2xx although the report failed: the next 2xx is reported. */
+  /** Stores that the origin has answered 2xx. The report to the store failed, so the next 2xx is reported. */
   knowUnreported(origin: string, now: number): void {
     this.know(origin, now - RENEWED_EVERY_MS);
   }
@@ -43,8 +43,8 @@ export class KnownOrigins {
 /** Interval between turns at an origin. */
 const TURN_MS = 1_000;
 /**
- * Longest time until a delivery without a turn asks again. The first 2xx brings all of them forward, so this only bounds how often
- * waiting deliveries ask in vain: ten thousand of them about thirty times a second in all.
+ * Longest time until a delivery without a turn asks again. The first 2xx makes all of them due at once. Until then, this time
+ * limits how often they ask in vain: ten thousand of them ask about thirty times a second together.
  */
 const AHEAD_MS = 600_000;
 /** Webhooks of an endpoint that ask at each of its turns; with more of them each asks less often. */
@@ -65,15 +65,17 @@ interface Asking {
   everyMs: number;
   /** By webhook, the time when its last waiting delivery asks again. */
   readonly asksUntil: Map<string, number>;
-  /** Webhooks that got no turn, in the order of their turns, with the time when each asks again. */
+  /** Webhooks that asked in vain, in the order in which they get the next turns, with the time when each asks again. */
   readonly refused: Map<string, number>;
 }
 
 /**
  * The turns of one process at origins that have never answered 2xx: one a second at an origin, however long attempts take. An
- * endpoint (a partner's origin) has at most one turn ahead of it, so at most one turn of each other partner comes before a new one.
- * The turns of an endpoint go round by webhook, so a path with a thousand deliveries delays no sibling by more than one. A turn
- * belongs to the delivery that took it, which no process asks again. Times are of one steady clock, in milliseconds.
+ * endpoint (a partner's origin) has at most one turn reserved for later. A new endpoint therefore waits for at most one turn of
+ * each other partner. The webhooks of an endpoint take its turns in order, so a webhook with a thousand deliveries
+ * delays another by at most one turn. A turn
+ * belongs to the delivery that took it: at that time the delivery asks no process for another turn.
+ * Times are of one steady clock, in milliseconds.
  */
 export class OriginTurns {
   readonly #freeAt = new Map<string, number>();
@@ -149,7 +151,8 @@ export class OriginTurns {
 }
 
 /**
- * Returns whether no webhook that was refused before asks again within a turn. A webhook that missed its time has lost its
+ * Returns whether the webhook is next: no webhook that was refused earlier asks again within `TURN_MS`.
+ * A webhook that missed its time has lost its
  * place.
  */
 function isFirst(refused: Map<string, number>, id: string, now: number): boolean {

@@ -34,7 +34,7 @@ export class AttemptIndex {
     this.#running ??= this.#run();
   }
 
-  /** Part that a story misses without the index. */
+  /** The name of the part that a story lacks while the index is away. */
   readonly part = 'index';
 
   get state(): IndexState {
@@ -42,7 +42,8 @@ export class AttemptIndex {
   }
 
   /**
-   * Returns the time from which on no attempt is missing, but for those that `state` reports; undefined while the index is away.
+   * Returns the time since which the index has every attempt, except those that it has not read yet (the `lag` of `state`).
+   * Returns undefined while the index is away.
    */
   async since(): Promise<number | undefined> {
     const stored = await this.#asked((store) => store.since(), undefined);
@@ -130,8 +131,8 @@ const WAIT_MS = 500;
 const ANSWER_MS = 10_000;
 
 /**
- * Offsets at which an index of a time begins in a partition: `from` is the first that is not older, `low` the first that is
- * kept.
+ * Offsets of a partition for an index that begins at a given time: `from` is that of the first record of this time or later, `low`
+ * that of the first record that Kafka still has.
  */
 interface IndexedRange {
   readonly partition: number;
@@ -178,7 +179,7 @@ export class AttemptTopic {
     return answeredWithin(ANSWER_MS, this.fetcher.fetch(this.topic, from, bounds));
   }
 
-  /** The record at this offset, if it is one. */
+  /** Returns the record at this offset; undefined if the log has none there. */
   async at(partition: number, offset: number): Promise<LogRecord | undefined> {
     const asked = this.fetcher.fetch(this.topic, new Map([[partition, offset]]), { maxBytes: 1, waitMs: 0 });
     const [part] = await answeredWithin(ANSWER_MS, asked);
@@ -198,7 +199,7 @@ export interface IndexState {
   readonly lag: number;
 }
 
-/** Longest time since the end of the log was reached; news come to it all the time. */
+/** The index is current if it reached the end of the log within this time. New records arrive all the time. */
 const CURRENT_MS = 5_000;
 const TRIM_EVERY_MS = 10_000;
 /** Interval in ms at which new partitions, and a log that was made again, are found. */
@@ -231,7 +232,7 @@ export class AttemptFollower {
 
   /**
    * @param name that of the log, asked for before the store was opened
-   * @throws AnotherLog when the log no longer is the one that was indexed, and whatever Kafka or the file has
+   * @throws AnotherLog if the log is no longer the one that was indexed; and errors of Kafka and of the file
    */
   async follow(name: string, isEnding: () => boolean): Promise<void> {
     for (const [partition, position] of await this.store.positions()) this.#positions.set(partition, position);
@@ -309,7 +310,7 @@ function attemptsIn(value: Buffer | null): IndexedAttempt[] {
   }
 }
 
-/** The part of the view of webhooks that tells where one is. */
+/** The part of the view of webhooks that gives the partner and origin of a webhook. */
 export interface PlacedWebhooks {
   find(id: string): { readonly partnerId: string; readonly origin: string } | undefined;
   refresh(): Promise<void>;
@@ -317,7 +318,7 @@ export interface PlacedWebhooks {
 
 const REFRESH_MS = 1_000;
 
-/** Adds to attempts what their records leave out: the host of the endpoint, and the partner of an end without an attempt. */
+/** Adds what the records leave out: the host of the endpoint, and the partner if a delivery ended without an attempt. */
 export class WebhookPlaces {
   #refreshedAt = -Infinity;
 

@@ -172,7 +172,7 @@ export interface StoryFacts {
   readonly record: FoundEnvelope | undefined;
   readonly ranges: readonly RangeFacts[];
   readonly webhooks: ReadonlyMap<string, WebhookFacts>;
-  /** Ids of replays by time, by webhook and series as `replayName` has them. */
+  /** Ids of replays by time. Each key is the `replayName` of a webhook and series. */
   readonly replays: ReadonlyMap<string, string>;
   readonly incomplete: readonly IncompletePart[];
 }
@@ -264,7 +264,7 @@ function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>
   };
 }
 
-/** The id of a delivery that neither log nor queue has: its content is that of the mark. */
+/** The id of a delivery that the history has. The history has no content hash, so the one of the seen mark is used. */
 export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, hash = NO_HASH): string =>
   deliveryIdOf({ ...named, hash });
 
@@ -306,8 +306,8 @@ function reasonToWait({ job, dueAt }: PendingDelivery, webhook: WebhookFacts | u
 }
 
 /**
- * The attempts of a delivery, each once: the log is written at least once, and a job has its own list of them, those before a
- * replay included, which counts where the index has not come to them.
+ * The attempts of a delivery, each once, although the log may have one twice. A job has its own list of attempts, including those
+ * before a replay. The list adds the attempts that the index does not have yet.
  */
 function attemptsOf(
   { attempts }: StoryFacts,

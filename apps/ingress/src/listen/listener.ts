@@ -189,7 +189,8 @@ export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topi
 
 /**
  * Returns the start of a stream that was at `told`. A type without a position begins at its end, a partition without one at its
- * first record. If the log lacks some of the records between, or has more than MOST_BEHIND, the stream begins at the end.
+ * first record. If the log no longer has all records since `told`, or has more than MOST_BEHIND of them, the stream begins at
+ * the end.
  */
 export function resumed(told: Position, first: Position, end: Position): { position: Position; isWhole: boolean } {
   let behind = 0;

@@ -90,10 +90,10 @@ const operations = operationsOf('Webhooks', {
   },
 });
 
-/** Listed replays that cost one request of the `history` quota. */
+/** Number of listed replays that cost as much as one request of the `history` quota. */
 const REPLAYS_FOR_A_POINT = 10;
 
-/** Lists and orders a partner’s replays, including replays that an operator ordered. */
+/** Takes a partner’s orders for replays. Lists, shows and ends its replays, including those that an operator ordered. */
 @PartnerRoutes('/')
 class ReplaysController {
   readonly #desk: ReplayService;

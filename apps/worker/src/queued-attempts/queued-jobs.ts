@@ -8,7 +8,7 @@ import { AttemptReports } from '../delivery/attempt-reports.js';
 /** `lastFailure` of a delivery whose body Redis has lost. Nothing can restore it, so the delivery becomes visible at once. */
 const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
 
-/** The data of queued deliveries beside their jobs, and their ends other than a 2xx. */
+/** Manages the data that queued deliveries have besides their jobs, and every end of a delivery except a 2xx. */
 @Injectable()
 export class QueuedJobs {
   constructor(
@@ -30,8 +30,8 @@ export class QueuedJobs {
   }
 
   /**
-   * Counts as queued a delivery whose id is in the queue without a job, until it is known whether it has ended or Redis has lost
-   * it.
+   * Counts a delivery as queued if the queue has its id but no job. The count stays until a worker knows whether the delivery has
+   * ended or Redis has lost its job.
    */
   async missing(id: string): Promise<void> {
     const named = parseDeliveryId(id);
@@ -67,7 +67,10 @@ export class QueuedJobs {
     this.reports.died(after, 'handling_failed');
   }
 
-  /** Releases the data of a job that has ended. A step that Redis does not take is done later by a time to live. */
+  /**
+   * Releases the data of a job that has ended. If Redis does not answer, the body expires later and a recount corrects the number of
+   * waiting deliveries.
+   */
   ended(data: unknown): void {
     const stored = StoredJob.safeParse(data).data;
     if (stored === undefined) return;
