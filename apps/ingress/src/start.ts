@@ -77,7 +77,7 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     // After this, Redis shows every registration that was answered 201.
     await until(() => app.get(RegistryView).current(), 'the registry', log, stopping.signal);
     phase = 'waiting for the keys';
-    // Without a key that stored records may need, the process refuses every caller.
+    // The process waits if it has none of the registered keys, or another value for the name of its writing key.
     await until(async () => (await keys.look()) === undefined, 'the keys', log, stopping.signal);
     keys.start();
     await app.listen(config.PORT, everyAddress());
@@ -106,7 +106,8 @@ async function until(attempt: () => Promise<unknown>, what: string, log: Log, si
 
 /**
  * Finds a broker. Creates missing topics in development, otherwise logs them: envelopes of a type without a topic get 503.
- * The publisher learns all topics now, because a look-up for the first envelope has 1.5 s, which a starved machine exceeds.
+ * The publisher learns all topics now. Otherwise the first envelope of a topic waits for a look-up that fails after 1.5 s, which a
+ * starved machine exceeds.
  */
 async function learnTopics(app: Pick<NestFastifyApplication, 'get'>, config: IngressConfig, log: Log): Promise<void> {
   const kafka = app.get(Kafka);

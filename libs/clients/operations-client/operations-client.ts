@@ -1,6 +1,6 @@
 import { OPERATIONS, type Operations } from './operations.gen.js';
 
-/** The time within which the app answers every request, and something for the way. */
+/** The time within which the app answers every request, plus a margin for the network. */
 const TIMEOUT_MS = 15_000;
 const ANOTHER = 'OPERATIONS_URL is not the address of the operations app';
 
@@ -132,7 +132,10 @@ function sentenceOf(answer: unknown): string | undefined {
   return [detail, ...further.map((error) => `${error.pointer} ${error.detail}`.trim())].join(' ');
 }
 
-/** fetch reports only `fetch failed`; its cause has the reason, and no message if several addresses were tried. */
+/**
+ * fetch reports only `fetch failed`; its cause has the reason. If fetch tried several addresses, the cause has a code and no
+ * message.
+ */
 function reasonOf(error: unknown): string {
   const { cause = error } = error as { readonly cause?: unknown };
   const { message, code } = cause as { readonly message?: string; readonly code?: string };

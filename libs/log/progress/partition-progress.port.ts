@@ -37,7 +37,7 @@ export interface OwnedPosition extends Position {
 
 /**
  * State of an envelope id in the store:
- * - `open`: it is not settled, whatever content an ingress has published it with
+ * - `open`: it is not settled, even if an ingress has marked it with other content
  * - `duplicate`: it is settled
  * - `conflict`: it is settled with other content
  */
@@ -56,8 +56,8 @@ export interface Ownership {
   /** Takes the partition also from an owner that has not released it, which may have died or be too slow. */
   take: boolean;
   /**
-   * Name of the claim, a new one for each. A claim that is repeated under its name, after its answer was lost, returns the first
-   * answer.
+   * Name of the claim; each claim has a new name. A claim that is repeated under its name, after its answer was lost, returns
+   * the first answer.
    */
   claim?: string;
 }
@@ -102,15 +102,15 @@ export abstract class PartitionProgress {
   abstract release(at: LogPartition, token: string): Promise<void>;
 
   /**
-   * Stores in the shard that it knows the progress of all partitions that were read, if it does and no recovery runs.
+   * If the shard has the progress of all these partitions and no recovery runs, stores a mark in it that says so.
    * @param read all partitions that were read, of one shard; at least one
    * @returns whether this is stored, by this call or an earlier one
    */
   abstract rememberKnown(read: readonly LogPartition[]): Promise<boolean>;
 
   /**
-   * Whether `rememberKnown` has stored this in the shard. If so, the shard was not lost: a partition that it does not know was
-   * read for the first time after the copy that the shard was restored from.
+   * Whether `rememberKnown` has stored this in the shard. If so, the shard was not lost. If it does not know
+   * a partition, it was restored from a copy that is older than the first read of that partition.
    */
   abstract wasKnown(at: LogPartition): Promise<boolean>;
 

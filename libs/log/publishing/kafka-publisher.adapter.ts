@@ -32,9 +32,12 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
 /**
  * Publisher on `KafkaProducer`: acks=all, the partition chosen here, every partition of an answer compared with the request.
  *
- * Each failed send is followed by a new producer, against three faults of the driver: it keeps using a connection whose requests
- * time out; it fails every topic once a used one is deleted; and with `idempotent` it gives the sequence number of a lost answer
- * to the next record, which the broker then drops as a duplicate, acknowledged and lost. Its own repeats are off, so that
+ * After each failed send the publisher opens a new producer, because of three faults of the driver:
+ * - It keeps using a connection whose requests time out.
+ * - Once a used topic is deleted, it fails every topic.
+ * - With `idempotent` it gives the sequence number of a lost answer to the next record. The broker acknowledges this record,
+ *   but drops it as a duplicate, so it is lost.
+ * Its own repeats are off, so that
  * nothing is sent after the deadline; the lanes repeat.
  */
 @Injectable()
@@ -102,7 +105,7 @@ export class KafkaPublisher extends Publisher {
       this.#failedSends.stored(record.topic, partition);
       return offset;
     } catch (error) {
-      // The partitions are not counted again for a record that a broker refuses, or that has no room in memory.
+      // A record that a broker refuses, or that has no room in memory, is no fault of its partition.
       const isOfCluster = error instanceof PublishFailed && /^(unavailable|timeout)$/.test(error.reason);
       if (isOfCluster) this.#failedSends.failed(record.topic, partition, error.message, Date.now());
       if (error instanceof PublishFailed && !error.retryable)
@@ -171,8 +174,8 @@ function failureOf(error: unknown): PublishFailed {
 type Sent = Pick<Batch, 'topic' | 'partition'>;
 
 /**
- * The unacknowledged part of a request. A send of the driver to several partitions can resolve although one of them was
- * never written (a leader moves between its own repeats), so only a partition with error code 0 in the answer counts as stored.
+ * The unacknowledged part of a request. If a leader moves between two tries of the driver, a send to several partitions
+ * can resolve although one of them was never written. So only a partition with error code 0 in the answer counts as stored.
  */
 export function unacknowledged<S extends Sent>(sent: readonly S[], answers: readonly Acknowledgement[]): S[] {
   const stored = new Set(answers.filter((a) => a.errorCode === 0).map((a) => `${a.topicName}/${a.partition}`));
@@ -186,8 +189,8 @@ export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledge
 }
 
 /**
- * A failure is reported for 30 s if no later record goes to that partition; otherwise an idle partition would stay unhealthy
- * forever.
+ * A failure is reported until a later record is stored in that partition, but for 30 s at most. Without this limit an idle
+ * partition stays unhealthy for ever.
  */
 const REPORTED_MS = 30_000;
 

@@ -37,7 +37,10 @@ const FOR_EVER = -1;
 const SEGMENT = 'segment.ms';
 /** Kafka's own default. */
 const MAX_BATCH_BYTES = 1_048_588;
-/** The largest batch of the relay, which a limit of a topic counts whole: 512 KiB, or one dead letter with an envelope of 256 KiB. */
+/**
+ * The relay's largest batch: 512 KiB of records, or one dead letter with an envelope of 256 KiB. A topic's `max.message.bytes`
+ * limits the whole batch.
+ */
 const NEEDED_BATCH_BYTES = 576 * 1_024;
 /** Retention of the event types' topics. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
@@ -64,11 +67,12 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
 }
 
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
-// clock dates records: it refuses those of a sender whose own clock is an hour ahead (message.timestamp.after.max.ms).
+// clock dates records: if senders date them, a broker refuses those of a sender whose clock is an hour ahead
+// (message.timestamp.after.max.ms).
 // Another producer may compress with a codec that the driver cannot read (snappy, lz4, zstd). Brokers store all records
 // uncompressed; otherwise such a record stops every worker. No limit in bytes is set, because it drops records before their time.
-// Kafka deletes whole segments, once their newest record is too old: with its default segment of seven days a record may be kept
-// for seven days longer, with one day for a day. Registry records that a snapshot replaces are kept longer in the same way.
+// Kafka deletes a segment once its newest record is too old. A record may therefore be kept for the time of a segment longer:
+// seven days with Kafka's default, one day here. Registry records that a snapshot replaces are kept longer in the same way.
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
@@ -113,7 +117,10 @@ export function topicNotes({ KAFKA_TOPIC_PREFIX: prefix }: TopicSettings, found:
       ];
 }
 
-/** The settings by which records are lost or unreadable, one sentence a topic with its fix; a setting that keeps more is no fault. */
+/**
+ * One sentence, with its fix, for each topic whose settings lose records or make them unreadable. A setting that keeps more is no
+ * fault.
+ */
 export function configFaults(plans: readonly TopicPlan[], found: readonly TopicConfigFound[]): string[] {
   const byName = new Map(found.map(({ topic, config }) => [topic, config]));
   return plans.flatMap(({ topic, config: planned }) => {
@@ -154,7 +161,7 @@ export async function createTopics(kafka: Kafka, settings: TopicSettings): Promi
     const existing = new Set(await admin.listTopics());
     const plans = planTopics(settings).filter((plan) => !existing.has(plan.topic));
     if (plans.length === 0) return [];
-    // False when another process has created some of them meanwhile.
+    // The answer is not needed: it is false if another process has created some of the topics meanwhile.
     await admin.createTopics({ topics: plans.map(requestOf), timeout: CREATE_TIMEOUT_MS, waitForLeaders: false });
     const made = plans.map((plan) => plan.topic);
     await untilLed(admin, made);

@@ -64,8 +64,8 @@ const oldProgress = ({ from }: Move, at: LogPartition): Promise<Old> =>
   );
 
 /**
- * Gives every new shard the lowest high water: workers read the settled records above it again, and seen marks drop them. `next` and
- * `read` are the highest: below them repeats were remembered, and the log existed.
+ * Gives every new shard the lowest high water: workers read the settled records above it again, and seen marks drop them. `next` is
+ * the highest one, below which repeats were remembered. `read` is the highest one, below which the log existed.
  */
 function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   const known = old.filter((fields) => fields !== undefined);
@@ -75,7 +75,8 @@ function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   const all = (name: string): number[] => known.flatMap((fields) => fields[name] ?? []).map(Number);
   const reads = known.flatMap(({ read }) => (read === undefined ? [] : [read.split(' ')]));
   const largest = (index: number): number => Math.max(...reads.map((read) => Number(read[index] ?? 0)));
-  // The ids of the topic, from the shard that knows the fewest: it has not yet begun with the log of a topic that was created again.
+  // A shard that has not yet begun with the log of a topic that was created again knows fewer ids of the topic. The new shards get
+  // these ids, so that they begin with that log too.
   const [[, , ...topicIds] = []] = reads.toSorted((a, b) => a.length - b.length);
   const nexts = all('next');
   const fields = {
@@ -88,7 +89,7 @@ function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   for (const shard of to.all) writes.add(shard, 200, (pipeline) => pipeline.hset(progressKey(shard, at), fields));
 }
 
-/** The offset from which on no old shard has handed out a record. */
+/** No old shard has handed out a record at or beyond this offset. */
 const readToOf = (old: Old): number =>
   Math.max(
     0,
@@ -97,7 +98,7 @@ const readToOf = (old: Old): number =>
       .map((offset) => Number(offset ?? 0)),
   );
 
-/** Copies dropped offsets into every new shard. Only the shard of its record uses an offset; the others ignore it. */
+/** Copies dropped offsets into every new shard. A shard uses the offsets of its own records and ignores the others. */
 async function copyDropped({ from, to, writes }: Move, at: LogPartition): Promise<void> {
   for (const shard of from.all)
     for await (const offsets of entriesOf(shard.redis, 'sorted', droppedKey(shard, at))) {
@@ -158,7 +159,7 @@ async function writeParking(move: Move, division: Division, orders: readonly Ord
       if (shard === undefined) continue;
       writes.add(shard, text.length, (pipeline) => {
         if (isLeft) pipeline.hset(parkingKey(shard, at), order.key, text);
-        // With one shard the index of a replay is its order, which changes together with the number of shards.
+        // With one shard, a replay has one key for its index and its order. That key is written together with the number of shards.
         if (to.all.length === 1) return;
         pipeline.hset(parkedKey(shard, order.key), nameOf(at), text);
         if (order.life > 0) pipeline.pexpire(parkedKey(shard, order.key), order.life);
@@ -203,8 +204,8 @@ const orderedIn = (orders: readonly Order[]): string[] =>
 const nameOf = ({ topic, partition }: LogPartition): string => `${topic}/${partition}`;
 
 /**
- * The ranges that are left of a replay in one partition, and its counts, by old shard; undefined if no shard took the replay up. A
- * shard that did not take it up has everything left that was ordered.
+ * The ranges that are left of a replay in one partition, and its counts, by old shard; undefined if no shard took the replay up.
+ * If a shard did not take it up, all of its ordered ranges are left.
  */
 function oldParts({ ordered, parts }: Order, at: LogPartition) {
   const name = nameOf(at);
@@ -217,14 +218,15 @@ function oldParts({ ordered, parts }: Order, at: LogPartition) {
 }
 
 /**
- * The rest of a replay in a partition, by new shard. It is empty if no old shard took the replay up: several new shards take it up
- * from its order, and a single one gets the order itself. The first new shard gets the counts of all old ones.
+ * The rest of a replay in a partition, by new shard. If no old shard took the replay up, several new shards get nothing,
+ * because they take it up from its order, and a single one gets the text of the order. Otherwise the first new shard gets the
+ * counts of all old ones.
  */
 function replayTexts({ to }: Move, division: Division, order: Order): { text: string; isLeft: boolean }[] {
   const parts = oldParts(order, division.at);
   if (parts === undefined) {
     const ordered = order.ordered[nameOf(division.at)];
-    // A single shard reads no orders: the ranges of a replay are among its own.
+    // A single shard does not read orders, so its own ranges must contain those of the replay.
     return to.all.length > 1 || ordered === undefined ? [] : [{ text: ordered, isLeft: !ordered.startsWith('|') }];
   }
   const sum = { done: 0, failed: 0 };
@@ -240,7 +242,8 @@ function replayTexts({ to }: Move, division: Division, order: Order): { text: st
 
 /**
  * The orders of replays as the new number of shards needs them. With one shard an order holds what is left and the counts. With
- * several it holds what was ordered, and the shards hold the counts: a shard that is lost must not add them once more.
+ * several it holds what was ordered, and each shard holds its counts, so that a shard that is lost and repeats its part does not
+ * add its counts twice.
  * @param running range keys of the replays that run or are paused
  */
 export function newOrders(

@@ -96,8 +96,8 @@ const answerOf = (
 });
 
 /**
- * Cursor of a page: milliseconds, and the last entry within that millisecond: `u` with the id of an unsettled delivery, or
- * `d` with the place of a delivered one and its webhook.
+ * Cursor of a page: the time of the last entry in milliseconds, then the entry itself. An unsettled delivery is `u` and its id. A
+ * delivered one is `d`, its place, `w` and its webhook.
  */
 export const CURSOR = /^(\d{1,15})(?:u([\w-]{1,160})|d(\d{1,15})w([\da-f-]{36}))$/;
 
@@ -164,7 +164,7 @@ export interface Entry {
   readonly facts: ListedFacts;
 }
 
-/** @property next place behind which the next page begins, after the last entry that was read; undefined if none follow */
+/** @property next place of the last entry that was read, behind which the next page begins; undefined if no entry follows */
 interface EntryPage {
   readonly entries: readonly Entry[];
   readonly next?: Place;
@@ -172,7 +172,7 @@ interface EntryPage {
 
 /** Most deliveries read for a page, however many of them the filter drops. */
 export const LOOKED_AT = 1_000;
-/** Entries read ahead for each entry of a page, spread over all lists: most entries come from few lists. */
+/** A page first reads this many times its entries, the same number from each list. A few lists hold most entries of a page. */
 const SPARE = 3;
 
 /** Lists deliveries, newest first: unsettled ones from the queues, delivered ones from the history. Callers check the owner. */
@@ -219,7 +219,7 @@ export class DeliveryLists {
     count: number,
   ): Promise<Entry[]> {
     let newest: Entry[] = [];
-    // Reads one webhook at a time and keeps only entries that may be shown, because jobs hold envelopes.
+    // Jobs contain envelopes, which fill memory. So this reads one webhook at a time and keeps only entries that may be shown.
     for (const id of webhookIds) {
       const found = (await this.jobs.waiting(id)).map(unsettled);
       newest = [...newest, ...found]

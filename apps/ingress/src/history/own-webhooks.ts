@@ -32,7 +32,10 @@ const MOST = 1_000;
 /** Webhooks per point of the quota. */
 export const LOOKED_AT_A_POINT = 100;
 
-/** Returns the points beyond the first, which is already charged; at most 200, so that some largest requests fit in a minute. */
+/**
+ * Returns the points beyond the first one, which is already charged. A request costs at most 200 further points, so that a minute
+ * has room for several of the largest requests.
+ */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
 /** A partner's own webhooks that the caller may see. Their number is charged to the partner's quota. */
@@ -51,7 +54,7 @@ export class OwnWebhooks {
     return new Set(ids.filter((id) => isShown(caller, id)));
   }
 
-  /** @throws ProblemError `not-found` for an id of no webhook of the partner, `invalid-request` beyond 1,000 webhooks */
+  /** @throws ProblemError `not-found` if the caller may see no webhook of an id, `invalid-request` beyond 1,000 webhooks */
   async select(
     caller: Caller,
     { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>,
@@ -139,7 +142,7 @@ export type WebhookState = z.infer<typeof WebhookState>;
 export const WebhookStatesAnswer = z.object({ webhooks: z.array(WebhookState) }).meta({ id: 'WebhookStates' });
 export type WebhookStatesAnswer = z.infer<typeof WebhookStatesAnswer>;
 
-/** Most waiting deliveries of a webhook among which the oldest is searched. */
+/** If more deliveries of a webhook wait, the oldest one is not looked up. */
 const LOOKED_THROUGH = 100;
 
 /** Reads the state of webhooks and their deliveries. Callers check the owner of the webhooks first. */

@@ -23,7 +23,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 
-/** The registrations with which records are read: the webhooks at that moment, and the partners that exist. */
+/** The registrations that decide who gets a record: the webhooks at its look-up, and the partners that exist. */
 @Injectable()
 export class Registrations {
   /** Partners found so far. Clients are never deleted. */
@@ -38,7 +38,7 @@ export class Registrations {
     return this.webhooks.refreshTo(version);
   }
 
-  /** Returns the audiences that name partners none of whom exists. Rejects while Redis is away. */
+  /** Returns the audiences in which no partner exists. Rejects while Redis is away. */
   async strangers(audiences: readonly (readonly string[])[]): Promise<ReadonlySet<readonly string[]>> {
     const found = new Set<readonly string[]>();
     for (const audience of audiences)
@@ -148,9 +148,9 @@ export class Recipients {
   }
 
   /**
-   * Returns the webhooks of a record read again after a crash that have neither a mark nor a job or dead letter of this
-   * acceptance. A worker that has lost the partition and does not know it yet may have stored a job since, so the job is stored
-   * again like our own.
+   * Takes the webhooks of a record that is read again after a crash. Returns those that have no mark, no job and no dead letter
+   * of this acceptance. A worker that does not know yet that it has lost the partition may have stored the job meanwhile, so this worker
+   * stores the job again as one of its own.
    */
   async unsettled(
     at: LogPartition,
@@ -252,7 +252,7 @@ export class FanOutConsumer {
       : this.#dispatch(item, webhooks, envelope);
   }
 
-  /** Delivers a record whose first record was settled after the look-up: the mark is written by now. */
+  /** Delivers a repeat whose earlier record was settled after the look-up. The mark of that record is written by now. */
   async #deliverRepeat(part: BatchPart, item: EnvelopeRecord, handle: PartitionRecord): Promise<void> {
     await this.#deliver(part, item, await this.lookup.findAgain(part.at, item), handle);
   }

@@ -27,8 +27,8 @@ export interface KafkaLogOptions {
 
 /**
  * Nest transport over `GroupConsumer` with manual commits. Nest's own Kafka server reads message by message,
- * stops a partition at a throwing handler, parses values and renames the group; a member starts again from the
- * committed offset on every rejoin. Here `LogReader` decides where each partition is read from, and a batch is done
+ * stops a partition at a throwing handler, parses values and renames the group. After every rejoin it starts again from
+ * the committed offset. Here `LogReader` decides where each partition is read from, and a batch is done
  * when its records are handed out, not when they are settled.
  */
 @Injectable()
@@ -86,11 +86,11 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
         this.reader.heartbeat();
       },
       rebalancing: () => this.reader.rebalancing(),
-      // Without this, ranges that end behind such a batch wait for ever.
+      // Without this, a range that ends behind a batch without records waits for ever.
       foundEmpty: (topic, partition, from, end) => {
         const readers = this.reader.reading(topic, partition);
         for (const reader of readers) reader.foundEmpty(from, end);
-        // A log that begins with such a batch is owned from there and read again.
+        // If the log begins with a batch without records, the worker owns the partition from there and reads it again.
         if (readers.length === 0) void this.reader.ready(topic, partition, from);
       },
       crashed: (error, isFinal) => {
@@ -167,8 +167,10 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     wait.throwFault();
     if (payload.isStale() || parts.some((part) => !part.goesOn)) return false;
     if (nextOf(parts) !== next) return false;
-    if (!isGap(batch, next, low)) {
-      this.#consumer.seek(topic, partition, next);
+    // Kafka deleted what was before its first record.
+    const first = Math.max(next, low);
+    if (!isGap(batch, first)) {
+      this.#consumer.seek(topic, partition, first);
       return false;
     }
     return true;
@@ -247,10 +249,8 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
 const nextOf = (parts: readonly BatchPart[]): number => Math.min(...parts.map(({ next }) => next));
 
 /**
- * Whether the log holds no record from `next` to a batch that begins beyond it. A fetch made at or before `next` proves it: the
- * offsets are Kafka's own markers or deleted records. Any other fetch proves it only if Kafka deleted everything before the
- * batch: the member fetches at the group's commit after a join, and at the first record when an offset is out of range. A
- * remembered seek may be older than the join.
+ * Whether the log holds no record from `first` to a batch that begins beyond it. A fetch made at or before `first` proves it: the
+ * offsets are Kafka's own markers, or records that compaction removed. The member fetches beyond `first` at the group's commit after
+ * a join, or at a seek that was requested before the join.
  */
-const isGap = (batch: FetchedBatch, next: number, low: number): boolean =>
-  low > next || Number(batch.fetchedOffset) <= next;
+const isGap = ({ fetchedOffset }: FetchedBatch, first: number): boolean => Number(fetchedOffset) <= first;

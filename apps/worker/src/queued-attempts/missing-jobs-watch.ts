@@ -20,8 +20,8 @@ export type LostJob =
   | { readonly kind: 'stored' };
 
 /**
- * Rebuilds from the log the jobs that Redis has lost. The logged attempts of a delivery show whether it has ended. If a search
- * within its limit finds none of them, the delivery is made again.
+ * Rebuilds from the log the jobs that Redis has lost. The logged attempts of a delivery show whether it has ended. A search
+ * reads a limited part of the log. If it finds no attempt, the delivery is made again.
  */
 export class LostJobs {
   constructor(
@@ -55,8 +55,8 @@ export class LostJobs {
   }
 
   /**
-   * Returns the attempts of the delivery, oldest first. Each has the time at which the next attempt was due, which may have been
-   * made later.
+   * Returns the attempts of the delivery, oldest first. A failed attempt names the time at which the next one was due;
+   * that one may have been made later.
    */
   async #told(id: string, { envelopeId, acceptedAt }: Delivery): Promise<AttemptRecord[]> {
     const own = (found: readonly AttemptRecord[]): AttemptRecord[] => found.filter((each) => each.deliveryId === id);
@@ -72,7 +72,7 @@ export class LostJobs {
   }
 }
 
-/** Interval in ms at which the deliveries of one webhook are counted again. */
+/** Interval in ms between recounts. Each recounts the deliveries of the next webhook. */
 const LOOK_MS = 5_000;
 
 /**
