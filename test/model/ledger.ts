@@ -163,7 +163,11 @@ export class Ledger {
 
   #missing({ kind, text, urls, shard }: Appended, partition: number): string | undefined {
     if (kind === 'poison') return this.putAside.has(text) ? undefined : text;
-    const kept = this.states.flatMap(({ now }) => [...now.jobs.values(), ...now.deadLetters.values()]);
+    // No fault of the relay itself is in these histories.
+    const kept = this.states.flatMap(({ now }) => [
+      ...now.jobs.values(),
+      ...[...now.deadLetters.values()].filter(({ reason }) => reason !== 'handling_failed'),
+    ]);
     const held = (webhookId: string): boolean => kept.some((job) => job.webhookId === webhookId && job.body === text);
     const isReceived = urls.some(({ url }) => this.#received.has(`${url} ${text}`));
     if (kind === 'conflict' && isReceived && !this.wentBack)

@@ -36,7 +36,10 @@ export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryD
   const slots = new AttemptSlots(limits, idle);
   const origins = parts.origins ?? (proven as UnprovenOrigins);
   const reports = new EndpointReports(slots, parts.breakers ?? { ended: () => false }, origins);
-  const made = { failed: () => undefined, ...attempts };
+  const made: Pick<Attempts, 'make' | 'failed'> = {
+    make: (...args) => attempts.make(...args),
+    failed: () => undefined,
+  };
   const straight = new StraightAttempts(made, reports, queue, log, new UnopenedWebhooks(log));
   const rule = parts.rule ?? { notBefore: () => undefined };
   return { dispatcher: new DeliveryDispatcher(rule, slots, origins, straight, bounds), slots };
