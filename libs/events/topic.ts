@@ -1,5 +1,4 @@
-import { isNoticeType, type EnvelopeType } from './event-type.js';
-import { eventTypes } from './event-types.js';
+import { EVENT_TYPES, isNoticeType, type EnvelopeType } from './event-type.js';
 
 /** Every notice: envelopes of the relay itself. */
 export const noticesTopic = (prefix: string): string => `${prefix}relay.notices`;
@@ -8,9 +7,10 @@ export const noticesTopic = (prefix: string): string => `${prefix}relay.notices`
 export const topicOf = (prefix: string, type: EnvelopeType): string =>
   isNoticeType(type) ? noticesTopic(prefix) : `${prefix}${type}`;
 
-/** Every topic of envelopes, which workers read: those of the present event types, archived ones among them. */
+/** Every topic of envelopes, which workers read. */
 export const envelopeTopics = (prefix: string): string[] => [
-  ...new Set(eventTypes.names('known').map((type) => topicOf(prefix, type))),
+  ...EVENT_TYPES.map((type) => topicOf(prefix, type)),
+  noticesTopic(prefix),
 ];
 
 /** The topic for the poison records of a topic, with their bytes. */

@@ -26,7 +26,9 @@ import {
   withoutSecrets,
   type Tried,
 } from './endpoint.js';
-import { api, forgetNames, mayAdd } from './session.js';
+import { api, forgetNames, mayAdd, type Answer } from './session.js';
+
+type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
 
 /** Result of one of several registrations. */
 interface Made {
@@ -70,7 +72,7 @@ function Form() {
   }, []);
   const fault = faultOfUrl(fields.url.value);
   const bodyFor = (eventType: string, credential: Record<string, string>) => ({
-    eventType,
+    eventType: eventType as EventName,
     endPointUrl: fields.url.value,
     ...(fields.name.value === '' ? {} : { endPointName: fields.name.value }),
     ...credential,

@@ -1,11 +1,12 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import type { EventType } from '@relay/events';
 import type { Heard } from './listen.js';
 import type { RelayClient } from './relay-client.adapter.js';
 import { verifyDelivery, type Verification } from './verify-delivery.js';
 
 export interface Forwarding {
-  readonly types: readonly string[];
+  readonly types: readonly EventType[];
   /** Gets each delivery; without it they are only printed. */
   readonly forwardTo?: URL | undefined;
   /** Prints a line: the value for a program, the text for a person. */
@@ -81,7 +82,7 @@ interface Handled {
   /** Time of arrival, ISO 8601. */
   readonly at: string;
   readonly id: string;
-  readonly type: string;
+  readonly type: EventType;
   readonly verified: boolean;
   /** Why it is not verified. */
   readonly fault?: string;

@@ -1,3 +1,4 @@
+import type { EventType } from '@relay/events';
 import type { Problem } from './api.gen.js';
 import { RelayProblem, TokenRefused, listen, type Heard } from './listen.js';
 import { OPERATIONS, type Operations } from './operations.gen.js';
@@ -28,7 +29,7 @@ interface Authorized {
 
 export interface ListenInput {
   /** All event types without it. */
-  readonly types?: readonly string[];
+  readonly types?: readonly EventType[];
   /** Ends it. */
   readonly signal: AbortSignal;
 }

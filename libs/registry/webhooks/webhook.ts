@@ -1,4 +1,4 @@
-import { eventTypeName } from '@relay/events';
+import { ENVELOPE_TYPES } from '@relay/events';
 import { z } from 'zod';
 import {
   atMostOneCredential,
@@ -96,16 +96,9 @@ export const WebhookId = z
   .transform((id) => id.toLowerCase())
   .describe('Identifier of the webhook, in either letter case.');
 
-const OF_INTEREST = 'Event type of interest.';
-/** The event type of a webhook that may be registered already, also an archived one. */
-export const EventTypeName = eventTypeName('known').describe(OF_INTEREST);
+export const EventTypeName = z.enum(ENVELOPE_TYPES).describe('Event type of interest.');
 
-const attributes = {
-  eventType: eventTypeName('registrable').describe(OF_INTEREST),
-  endPointUrl,
-  ...optionalMembers('input'),
-  ...credentialMembers,
-};
+const attributes = { eventType: EventTypeName, endPointUrl, ...optionalMembers('input'), ...credentialMembers };
 
 /** The registration of a partner. `@relay/egress` decides whether its URL is a permitted destination. */
 export const WebhookInput = z
@@ -120,7 +113,7 @@ export type WebhookInput = z.infer<typeof WebhookInput>;
 
 /** Replaces all attributes; without `id` those of the partner's only webhook of that event type. */
 export const WebhookUpdate = z
-  .object({ ...attributes, eventType: EventTypeName, id: WebhookId.optional() })
+  .object({ ...attributes, id: WebhookId.optional() })
   .check(oneCredential)
   .meta({
     id: 'WebhookUpdate',
