@@ -11,7 +11,7 @@ const PODS = '10.244.0.0/16';
 const PODS_OF_NODE = '10.244.0.0/24';
 const SERVICES = '10.96.0.0/16';
 
-/** Users of the API server, with their groups: tokens of a cluster that nobody outside its namespaces reaches. */
+/** Users of the API server and their groups. The tokens belong to a cluster that only its own network namespaces can reach. */
 const LOGINS = {
   admin: ['admin', 'system:masters'],
   manager: ['system:kube-controller-manager', ''],

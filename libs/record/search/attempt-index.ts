@@ -232,7 +232,7 @@ export class AttemptFollower {
 
   /**
    * @param name that of the log, asked for before the store was opened
-   * @throws AnotherLog if the log is no longer the one that was indexed; and errors of Kafka and of the file
+   * @throws AnotherLog if the log is no longer the one that was indexed. Errors of Kafka and of the index file are thrown as they are.
    */
   async follow(name: string, isEnding: () => boolean): Promise<void> {
     for (const [partition, position] of await this.store.positions()) this.#positions.set(partition, position);
