@@ -33,6 +33,8 @@ const shared = {
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '^.+\\.ts$': transform(false), '^.+\\.tsx$': transform(true) },
   moduleNameMapper: {
+    // Its CommonJS form is loaded once for each process: scripts/lib/compile-cache.cjs.
+    '^zod$': '<rootDir>/node_modules/zod/index.cjs',
     ...Object.fromEntries([...libs].map(([name, path]) => [`^${name}$`, path])),
     '^(\\.{1,2}/.*)\\.js$': '$1',
   },

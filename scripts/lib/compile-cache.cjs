@@ -1,12 +1,19 @@
 'use strict';
-// Jest compiles each module once for each spec file. Required before jest, this compiles a module once for each process.
+// Jest compiles and loads each module once for each spec file. Required before jest, this compiles a module once for each
+// process, and loads the packages of `SHARED` once: they keep no state and compare nothing with a global of the spec.
 const vm = require('node:vm');
 
 const { compileFunction, Script, SourceTextModule } = vm;
 const scripts = new Map();
 const modules = new Map();
+const SHARED = /\/node_modules\/(?:@opentelemetry\/api|iterare|picomatch|rxjs|typescript|zod)\//;
 
 vm.compileFunction = (code, params, options) => {
+  if (SHARED.test(options.filename)) {
+    return (module) => {
+      module.exports = require(options.filename);
+    };
+  }
   let kept = scripts.get(options.filename);
   if (kept?.code !== code) {
     // A script keeps the answer to `import()` of its first spec file, so what imports later is compiled each time.
