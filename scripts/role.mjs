@@ -25,7 +25,8 @@ const hasNode24 = Number.parseInt(process.versions.node, 10) >= 24;
 
 /** As whom a command asks, unless the environment says so or its arguments do. */
 const asks = { send: 'source', listen: 'partner' };
-const OPERATORS = /^(?:partners|sources|operators|webhooks|notices|envelopes|deliveries|dead-letters|replay|audit)$/;
+const OPERATORS =
+  /^(?:partners|sources|operators|webhooks|notices|event-types|envelopes|deliveries|dead-letters|replay|audit)$/;
 const isAsking = role === 'cli' && settings.RELAY_ENV === 'development';
 const kind = isAsking ? (asks[args[0]] ?? (OPERATORS.test(args[0]) ? 'operator' : undefined)) : undefined;
 const name = kind === 'operator' ? 'OPERATOR' : 'RELAY';

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
-import { ENVELOPE_TYPES } from '@relay/events';
+import { eventTypeName } from '@relay/events';
 import { z } from 'zod';
 
 /** The credential that an endpoint requires, as registered with the webhook; decrypted for the attempt only. */
@@ -113,7 +113,7 @@ export const DELIVERY_HEADERS: readonly DeliveryHeader[] = [
   {
     name: 'relay-event-type',
     row: 'such as `task.updated`',
-    form: z.enum(ENVELOPE_TYPES),
+    form: eventTypeName('known'),
     valueOf: ({ eventType }) => eventType,
   },
   {

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { EVENT_TYPES, isNoticeType, type EventType, type EnvelopeType } from './event-type.js';
+import { EVENT_TYPE_NAME, eventTypes } from './event-types.js';
 import { NOTICE_PAYLOADS, exampleNotice } from './notice.js';
 
 type TaskType = Extract<EventType, `task.${string}`>;
 
-const isTaskType = (type: EnvelopeType): type is TaskType => type.startsWith('task.');
-/** Whether any object is a payload of this type. */
-const isOtherType = (type: EventType): type is Exclude<EventType, TaskType> => !isTaskType(type);
+const TASK_TYPES = EVENT_TYPES.filter((type): type is TaskType => type.startsWith('task.'));
+const OTHER_TYPES = EVENT_TYPES.filter((type): type is Exclude<EventType, TaskType> => !type.startsWith('task.'));
+const isTaskType = (type: EnvelopeType): type is TaskType => TASK_TYPES.some((task) => task === type);
 
 // z.guid, not z.uuid: ids of platforms are not always RFC 9562 versions and variants, and either letter case is accepted.
 export const uuid = (member: string, description: string): z.ZodGUID =>
@@ -49,7 +50,9 @@ const TASK_EXAMPLE: z.input<typeof TaskPayload> = {
 
 /** A payload of this type, for documents, test deliveries and samples. */
 export const examplePayload = (type: EnvelopeType): Readonly<Record<string, unknown>> =>
-  isNoticeType(type) ? exampleNotice(type) : isTaskType(type) ? TASK_EXAMPLE : EXAMPLE;
+  isNoticeType(type)
+    ? exampleNotice(type)
+    : (eventTypes.applied(type)?.sample ?? (isTaskType(type) ? TASK_EXAMPLE : EXAMPLE));
 
 /** The largest accepted envelope, in bytes. The receiver of the bytes checks it. */
 export const MAX_ENVELOPE_BYTES = 256 * 1024;
@@ -58,13 +61,13 @@ const id = uuid('id', 'Identifier of the delivery; the same id with the same con
 
 const typeOf = <T extends EventType>(types: readonly T[]): z.ZodEnum<{ [K in T]: K }> =>
   z
-    .enum(types, { error: () => `type must be one of ${EVENT_TYPES.join(', ')}.` })
+    .enum(types, { error: ({ input }) => eventTypes.refusal('sendable', input) })
     .meta({ description: 'Event type, in the form <subject>.<action>; it names the Kafka topic.' });
 
 const envelopeError = { error: () => 'An envelope must be a JSON object.' };
 
 const TaskEnvelope = z
-  .strictObject({ id, type: typeOf(EVENT_TYPES.filter(isTaskType)), payload: TaskPayload })
+  .strictObject({ id, type: typeOf(TASK_TYPES), payload: TaskPayload })
   .meta({ id: 'TaskEnvelope', description: 'A delivery about a task.' });
 
 /** Finds every fault of an envelope of unknown type, whose members the union does not check. */
@@ -72,7 +75,7 @@ export const OtherEnvelope = z
   .strictObject(
     {
       id,
-      type: typeOf(EVENT_TYPES.filter(isOtherType)),
+      type: typeOf(OTHER_TYPES).meta({ eventTypes: 'other' }),
       payload: z.looseObject({}, payloadError).meta({ description: 'Depends on the subject; passes unchanged.' }),
     },
     envelopeError,
@@ -85,3 +88,8 @@ export const Envelope = z.discriminatedUnion('type', [TaskEnvelope, OtherEnvelop
 });
 
 export type Envelope = z.infer<typeof Envelope>;
+
+/** An envelope of a type that is not built in, as the log holds it: its schema ruled when it was accepted. */
+export const OpenEnvelope = OtherEnvelope.extend({
+  type: z.string().regex(EVENT_TYPE_NAME, { error: ({ input }) => eventTypes.refusal('sendable', input) }),
+});

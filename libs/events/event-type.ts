@@ -1,6 +1,6 @@
 /**
- * The event types of the specification, in its order, and what a source says with an event of each, as partners read it. Each type is
- * `<subject>.<action>` and names its Kafka topic.
+ * The built-in event types, those of the specification in its order, and what a source says with an event of each, as partners read it.
+ * Each type is `<subject>.<action>` and names its Kafka topic.
  */
 export const EVENT_MEANINGS = {
   'task.created': 'A task was created for a user in a financial plan.',
@@ -53,12 +53,9 @@ export const NOTICE_MEANINGS = {
 export type NoticeType = keyof typeof NOTICE_MEANINGS;
 export const NOTICE_TYPES = Object.keys(NOTICE_MEANINGS) as readonly string[] as readonly [NoticeType, ...NoticeType[]];
 
-/** Every event type that a webhook can be registered for. */
-export const ENVELOPE_TYPES = [...EVENT_TYPES, ...NOTICE_TYPES] as const;
-export type EnvelopeType = EventType | NoticeType;
+/** Any event type: built in, applied by an operator, or of a notice. */
+export type EnvelopeType = EventType | NoticeType | (string & {});
 
 const knownNotices: ReadonlySet<string> = new Set(NOTICE_TYPES);
 
 export const isNoticeType = (type: string): type is NoticeType => knownNotices.has(type);
-
-export const isEnvelopeType = (type: string): type is EnvelopeType => isEventType(type) || isNoticeType(type);

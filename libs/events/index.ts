@@ -4,7 +4,8 @@
 // on the record of a foreign producer; partitions are those of Kafka's Java client and headers those of the CloudEvents Kafka
 // binding, so that any Kafka client can produce and consume beside the relay.
 // Leaves to others: JSON (@relay/json), sending and reading records, seen marks, which source may address which audience.
-export { EVENT_MEANINGS, EVENT_TYPES, isEventType, subjectOf, ENVELOPE_TYPES, isEnvelopeType } from './event-type.js';
+export { EVENT_MEANINGS, EVENT_TYPES, isEventType, subjectOf } from './event-type.js';
+export { EVENT_TYPE_NAME, eventTypeName, eventTypes, withNames, type AppliedEventType } from './event-types.js';
 export { isNoticeType, NOTICE_MEANINGS, NOTICE_TYPES } from './event-type.js';
 export type { EventType, Subject, EnvelopeType, NoticeType } from './event-type.js';
 export { Notice, noticeText, type NoticeFacts } from './notice.js';
@@ -16,7 +17,14 @@ export { OPERATIONS_EVENTS, operationsRecord, OperationsRecord, type OperationsE
 export { EnvelopeHeaders, NoticeHeaders, PoisonHeaders, recordHeaders } from './read-record.js';
 export { readRecord } from './read-record.js';
 export type { LogRecord, EnvelopeRecord, ReadRecord } from './read-record.js';
-export { CloudEvent, readBinaryCloudEvent, readCloudEvent, readEnvelope, readNotice } from './read-envelope.js';
+export {
+  CloudEvent,
+  readBinaryCloudEvent,
+  readCloudEvent,
+  readEnvelope,
+  readLogged,
+  readNotice,
+} from './read-envelope.js';
 export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
 export { Envelope, MAX_ENVELOPE_BYTES, examplePayload, payloadSchemaOf, PAYLOADS, TaskPayload } from './envelope.js';
 export { ListenEvents, STREAM_ENDS } from './listen-event.js';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { EVENT_TYPES } from './event-type.js';
 
 const moment = z.iso.datetime();
 
@@ -17,11 +16,11 @@ export type StreamEnd = keyof typeof STREAM_ENDS;
 export const ListenEvents = {
   open: z.object({
     secret: z.string().describe('The signing secret of all your streams.'),
-    types: z.array(z.enum(EVENT_TYPES)).describe('The event types that you get.'),
+    types: z.array(z.string()).describe('The event types that you get.'),
   }),
   delivery: z.object({
     id: z.string().describe('Id of the envelope.'),
-    type: z.enum(EVENT_TYPES),
+    type: z.string(),
     headers: z.record(z.string(), z.string()).describe('The headers of a delivery but for a credential.'),
     body: z.string().describe('The envelope as the source sent it; its UTF-8 is what is signed.'),
   }),

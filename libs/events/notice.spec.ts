@@ -1,5 +1,6 @@
 import { NOTICE_PAYLOADS } from './notice.js';
-import { ENVELOPE_TYPES, isEnvelopeType, isNoticeType, NOTICE_TYPES } from './event-type.js';
+import { isNoticeType, NOTICE_TYPES } from './event-type.js';
+import { eventTypes } from './event-types.js';
 import { examplePayload } from './envelope.js';
 import { readEnvelope, readNotice } from './read-envelope.js';
 
@@ -30,9 +31,9 @@ describe.each(NOTICE_TYPES)('a notice %s', (type) => {
 
 describe('the types of notices', () => {
   it('are seven beside the fourteen of sources', () => {
-    expect(new Set(ENVELOPE_TYPES).size).toBe(21);
-    expect(ENVELOPE_TYPES.every((type) => isEnvelopeType(type))).toBe(true);
-    expect(ENVELOPE_TYPES.filter((type) => isNoticeType(type))).toEqual([...NOTICE_TYPES]);
-    expect(isEnvelopeType('webhook.deleted')).toBe(false);
+    const types = eventTypes.names('registrable');
+    expect(types).toHaveLength(21);
+    expect(types.filter((type) => isNoticeType(type))).toEqual([...NOTICE_TYPES]);
+    expect(eventTypes.is('registrable', 'webhook.deleted')).toBe(false);
   });
 });

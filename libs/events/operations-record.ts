@@ -32,6 +32,8 @@ export const OPERATIONS_EVENTS = [
   'client.enabled',
   'portal.opened',
   'deployment.moved',
+  'event-type.applied',
+  'event-type.archived',
 ] as const;
 export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
 

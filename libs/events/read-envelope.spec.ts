@@ -99,8 +99,8 @@ describe('contentHash', () => {
 });
 
 describe('readEnvelope refuses', () => {
-  const list =
-    'type must be one of task.created, task.updated, task.deleted, recommendation.created, recommendation.updated, recommendation.deleted, plan.created, plan.updated, plan.completed, message.created, notification.completed, tax_return.created, tax_return.updated, tax_return.filed.';
+  const list = 'plan.filed is no event type. This relay has 14: GET /event-types.';
+  const none = 'An event type is expected. This relay has 14: GET /event-types.';
   const notObject = { pointer: '', detail: 'An envelope must be a JSON object.' };
 
   it.each([
@@ -108,8 +108,8 @@ describe('readEnvelope refuses', () => {
     [{ id: 7, type: 'plan.created', payload: {} }, [['/id', 'id is not a UUID: it must be a UUID.']]],
     [{ id: `${ID}\n`, type: 'plan.created', payload: {} }, [['/id', 'id is not a UUID: it must be a UUID.']]],
     [{ id: ID, type: 'plan.filed', payload: {} }, [['/type', list]]],
-    [{ id: ID, payload: {} }, [['/type', list]]],
-    [{ id: ID, type: ['plan.created'], payload: {} }, [['/type', list]]],
+    [{ id: ID, payload: {} }, [['/type', none]]],
+    [{ id: ID, type: ['plan.created'], payload: {} }, [['/type', none]]],
     [{ id: ID, type: 'plan.created' }, [['/payload', 'payload must be a JSON object.']]],
     [{ id: ID, type: 'plan.created', payload: null }, [['/payload', 'payload must be a JSON object.']]],
     [{ id: ID, type: 'plan.created', payload: [] }, [['/payload', 'payload must be a JSON object.']]],
@@ -136,7 +136,7 @@ describe('readEnvelope refuses', () => {
       { id: 'x', type: 'x', extra: 1 },
       [
         ['/id', 'id is not a UUID: it must be a UUID.'],
-        ['/type', list],
+        ['/type', 'x is no event type. This relay has 14: GET /event-types.'],
         ['/payload', 'payload must be a JSON object.'],
         ['/extra', '"extra" is no member of an envelope: it has id, type and payload only.'],
       ],

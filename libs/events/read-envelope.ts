@@ -1,14 +1,15 @@
 import { hash } from 'node:crypto';
 import { excerpt, jsonPointer, parseJson, memberSource, type JsonFault } from '@relay/json';
 import { z } from 'zod';
-import { Envelope, MAX_ENVELOPE_BYTES, OtherEnvelope } from './envelope.js';
-import { isEventType, EVENT_TYPES, type EventType, type EnvelopeType, type NoticeType } from './event-type.js';
+import { Envelope, MAX_ENVELOPE_BYTES, OpenEnvelope, OtherEnvelope } from './envelope.js';
+import { isEventType, type EnvelopeType, type NoticeType } from './event-type.js';
+import { eventTypeName, eventTypes } from './event-types.js';
 import { Notice } from './notice.js';
 
 const MAX_ERRORS = 20;
 
 /** An envelope that passed every check, and the facts that the relay derives from it. */
-export interface AcceptedEnvelope<T extends EnvelopeType = EventType> {
+export interface AcceptedEnvelope<T extends EnvelopeType = EnvelopeType> {
   /** In lower case, whatever the bytes say. */
   id: string;
   type: T;
@@ -16,7 +17,7 @@ export interface AcceptedEnvelope<T extends EnvelopeType = EventType> {
   bytes: Buffer;
   /** 16 hexadecimal digits, equal for equal content: the JSON value and the audience. */
   contentHash: string;
-  /** Kafka key: `payload.id` in lower case if it is a UUID, else the id of the envelope. */
+  /** Kafka key: `payload.id` in lower case if it is a UUID, else the id of the envelope. An applied type can name another member. */
   key: string;
   /** The partners it is limited to, sorted, without repetition; empty: every partner with a matching webhook. */
   audience: string[];
@@ -27,17 +28,41 @@ export interface AcceptedEnvelope<T extends EnvelopeType = EventType> {
 /** One member at fault: RFC 6901 pointer and a sentence that names it. */
 export type EnvelopeError = JsonFault;
 
-export type EnvelopeResult<T extends EnvelopeType = EventType> =
+export type EnvelopeResult<T extends EnvelopeType = EnvelopeType> =
   | { ok: true; envelope: AcceptedEnvelope<T> }
   /** `malformed`: the bytes are no acceptable JSON. `invalid`: they are JSON and no envelope. */
   | { ok: false; fault: 'too-long' | 'malformed' | 'invalid'; errors: EnvelopeError[] };
 
-/**
- * Reads one envelope for the given partners (none: for all). Never throws. Acceptance and the reading of the log share this
- * function, so that no accepted envelope is poison later.
- */
+/** Reads one envelope for the given partners (none: for all), by all rules of its type. Never throws. */
 export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): EnvelopeResult =>
-  readAs(Envelope, bytes, audience, OtherEnvelope);
+  readAs<EnvelopeType>(bytes, audience, (value) => {
+    const type = typeOf(value);
+    const applied = eventTypes.applied(type);
+    if (applied === undefined) {
+      const checked = checkedBy(isEventType(type) ? Envelope : OtherEnvelope, value);
+      return checked.ok && !eventTypes.is('sendable', type) ? notSendable(type) : checked;
+    }
+    const checked = checkedBy(OpenEnvelope, value);
+    if (!checked.ok) return checked;
+    if (!eventTypes.is('sendable', type)) return notSendable(type);
+    if (applied.audience === 'required' && audience.length === 0)
+      return invalid([
+        { pointer: '', detail: `${applied.name} is for named partners only: send the header relay-partner.` },
+      ]);
+    const faults = applied.faultsOf(checked.envelope.payload).slice(0, MAX_ERRORS);
+    return faults.length === 0
+      ? { ...checked, key: applied.key }
+      : invalid(faults.map(({ pointer, detail }) => ({ pointer: `/payload${pointer}`, detail })));
+  });
+
+/**
+ * Reads an envelope of the log. A schema rules acceptance only: what was accepted stays an envelope when the schema becomes tighter,
+ * and also for a process that does not know the type yet. Never throws.
+ */
+export const readLogged = (bytes: Uint8Array, audience: readonly string[]): EnvelopeResult =>
+  readAs<EnvelopeType>(bytes, audience, (value) =>
+    checkedBy(isEventType(typeOf(value)) ? Envelope : OpenEnvelope, value),
+  );
 
 /**
  * Reads a notice, which no source can send. The relay sends a kind of notice once a webhook and hour, under one id. A record
@@ -46,17 +71,40 @@ export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): En
  */
 export function readNotice(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult<NoticeType> {
   if (audience.length === 0) return invalid([{ pointer: '', detail: 'A notice names the partners that it is for.' }]);
-  const result = readAs(Notice, bytes, audience);
+  const result = readAs(bytes, audience, (value) => checkedBy(Notice, value));
   if (!result.ok) return result;
   const { id, audience: partners } = result.envelope;
   return { ok: true, envelope: { ...result.envelope, contentHash: shortHash(`${id}\n${partners.join(',')}`) } };
 }
 
-function readAs<T extends EnvelopeType>(
+type Refused = Extract<EnvelopeResult, { ok: false }>;
+type Checked<T extends EnvelopeType> =
+  | {
+      ok: true;
+      envelope: { id: string; type: T; payload: Record<string, unknown> };
+      /** JSON Pointer of the payload's member that becomes the Kafka key. */
+      key?: string | undefined;
+    }
+  | Refused;
+
+const typeOf = (value: unknown): unknown =>
+  typeof value === 'object' && value !== null ? Reflect.get(value, 'type') : undefined;
+
+const notSendable = (type: unknown): Refused =>
+  invalid([{ pointer: '/type', detail: eventTypes.refusal('sendable', type) }]);
+
+function checkedBy<T extends EnvelopeType>(
   schema: z.ZodType<{ id: string; type: T; payload: Record<string, unknown> }>,
+  value: unknown,
+): Checked<T> {
+  const checked = schema.safeParse(value);
+  return checked.success ? { ok: true, envelope: checked.data } : invalid(errorsOf(checked.error));
+}
+
+function readAs<T extends EnvelopeType>(
   bytes: Uint8Array,
   audience: readonly string[],
-  ofUnknownType?: z.ZodType,
+  check: (value: unknown) => Checked<T>,
 ): EnvelopeResult<T> {
   if (bytes.length > MAX_ENVELOPE_BYTES) {
     const detail = `An envelope has at most ${MAX_ENVELOPE_BYTES} bytes, this one ${bytes.length}.`;
@@ -64,22 +112,37 @@ function readAs<T extends EnvelopeType>(
   }
   const json = parseJson(bytes);
   if (!json.ok) return malformed(json.fault);
-  const checked = schema.safeParse(json.value);
-  if (!checked.success) return invalid(errorsOf(json.value, checked.error, ofUnknownType));
-  const id = checked.data.id.toLowerCase();
-  const entity = checked.data.payload['id'];
+  const checked = check(json.value);
+  if (!checked.ok) return checked;
+  const { type, payload } = checked.envelope;
+  const id = checked.envelope.id.toLowerCase();
   const partners = audience.length === 0 ? [] : [...new Set(audience)].toSorted();
   return {
     ok: true,
     envelope: {
       id,
-      type: checked.data.type,
+      type,
       bytes: Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       contentHash: contentHash(json.canonical, id, partners),
-      key: typeof entity === 'string' && z.regexes.guid.test(entity) ? entity.toLowerCase() : id,
+      key: keyOf(payload, checked.key) ?? id,
       audience: partners,
     },
   };
+}
+
+/** @param pointer JSON Pointer of an applied type; without it the id of the payload if that is a UUID */
+function keyOf(payload: Record<string, unknown>, pointer: string | undefined): string | undefined {
+  if (pointer === undefined) {
+    const { id } = payload;
+    return typeof id === 'string' && z.regexes.guid.test(id) ? id.toLowerCase() : undefined;
+  }
+  let value: unknown = payload;
+  for (const name of pointer.split('/').slice(1))
+    value =
+      typeof value === 'object' && value !== null
+        ? Reflect.get(value, name.replaceAll('~1', '/').replaceAll('~0', '~'))
+        : undefined;
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined;
 }
 
 /**
@@ -94,9 +157,7 @@ function contentHash(canonical: string, id: string, audience: readonly string[])
 
 const shortHash = (text: string): string => hash('sha256', text, 'hex').slice(0, 16);
 
-function errorsOf(value: unknown, error: z.ZodError, ofUnknownType: z.ZodType | undefined): EnvelopeError[] {
-  const isTypeUnknown = typeof value === 'object' && value !== null && !isEventType(Reflect.get(value, 'type'));
-  const { issues } = (isTypeUnknown && ofUnknownType?.safeParse(value).error) || error;
+function errorsOf({ issues }: z.ZodError): EnvelopeError[] {
   return issues
     .flatMap((issue) =>
       issue.code === 'unrecognized_keys'
@@ -137,7 +198,7 @@ export const CloudEvent = Attributes.omit({ data_base64: true })
     id: z.guid().describe('It becomes the id of the envelope.'),
     source: z.string().min(1).max(2_048).describe('Where the event is from: `ce_source` of its record.'),
     time: z.iso.datetime({ offset: true }).optional().describe('When it happened: `relay-event-time` of its record.'),
-    type: z.enum(EVENT_TYPES).describe('It becomes the type of the envelope.'),
+    type: eventTypeName('sendable').describe('It becomes the type of the envelope.'),
     data: z.looseObject({}).describe('The payload.'),
   })
   .meta({
@@ -200,7 +261,6 @@ const envelopeAround = ({ id, type }: { id: string; type: string }, data: Uint8A
 
 const faultsOf = ({ issues }: z.ZodError): EnvelopeError[] =>
   issues.map(({ path, message }) => ({ pointer: jsonPointer(path), detail: message }));
-type Refused = Extract<EnvelopeResult, { ok: false }>;
 const malformed = (fault: EnvelopeError): Refused => ({ ok: false, fault: 'malformed', errors: [fault] });
 const invalid = (errors: EnvelopeError[]): Refused => ({ ok: false, fault: 'invalid', errors });
 const repointed = (result: EnvelopeResult, change: (error: EnvelopeError) => EnvelopeError): EnvelopeResult =>

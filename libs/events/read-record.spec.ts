@@ -47,7 +47,7 @@ describe('a record of the log', () => {
     });
 
     it.each([
-      ['it is in the topic of an event type', notice({}), headers, 'x.webhook.disabled', /type must be one of/],
+      ['it is in the topic of an event type', notice({}), headers, 'x.webhook.disabled', /does not belong/],
       ['its topic has the envelope of a source', task, headers, 'x.relay.notices', /type/],
       ['it names no partner', notice({}), {}, 'x.relay.notices', /names the partners/],
       ['its payload is no notice', notice({ reason: 5 }), headers, 'x.relay.notices', /payload\/reason/],

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { EVENT_TYPES, NOTICE_TYPES, type EnvelopeType } from './event-type.js';
-import { readEnvelope, readNotice, type AcceptedEnvelope } from './read-envelope.js';
+import { NOTICE_TYPES } from './event-type.js';
+import { eventTypeName, eventTypes } from './event-types.js';
+import { readLogged, readNotice, type AcceptedEnvelope } from './read-envelope.js';
 import { noticesTopic, topicOf } from './topic.js';
 import { isTraceparent } from './traceparent.js';
 
@@ -9,25 +10,28 @@ export const EnvelopeHeaders = z
   .object({
     ce_specversion: z.literal('1.0'),
     ce_id: z.guid().describe("The envelope's id, in lower case; the same on a repeated record."),
-    ce_type: z.enum(EVENT_TYPES),
+    ce_type: eventTypeName('sendable'),
     ce_source: z.string().describe('Source of the CloudEvent that was sent, else the public address of the relay.'),
     ce_time: z.iso.datetime().describe('When the relay accepted it.'),
     'content-type': z.literal('application/json'),
     'relay-source': z.string().describe('Client id of the source that sent it.'),
     traceparent: z.string().optional().describe('W3C Trace Context.'),
+    ce_dataschema: z.url().optional().describe('JSON Schema by which an event type of an operator was accepted.'),
     'relay-event-time': z.string().optional().describe('Time of the CloudEvent that was sent, by its producer.'),
     'relay-partner': z.string().optional().describe('Client ids of the only partners it is for, joined by commas.'),
   })
   .meta({ id: 'EnvelopeHeaders' });
 export type EnvelopeHeaders = z.infer<typeof EnvelopeHeaders>;
 
-export const NoticeHeaders = EnvelopeHeaders.extend({
-  ce_type: z.enum(NOTICE_TYPES),
-  ce_source: z.literal('partner-relay'),
-  ce_time: z.iso.datetime().describe('When the relay told it.'),
-  'relay-source': z.literal('relay'),
-  'relay-partner': z.string().describe('Client id of the partner whose webhook it is about, and `operators`.'),
-}).meta({ id: 'NoticeHeaders' });
+export const NoticeHeaders = EnvelopeHeaders.omit({ ce_dataschema: true })
+  .extend({
+    ce_type: z.enum(NOTICE_TYPES),
+    ce_source: z.literal('partner-relay'),
+    ce_time: z.iso.datetime().describe('When the relay told it.'),
+    'relay-source': z.literal('relay'),
+    'relay-partner': z.string().describe('Client id of the partner whose webhook it is about, and `operators`.'),
+  })
+  .meta({ id: 'NoticeHeaders' });
 
 /** Headers of a poison record: one that is no envelope. */
 export const PoisonHeaders = z
@@ -45,7 +49,7 @@ export const PoisonHeaders = z
   .meta({ id: 'PoisonHeaders' });
 
 interface RecordOrigin {
-  envelope: AcceptedEnvelope<EnvelopeType>;
+  envelope: AcceptedEnvelope;
   /** Client id of the source that sent it. */
   source: string;
   /** CloudEvents source of an envelope that is no CloudEvent: a URI reference that names this relay. */
@@ -85,8 +89,16 @@ export function recordHeaders(origin: RecordOrigin): Record<string, string> {
     'relay-source': origin.source,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(time === undefined ? {} : { 'relay-event-time': time }),
+    ...dataSchemaOf(envelope.type, origin.ceSource),
     ...(envelope.audience.length === 0 ? {} : { 'relay-partner': envelope.audience.join(',') }),
   } satisfies Omit<EnvelopeHeaders, 'ce_type'> & { ce_type: string };
+}
+
+/** Address of the schema by which an applied type was accepted. Types of chosen partners have none, because it is public. */
+function dataSchemaOf(type: string, publicUrl: string): { ce_dataschema?: string } {
+  const applied = eventTypes.applied(type);
+  if (applied?.schema === undefined || applied.partners !== undefined) return {};
+  return { ce_dataschema: `${publicUrl}/schemas/${type}/${applied.revision}.json` };
 }
 
 /** Reads the headers of any producer's record, without those of an unknown form. Never throws. */
@@ -128,7 +140,7 @@ export interface LogRecord {
 export interface EnvelopeRecord {
   kind: 'envelope';
   record: LogRecord;
-  envelope: AcceptedEnvelope<EnvelopeType>;
+  envelope: AcceptedEnvelope;
   /** Epoch milliseconds. */
   acceptedAt: number;
   /** Time when it was accepted, if `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
@@ -145,7 +157,7 @@ export function readRecord(record: LogRecord, topic: string, prefix: string): Re
   const { value } = record;
   if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
   const { audience, acceptedAt, traceparent, source } = readRecordHeaders(record.headers);
-  const result = (topic === noticesTopic(prefix) ? readNotice : readEnvelope)(value, audience);
+  const result = (topic === noticesTopic(prefix) ? readNotice : readLogged)(value, audience);
   if (!result.ok) {
     const reason = result.errors.map((error) => `${error.pointer} ${error.detail}`.trim()).join(' ');
     return { kind: 'poison', record, reason };

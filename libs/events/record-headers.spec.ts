@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
+import { type AppliedEventType, eventTypes } from './event-types.js';
 import { readEnvelope, type AcceptedEnvelope } from './read-envelope.js';
 import { EnvelopeHeaders, readRecordHeaders, recordHeaders, type HeaderValue } from './read-record.js';
 
@@ -16,7 +17,20 @@ describe('recordHeaders', () => {
   it('writes the headers that docs/partners.md and the schema list', () => {
     const envelope = { ...anEnvelope(['p']), event: { source: '/core', time: '2026-11-20T12:00:00Z' } };
     const facts = { source: 'platform', ceSource: 'https://relay.example', acceptedAt: 0, traceparent: TRACE };
-    const written = Object.keys(recordHeaders({ envelope, ...facts })).toSorted();
+    const kept: Omit<AppliedEventType, 'name'> = {
+      description: '',
+      revision: 1,
+      isArchived: false,
+      sample: {},
+      audience: 'any',
+      faultsOf: () => [],
+    };
+    const own = { ...kept, name: 'order.paid', schema: {} };
+    eventTypes.replace({ applied: [own] });
+    const headers = recordHeaders({ envelope: { ...envelope, type: own.name }, ...facts });
+    eventTypes.replace({});
+    expect(headers['ce_dataschema']).toBe('https://relay.example/schemas/order.paid/1.json');
+    const written = Object.keys(headers).toSorted();
     const page = readFileSync('docs/partners.md', 'utf8');
     const [, table = ''] = /\n## Read the Kafka topics instead\n.*?((?:\n\|[^\n]*)+)/s.exec(page) ?? [];
     const listed = [...table.matchAll(/^\| (`.*?) +\| /gm)].flatMap(([, names = '']) =>

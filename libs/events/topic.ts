@@ -1,4 +1,5 @@
-import { EVENT_TYPES, isNoticeType, type EnvelopeType } from './event-type.js';
+import { isNoticeType, type EnvelopeType } from './event-type.js';
+import { eventTypes } from './event-types.js';
 
 /** Every notice: envelopes of the relay itself. */
 export const noticesTopic = (prefix: string): string => `${prefix}relay.notices`;
@@ -7,10 +8,9 @@ export const noticesTopic = (prefix: string): string => `${prefix}relay.notices`
 export const topicOf = (prefix: string, type: EnvelopeType): string =>
   isNoticeType(type) ? noticesTopic(prefix) : `${prefix}${type}`;
 
-/** Every topic of envelopes, which workers read. */
+/** Every topic of envelopes, which workers read: those of the present event types, archived ones among them. */
 export const envelopeTopics = (prefix: string): string[] => [
-  ...EVENT_TYPES.map((type) => topicOf(prefix, type)),
-  noticesTopic(prefix),
+  ...new Set(eventTypes.names('known').map((type) => topicOf(prefix, type))),
 ];
 
 /** The topic for the poison records of a topic, with their bytes. */

@@ -1,3 +1,4 @@
+import { applyEventTypeLua, eventTypeKeys, eventTypeParts } from '@relay/event-types';
 import { applyClientLua, clientKeys, clientParts } from '@relay/identity';
 import { defineScript, globalKey, REGISTRY_APPLIED, REGISTRY_REBUILDING, type ViewPart } from '@relay/redis';
 import { applyWebhookLua, webhookKeys, webhookParts } from '@relay/webhooks';
@@ -43,6 +44,7 @@ const DOMAINS = {
   client: { keys: clientKeys, lua: applyClientLua, parts: clientParts },
   webhook: { keys: webhookKeys, lua: applyWebhookLua, parts: webhookParts },
   key: { keys: keyKeys, lua: applyKeyLua, parts: keyParts },
+  eventType: { keys: eventTypeKeys, lua: applyEventTypeLua, parts: eventTypeParts },
 } as const;
 export type Entity = keyof typeof DOMAINS;
 
@@ -158,7 +160,7 @@ return { applied, answer(ARGV[1]), state }
 export const rebuildKeys = [REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
 /** A rebuild removes every key of the view, with its indexes and the remembered results, but not `rebuildKeys`. */
-export const VIEW_KEYS = ['clients', 'webhooks', 'registry'].map((name) => globalKey(name));
+export const VIEW_KEYS = ['clients', 'webhooks', 'event-types', 'registry'].map((name) => globalKey(name));
 
 /**
  * Begins to empty the view, so that the snapshot at offset ARGV[1] fills it. Returns 0 when Redis has that snapshot or stands right

@@ -43,7 +43,7 @@ describe('every route', () => {
       'DELETE /session',
     ]);
     // Only looks are for viewers, and only these for admins.
-    const ADMINS = /^(?:(?:POST|PATCH) \/clients|POST \/notices|DELETE \/webhooks)/;
+    const ADMINS = /^(?:(?:POST|PATCH) \/clients|POST \/notices|DELETE \/webhooks|(?:PUT|POST|DELETE) \/event-types)/;
     const wrong = apis.operations.filter(
       ({ method, path, scopes: [scope] }) =>
         (scope === 'operations:read' && method !== 'GET') ||

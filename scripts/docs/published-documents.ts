@@ -8,7 +8,7 @@ import { jsonText } from './json-text.js';
 /** The texts of the documents in docs: as a relay with default settings serves them. */
 export function publishedDocuments(): Readonly<Record<string, string>> {
   const facts = { publicUrl: 'https://relay.example', version: RELAY_VERSION, topicPrefix: '', partitions: 6 };
-  const { openApi, asyncApi } = new Documents([...controllersOf(FEATURES), DocumentsController], facts);
+  const { openApi, asyncApi } = new Documents([...controllersOf(FEATURES), DocumentsController], facts).now;
   const text = (bytes: Buffer): string => jsonText(JSON.parse(bytes.toString()));
   return {
     'openapi.json': text(openApi),

@@ -123,14 +123,14 @@ export class SimulatedWorker {
     );
     this.reader = new LogReader(progress, world.group.bounds, world.group.topicIds, world.log, {
       groupId: 'g',
-      topics: [TOPIC],
+      topics: () => [TOPIC],
       flushEveryMs: NEVER_MS,
       commitEveryMs: NEVER_MS,
       compareEveryMs: NEVER_MS,
       shards: world.states.length,
     });
     const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
-    const options = { deployment: 'relay.registry', groupId: 'g', topics: [TOPIC], onDead: () => undefined };
+    const options = { deployment: 'relay.registry', groupId: 'g', topics: () => [TOPIC], onDead: () => undefined };
     const strategy = new KafkaLogStrategy(kafka, this.reader, pause, options, new FetchWatch());
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);

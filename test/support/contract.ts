@@ -18,6 +18,9 @@ interface OpenApi {
 
 const documents = new Map<string, Promise<Contract>>();
 
+/** The contract is read again at the next use: the event types have changed. */
+export const forgetContract = (url: string): boolean => documents.delete(url);
+
 /** The contract that the relay at this address publishes, read once. @param headers as the operations app wants them */
 export function contractOf(url: string, headers: Record<string, string> = {}): Promise<Contract> {
   const known = documents.get(url) ?? Contract.read(url, headers);

@@ -88,6 +88,7 @@ describe('relay', () => {
     ['no webhooks', ['webhooks', 'disable']],
     ['webhooks chosen twice', ['webhooks', 'disable', 'x', '--partner', 'y']],
     ['a deletion without --yes', ['webhooks', 'delete', 'x']],
+    ['event types of no file', ['event-types', 'apply']],
     ['an unknown status', ['webhooks', 'list', '--status', 'gone']],
   ])('answers %s with exit code 2 and says how it is used, on standard error only', async (_, args) => {
     const { code, out, err } = await run(...args);

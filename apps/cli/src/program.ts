@@ -33,6 +33,10 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
     description: "send the notices about all partners' webhooks to an operators' address",
     load: async () => (await import('./webhooks/webhooks.group.js')).defineNotices,
   },
+  'event-types': {
+    description: 'list, apply, archive and import event types',
+    load: async () => (await import('./event-types/event-types.group.js')).defineEventTypes,
+  },
   topics: {
     admin: 'both',
     description: "create and check the relay's Kafka topics",

@@ -10,6 +10,7 @@ import {
 } from '@nestjs/common';
 import { SessionStore, tokenProviders } from '@relay/access';
 import { RedisRepeatCounts, RedisSeenStore, RepeatCounter } from '@relay/dedupe';
+import { EventTypeStore, EventTypesView } from '@relay/event-types';
 import { registryTopic } from '@relay/events';
 import { RedisDeliveryHistory } from '@relay/history';
 import { PartnerQuota } from '@relay/http';
@@ -54,6 +55,12 @@ export class PlatformModule implements OnApplicationShutdown {
         inject: [Redis, RegistryView],
       },
       built(ClientDirectory, ClientStore, Keyring),
+      {
+        provide: EventTypesView,
+        useFactory: (redis: Redis, registry: RegistryView) =>
+          new EventTypesView(new EventTypeStore(redis, registry.of('eventType')), config.BUILT_IN_EVENT_TYPES),
+        inject: [Redis, RegistryView],
+      },
       {
         provide: PartnerQuota,
         useValue: new PartnerQuota({ name: 'partner', points: config.RATE_LIMIT, windowMs: 60_000 }),

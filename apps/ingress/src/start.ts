@@ -3,11 +3,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
-import { envelopeTopics, operationsTopic, registryTopic } from '@relay/events';
+import { envelopeTopics, eventTypes, operationsTopic, registryTopic } from '@relay/events';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { checkTopics, createTopics, Kafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { registerKeyAges, registerMissingKeys, watchClock } from '@relay/metrics';
+import { EventTypesView } from '@relay/event-types';
 import { assertNumberOfShards } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { redisReady, StoreClock } from '@relay/redis';
@@ -76,6 +77,9 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     phase = 'waiting for the registry';
     // After this, Redis shows every registration that was answered 201.
     await until(() => app.get(RegistryView).current(), 'the registry', log, stopping.signal);
+    await until(() => app.get(EventTypesView).refresh(), 'the event types', log, stopping.signal);
+    app.get(EventTypesView).start();
+    eventTypes.onChange(() => void learn(app, config).catch(() => undefined));
     phase = 'waiting for the keys';
     // The process waits if it has none of the registered keys, or another value for the name of its writing key.
     await until(async () => (await keys.look()) === undefined, 'the keys', log, stopping.signal);
@@ -111,12 +115,17 @@ async function until(attempt: () => Promise<unknown>, what: string, log: Log, si
  */
 async function learnTopics(app: Pick<NestFastifyApplication, 'get'>, config: IngressConfig, log: Log): Promise<void> {
   const kafka = app.get(Kafka);
-  const prefix = config.KAFKA_TOPIC_PREFIX;
   if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
   for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
-  const topics = [...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)];
-  await app.get<Publisher>(Publisher).learn(topics);
+  await learn(app, config);
 }
+
+/** Has the publisher look up all topics. */
+const learn = (
+  app: Pick<NestFastifyApplication, 'get'>,
+  { KAFKA_TOPIC_PREFIX: prefix }: IngressConfig,
+): Promise<void> =>
+  app.get<Publisher>(Publisher).learn([...envelopeTopics(prefix), registryTopic(prefix), operationsTopic(prefix)]);
 
 /** Ends HTTP first, then flushes the publisher, then closes the connections and exports the last spans. */
 async function stopIngress(app: NestFastifyApplication, health: Server, log: Log): Promise<void> {

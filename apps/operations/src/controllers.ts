@@ -6,6 +6,7 @@ import { DeadLettersController } from './dead-letters/dead-letters.controller.js
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { NoticesController, WebhooksController } from './webhooks/webhooks.controller.js';
 import { PageController, SessionController } from './session/session.controller.js';
+import { EventTypesController } from './event-types/event-types.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
 
@@ -15,6 +16,7 @@ export const CONTROLLERS: readonly Type[] = [
   ClientsController,
   DeadLettersController,
   EnvelopesController,
+  EventTypesController,
   NoticesController,
   PageController,
   PortalLinksController,
@@ -45,7 +47,7 @@ const operationsApi = (publicUrl: string): ApiParts => ({
   },
 });
 
-const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients, deletes webhooks and adds addresses for notices as well.
+const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients, deletes webhooks, applies event types and adds addresses for notices as well.
 
 Every error is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
 
@@ -59,6 +61,7 @@ const TAGS = [
   { name: 'Session', description: 'How the console lets an operator in.' },
   { name: 'State', description: 'What the relay does at the moment.' },
   { name: 'Envelopes', description: 'What became of envelopes, and the search over attempts.' },
+  { name: 'Event types', description: 'What sources may send, and partners register for.' },
   { name: 'Webhooks', description: 'Webhooks of all partners, and what troubles them.' },
   { name: 'Dead letters', description: 'Deliveries that were given up.' },
   { name: 'Replays', description: 'Deliveries of a time made again.' },

@@ -11,6 +11,7 @@ import { AccessTokens, FailureLimiter, PortalLinks, tokenProviders } from '@rela
 import { Audit } from '@relay/audit';
 import { RELAY_VERSION } from '@relay/config';
 import { DeadLetterEndings, DeadLetterReader, DeadLetterService } from '@relay/dead-letters';
+import { EventTypeStore, EventTypesView } from '@relay/event-types';
 import { registryTopic } from '@relay/events';
 import { ClientDirectory, ClientStore, type ClientCommand } from '@relay/identity';
 import { connectKafka, Kafka, KeptAdmin } from '@relay/kafka';
@@ -33,6 +34,7 @@ import { Board } from './board/board.adapter.js';
 import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS, documentBytes } from './controllers.js';
 import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
+import { EventTypeDesk } from './event-types/event-type-desk.adapter.js';
 import { Examination } from './state/examination.adapter.js';
 import { NowState, StoreState } from './state/now-state.adapter.js';
 import { DOCUMENT } from './state/state.controller.js';
@@ -75,6 +77,7 @@ export class OperationsModule implements OnApplicationShutdown {
       AuditLog,
       Board,
       ClientDesk,
+      EventTypeDesk,
       Examination,
       NowState,
       StoreState,
@@ -117,6 +120,8 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
       });
     return new ClientDirectory(new ClientStore(redis, { ...view, current }), keyring);
   }),
+  made(EventTypeStore, [Redis, RegistryView], (redis, registry) => new EventTypeStore(redis, registry.of('eventType'))),
+  made(EventTypesView, [EventTypeStore], (store) => new EventTypesView(store, config.BUILT_IN_EVENT_TYPES)),
   made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
   made(
     OperatorGuard,

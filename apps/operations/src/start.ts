@@ -4,6 +4,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { everyAddress, proxyWarning } from '@relay/http';
 import { Publisher } from '@relay/publishing';
+import { EventTypesView } from '@relay/event-types';
 import { envelopeTopics } from '@relay/events';
 import { assertNumberOfShards } from '@relay/progress';
 import { registerKeyAges, watchClock } from '@relay/metrics';
@@ -69,6 +70,10 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
     if (stopping.signal.aborted) return;
     throw error;
   }
+  const types = app.get(EventTypesView);
+  // While Kafka is away the app starts with the built-in types.
+  await types.refresh().catch(() => undefined);
+  types.start();
   await app.get(Board).ready();
   app.get(EnvelopeStores).start();
   app.get(NowState).start();

@@ -26,9 +26,7 @@ import {
   withoutSecrets,
   type Tried,
 } from './endpoint.js';
-import { api, forgetNames, mayAdd, type Answer } from './session.js';
-
-type EventName = Answer<'readEventTypes'>['eventTypes'][number]['name'];
+import { api, forgetNames, mayAdd } from './session.js';
 
 /** Result of one of several registrations. */
 interface Made {
@@ -72,7 +70,7 @@ function Form() {
   }, []);
   const fault = faultOfUrl(fields.url.value);
   const bodyFor = (eventType: string, credential: Record<string, string>) => ({
-    eventType: eventType as EventName,
+    eventType,
     endPointUrl: fields.url.value,
     ...(fields.name.value === '' ? {} : { endPointName: fields.name.value }),
     ...credential,

@@ -8,6 +8,7 @@ import { envelopeTopics } from '@relay/events';
 import { createTopics, Kafka, type KafkaAdmin, planTopics } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { watchClock } from '@relay/metrics';
+import { EventTypesView } from '@relay/event-types';
 import { assertNumberOfShards } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { AppendOnlyFile, isRedisAway, redisFault, redisReady, type Shard, Shards, StoreClock } from '@relay/redis';
@@ -198,6 +199,9 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   conditions.start();
   phase = 'waiting for the registry';
   await persist(() => webhooks.reload(), log, 'the registry');
+  const types = app.get(EventTypesView);
+  await persist(() => types.refresh(), log, 'the event types');
+  types.start();
   phase = 'waiting for the keys';
   while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
     await pause(1_000);

@@ -1,5 +1,6 @@
 import { type CustomDecorator, RequestMethod, SetMetadata, type Type } from '@nestjs/common';
 import { HTTP_CODE_METADATA, METHOD_METADATA, PATH_METADATA } from '@nestjs/common/constants.js';
+import { withNames } from '@relay/events';
 import type { AccessRule, PortalRule } from '@relay/access';
 import { DEFAULT_TYPES, rulesOf } from '@relay/http';
 import { scopeOfRole } from '@relay/identity';
@@ -170,7 +171,7 @@ export class SchemaBook {
       $defs,
       definitions,
       ...root
-    } = this.#moved(z.toJSONSchema(schema, { target: this.target, io }));
+    } = this.#moved(z.toJSONSchema(schema, { target: this.target, io, override: withNames }));
     for (const [name, shape] of Object.entries({ ...asObject($defs), ...asObject(definitions) })) {
       const known = this.#named.get(name);
       if (known !== undefined && JSON.stringify(known) !== JSON.stringify(shape))

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { AskedBy, Audit } from '@relay/audit';
 import { DeadLetterIndex } from '@relay/dead-letters';
-import { topicOf, type EnvelopeType } from '@relay/events';
+import { topicOf } from '@relay/events';
 import { type KeptAdmin, rangesWithin, type TimeWindow } from '@relay/kafka';
 import { unavailable } from '@relay/problem';
 import type { Shards } from '@relay/redis';
@@ -162,7 +162,7 @@ export const openReplayService = (shards: Shards, kafka: KeptAdmin, audit: Audit
     replays: new Replays(shards.global, shards),
     ranges: (eventType, window) =>
       kafka
-        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType as EnvelopeType), window))
+        .ask((admin) => rangesWithin(admin, topicOf(topicPrefix, eventType), window))
         .catch((cause: unknown) => {
           throw unavailable('Kafka does not answer at the moment: nothing was ordered.', 5, cause);
         }),

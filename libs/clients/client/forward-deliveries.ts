@@ -1,12 +1,11 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { EventType } from '@relay/events';
 import type { Heard } from './listen.js';
 import type { RelayClient } from './relay-client.adapter.js';
 import { verifyDelivery, type Verification } from './verify-delivery.js';
 
 export interface Forwarding {
-  readonly types: readonly EventType[];
+  readonly types: readonly string[];
   /** Gets each delivery; without it they are only printed. */
   readonly forwardTo?: URL | undefined;
   /** Prints a line: the value for a program, the text for a person. */
@@ -82,7 +81,7 @@ interface Handled {
   /** Time of arrival, ISO 8601. */
   readonly at: string;
   readonly id: string;
-  readonly type: EventType;
+  readonly type: string;
   readonly verified: boolean;
   /** Why it is not verified. */
   readonly fault?: string;

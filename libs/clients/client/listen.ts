@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ListenEvents, type EventType, type ListenEventData } from '@relay/events';
+import { ListenEvents, type ListenEventData } from '@relay/events';
 import type { OAuthError, Problem } from './api.gen.js';
 
 export type { Problem };
@@ -51,7 +51,7 @@ export type Heard =
   | {
       readonly kind: 'delivery';
       readonly id: string;
-      readonly type: EventType;
+      readonly type: string;
       /** The headers of a delivery, signed with the secret of `open`. */
       readonly headers: Readonly<Record<string, string>>;
       /** The envelope's bytes. */

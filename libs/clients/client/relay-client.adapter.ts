@@ -1,4 +1,3 @@
-import type { EventType } from '@relay/events';
 import type { Problem } from './api.gen.js';
 import { RelayProblem, TokenRefused, listen, type Heard } from './listen.js';
 import { OPERATIONS, type Operations } from './operations.gen.js';
@@ -29,7 +28,7 @@ interface Authorized {
 
 export interface ListenInput {
   /** All event types without it. */
-  readonly types?: readonly EventType[];
+  readonly types?: readonly string[];
   /** Ends it. */
   readonly signal: AbortSignal;
 }

@@ -26,6 +26,7 @@ export class OperationsRefused extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly problem: Problem = {},
   ) {
     super(message);
   }
@@ -50,7 +51,10 @@ export class OperationsClient {
     const { query, ...others }: Parts = input;
     const response = await this.#send(name, { ...others, query: { ...query, cursor } });
     const text = await response.text();
-    if (!response.ok) throw new OperationsRefused(response.status, this.#refusal(response, text));
+    if (!response.ok) {
+      const problem = (read(text) ?? {}) as Problem;
+      throw new OperationsRefused(response.status, this.#refusal(response, text), problem);
+    }
     const [, link] = /<([^>]*)>; *rel="next"/.exec(response.headers.get('link') ?? '') ?? [];
     const next = link === undefined ? undefined : new URL(link, this.login.url).searchParams.get('cursor');
     const answer = response.status === 204 ? undefined : read(text);
@@ -113,6 +117,8 @@ export class OperationsClient {
 interface Problem {
   readonly detail?: unknown;
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  /** Commands that the operator runs before the request can succeed. */
+  readonly commands?: readonly string[];
 }
 
 /** Returns null if the text is not JSON. */

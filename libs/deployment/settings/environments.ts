@@ -144,6 +144,9 @@ export const OperationsEnv = z
     ...checkedKeyringEnv,
     ...checkedTokenEnv,
     ...checkedDestinationEnv,
+    MAX_EVENT_TYPES: integer(200, 1, 2_000).describe(
+      'Most event types that operators may apply, without archived ones: each is a topic with its partitions, and a dead-letter topic.',
+    ),
     OPERATIONS_PORT: integer(3100, 0, 65_535).describe('Port of the queue board and of the operator’s API.'),
     OPERATIONS_WRITE: optionalFlag().describe(
       'If not set, operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',

@@ -20,6 +20,9 @@ export const kafkaEnv = {
     'Partitions of each event topic and of `relay.delivery-attempts` that `relay topics create` makes.',
   ),
   KAFKA_TOPIC_REPLICATION: integer(3, 1, 100).describe('Replicas of each topic that `relay topics create` makes.'),
+  BUILT_IN_EVENT_TYPES: flag(true).describe(
+    'Whether the relay has its 14 built-in event types; `false` begins without any. All processes need the same value.',
+  ),
   KAFKA_SSL: flag(false).describe(
     'Whether the connections to the brokers use TLS, with the authorities that Node trusts, or KAFKA_SSL_CA, which turns it on too.',
   ),

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { DELIVERY_ID, deliveryId, parseDeliveryId } from '@relay/delivery';
-import { type AttemptRecord, ENVELOPE_TYPES, StatusFilter, uuidBytes, uuidOf } from '@relay/events';
+import { type AttemptRecord, eventTypeName, StatusFilter, uuidBytes, uuidOf } from '@relay/events';
 import { z } from 'zod';
 
 /**
@@ -154,7 +154,7 @@ export const AttemptSearch = z.strictObject({
     .describe('Id of the delivery, the replay of which is another one.'),
   webhook: z.guid().toLowerCase().optional().describe('Id of the webhook, deleted ones included.'),
   partner: name.optional().describe('Client id of the partner.'),
-  type: z.enum(ENVELOPE_TYPES).optional().describe('Event type.'),
+  type: eventTypeName('known').optional().describe('Event type.'),
   outcome: z.enum(OUTCOMES).optional().describe('What followed the attempt.'),
   status: StatusFilter.optional(),
   error: name.optional().describe('Kind of failure of an attempt without an answer, such as `timeout`.'),

@@ -4,7 +4,7 @@ import {
   type AttemptFacts,
   type AttemptRecord,
   AttemptTiming,
-  ENVELOPE_TYPES,
+  eventTypeName,
   isAskedToWait,
 } from '@relay/events';
 import type { DeliveredLine } from '@relay/history';
@@ -125,7 +125,7 @@ export type EnvelopeClue = Omit<SoughtEnvelope, 'envelopeId'>;
 /** Clue to an envelope that was never attempted: neither the index nor a queue knows when it was accepted. */
 export const ClueQuery = z
   .strictObject({
-    type: z.enum(ENVELOPE_TYPES).optional().describe('Its event type.'),
+    type: eventTypeName('known').optional().describe('Its event type.'),
     around: z.iso.datetime({ offset: true }).optional().describe('About when it was accepted, to within a minute.'),
   })
   .refine(({ type, around }) => (type === undefined) === (around === undefined), 'type and around go together');

@@ -1,7 +1,6 @@
 import { RedisBreakerStore } from '@relay/breaker';
 import { RedisRepeatCounts, RedisSeenStore, type RepeatCount, type SeenMark } from '@relay/dedupe';
 import { parseDeliveryId } from '@relay/delivery';
-import { isEnvelopeType } from '@relay/events';
 import type { HistoryLine, RedisDeliveryHistory } from '@relay/history';
 import { answeredWithin, type AttemptFinder, type EnvelopeFinder, type FoundEnvelope } from '@relay/kafka';
 import { type LogPartition, parkingKey, readRangeKey, readRanges } from '@relay/progress';
@@ -173,7 +172,7 @@ export class StoryReader {
     const times = new Set(ids.map(parseDeliveryId).flatMap((each) => (each === undefined ? [] : [each.acceptedAt])));
     const eventType = known.attempts[0]?.eventType ?? known.pending[0]?.job.eventType;
     const clues: EnvelopeClue[] = clue === undefined ? [] : [clue];
-    if (eventType !== undefined && isEnvelopeType(eventType))
+    if (eventType !== undefined)
       for (const acceptedAt of [...times].toSorted((a, b) => b - a).slice(0, MOST_ACCEPTANCES))
         clues.unshift({ eventType, acceptedAt });
     for (const each of clues) {

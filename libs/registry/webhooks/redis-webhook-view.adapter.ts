@@ -152,6 +152,10 @@ export class RedisWebhookView {
     return this.#view.find(id);
   }
 
+  all(): readonly Webhook[] {
+    return this.#view.all();
+  }
+
   /** See `WebhookView.matching`. */
   matching(eventType: string, audience: readonly string[]): readonly Webhook[] {
     return this.#view.matching(eventType, audience);
@@ -317,6 +321,10 @@ export class WebhookView {
 
   find(id: string): Webhook | undefined {
     return this.#byId.get(id);
+  }
+
+  all(): readonly Webhook[] {
+    return [...this.#byId.values()];
   }
 
   /** The webhooks of this event type that belong to these partners; an empty audience means all partners. */

@@ -14,9 +14,11 @@ describe('WebhookInput', () => {
     expect(WebhookInput.parse({ ...valid, eventType }).eventType).toBe(eventType);
   });
 
-  it('names the 14 event types when the one given is none of them', () => {
+  it('says how many event types there are when the one given is none of them', () => {
     const result = WebhookInput.safeParse({ ...valid, eventType: 'task.renamed' });
-    for (const eventType of EVENT_TYPES) expect(result.error?.issues[0]?.message).toContain(eventType);
+    expect(result.error?.issues[0]?.message).toBe(
+      'task.renamed is no event type. This relay has 21: GET /event-types.',
+    );
   });
 
   it('ignores unknown attributes and reads null in the two texts as absent', () => {

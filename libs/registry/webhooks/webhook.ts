@@ -1,4 +1,4 @@
-import { ENVELOPE_TYPES } from '@relay/events';
+import { eventTypeName } from '@relay/events';
 import { z } from 'zod';
 import {
   atMostOneCredential,
@@ -96,9 +96,16 @@ export const WebhookId = z
   .transform((id) => id.toLowerCase())
   .describe('Identifier of the webhook, in either letter case.');
 
-export const EventTypeName = z.enum(ENVELOPE_TYPES).describe('Event type of interest.');
+const OF_INTEREST = 'Event type of interest.';
+/** The event type of a webhook that may be registered already, also an archived one. */
+export const EventTypeName = eventTypeName('known').describe(OF_INTEREST);
 
-const attributes = { eventType: EventTypeName, endPointUrl, ...optionalMembers('input'), ...credentialMembers };
+const attributes = {
+  eventType: eventTypeName('registrable').describe(OF_INTEREST),
+  endPointUrl,
+  ...optionalMembers('input'),
+  ...credentialMembers,
+};
 
 /** The registration of a partner. `@relay/egress` decides whether its URL is a permitted destination. */
 export const WebhookInput = z
@@ -113,7 +120,7 @@ export type WebhookInput = z.infer<typeof WebhookInput>;
 
 /** Replaces all attributes; without `id` those of the partner's only webhook of that event type. */
 export const WebhookUpdate = z
-  .object({ ...attributes, id: WebhookId.optional() })
+  .object({ ...attributes, eventType: EventTypeName, id: WebhookId.optional() })
   .check(oneCredential)
   .meta({
     id: 'WebhookUpdate',

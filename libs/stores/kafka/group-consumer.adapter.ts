@@ -1,5 +1,5 @@
 import kafkajs from 'kafkajs';
-import type { Batch, Consumer, EachBatchPayload, PartitionAssigner } from 'kafkajs';
+import type { Assigner, Batch, Consumer, EachBatchPayload, PartitionAssigner } from 'kafkajs';
 import { hasCode } from './kafka-errors.adapter.js';
 import { driverOf } from './kafka-client.adapter.js';
 import type { BatchInHand, CommittedOffset, FetchedBatch, Kafka } from './kafka.port.js';
@@ -90,6 +90,13 @@ export class GroupConsumer {
     });
   }
 
+  /** Leaves the group, and joins it again with these topics. */
+  async resubscribe(topics: readonly string[]): Promise<void> {
+    await this.#consumer.stop();
+    await this.#consumer.subscribe({ topics: [...topics], fromBeginning: true });
+    await this.run();
+  }
+
   /** The next fetch of the partition begins at this offset. @throws Error while the member does not run */
   seek(topic: string, partition: number, offset: number): void {
     this.#consumer.seek({ topic, partition, offset: String(offset) });
@@ -115,11 +122,48 @@ type WholePayload = EachBatchPayload & { readonly batch: Batch & FetchedBatch };
 
 /**
  * Round robin under a name of this deployment's own. The broker refuses a member that shares no assigner with the group
- * (INCONSISTENT_GROUP_PROTOCOL), so workers of two deployments never share the partitions of one group.
+ * (INCONSISTENT_GROUP_PROTOCOL), so workers of two deployments never share the partitions of one group. After a change of the event
+ * types members have different topics for a while: a topic goes to members that subscribe to it. The leader knows the partitions of
+ * its own topics only, and the others wait until it joins with them.
  */
 export const assignerOf =
   (deployment: string): GroupAssigner =>
-  (config) => ({ ...kafkajs.PartitionAssigners.roundRobin(config), name: `round-robin of ${deployment}` });
+  (config) => ({
+    ...kafkajs.PartitionAssigners.roundRobin(config),
+    name: `round-robin of ${deployment}`,
+    assign: ({ members, topics }) => Promise.resolve(dividedAmong(members, topics, config.cluster)),
+  });
+
+function dividedAmong(
+  members: Parameters<Assigner['assign']>[0]['members'],
+  topics: readonly string[],
+  cluster: Parameters<GroupAssigner>[0]['cluster'],
+): Awaited<ReturnType<Assigner['assign']>> {
+  const divided = members
+    .map(({ memberId, memberMetadata }) => ({
+      memberId,
+      topics: new Set(kafkajs.AssignerProtocol.MemberMetadata.decode(memberMetadata)?.topics),
+      assignment: {} as Record<string, number[]>,
+    }))
+    .toSorted((a, b) => (a.memberId < b.memberId ? -1 : 1));
+  let next = 0;
+  for (const topic of topics) {
+    const subscribed = divided.filter((member) => member.topics.has(topic));
+    for (const { partitionId } of cluster.findTopicPartitionMetadata(topic)) {
+      const member = subscribed[next % subscribed.length];
+      next += 1;
+      if (member !== undefined) (member.assignment[topic] ??= []).push(partitionId);
+    }
+  }
+  return divided.map(({ memberId, assignment }) => ({
+    memberId,
+    memberAssignment: kafkajs.AssignerProtocol.MemberAssignment.encode({
+      version: 1,
+      assignment,
+      userData: Buffer.alloc(0),
+    }),
+  }));
+}
 
 /** Whether the broker refused a join because the group's members have other assigners. */
 export const isOtherDeployment = (error: unknown): boolean => hasCode(error, 'INCONSISTENT_GROUP_PROTOCOL');

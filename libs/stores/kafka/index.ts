@@ -8,14 +8,21 @@ export type { SoughtAttempts, FoundEnvelope, SoughtEnvelope } from './finders.ad
 export { answeredWithin, askedAgain, KeptAdmin, readLag, withAdmin, type TopicLag } from './kept-admin.adapter.js';
 export { connectKafka, openProducer } from './kafka-client.adapter.js';
 export { assignerOf, GroupConsumer, isOtherDeployment } from './group-consumer.adapter.js';
-export { codeOf, hasCode, isDeletionRefused, isTimeout, placeOutside } from './kafka-errors.adapter.js';
+export { codeOf, hasCode, isDeletionRefused, isTimeout, isUnauthorized, placeOutside } from './kafka-errors.adapter.js';
 export { Kafka } from './kafka.port.js';
 export type { Acknowledgement, BatchInHand, CommittedOffset, FetchedBatch } from './kafka.port.js';
 export type { IdsByTopic, KafkaAdmin, KafkaMessage, KafkaProducer, TopicsOfCluster } from './kafka.port.js';
 export { logRecordOf, LogFetcher } from './log-fetcher.adapter.js';
 export type { FetchBounds, FetchedPart, LogPlace, LogSlice, Offsets } from './log-fetcher.adapter.js';
 export { checkTopics, createTopics, findTopics, readTopicConfigs, configFaults } from './topics.adapter.js';
-export { LOG_RETENTION_MS, planTopics, topicFaults, topicNotes } from './topics.adapter.js';
+export {
+  createCommand,
+  LOG_RETENTION_MS,
+  planEnvelopes,
+  planTopics,
+  topicFaults,
+  topicNotes,
+} from './topics.adapter.js';
 export type { TopicConfigFound, TopicFound, TopicSettings } from './topics.adapter.js';
 export { rangesWithin, readRanges, gapsIn } from './topic-reader.adapter.js';
 export type { TimeWindow, LogRange, OffsetGap } from './topic-reader.adapter.js';

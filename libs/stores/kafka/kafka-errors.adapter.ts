@@ -12,6 +12,12 @@ export const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
 export const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'type' in error ? String(error.type) : undefined;
 
+/** Whether the brokers refused the request because this client may not; for topics, kafkajs gathers the errors of each. */
+export const isUnauthorized = (error: unknown): boolean =>
+  [error, ...(error instanceof kafkajs.KafkaJSAggregateError ? error.errors : [])].some((each) =>
+    hasCode(each, 'TOPIC_AUTHORIZATION_FAILED', 'CLUSTER_AUTHORIZATION_FAILED'),
+  );
+
 /** Whether a request got no answer in time. */
 export const isTimeout = (error: unknown): boolean =>
   chainOf(error).some(({ name }) => name === 'KafkaJSRequestTimeoutError');

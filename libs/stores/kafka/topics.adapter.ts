@@ -47,24 +47,42 @@ export const LOG_RETENTION_MS = 7 * DAY_MS;
 
 export function planTopics(settings: TopicSettings): TopicPlan[] {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_TOPIC_PARTITIONS: partitions } = settings;
-  const plan = (topic: string, count: number, retentionMs: number): TopicPlan => ({
-    topic,
-    partitions: count,
-    replication: settings.KAFKA_TOPIC_REPLICATION,
-    config: configOf(settings.KAFKA_TOPIC_REPLICATION, retentionMs),
-  });
+  const plan = planner(settings);
   return [
-    // Notices are few, and each further partition costs an owner and requests to Kafka.
-    ...envelopeTopics(prefix).flatMap((topic) => [
-      plan(topic, topic === noticesTopic(prefix) ? 1 : partitions, LOG_RETENTION_MS),
-      plan(dlqOf(topic), 1, 30 * DAY_MS),
-    ]),
+    ...envelopeTopics(prefix).flatMap((topic) => planEnvelopes(topic, settings)),
     plan(deliveryAttemptsTopic(prefix), partitions, 8 * DAY_MS),
     plan(deadLettersTopic(prefix), 1, 30 * DAY_MS),
     plan(registryTopic(prefix), 1, FOR_EVER),
     plan(operationsTopic(prefix), 1, 30 * DAY_MS),
   ];
 }
+
+const planner =
+  ({ KAFKA_TOPIC_REPLICATION: replication }: TopicSettings) =>
+  (topic: string, partitions: number, retentionMs: number): TopicPlan => ({
+    topic,
+    partitions,
+    replication,
+    config: configOf(replication, retentionMs),
+  });
+
+/** Plans a topic of envelopes and the topic for its poison records. */
+export function planEnvelopes(topic: string, settings: TopicSettings): TopicPlan[] {
+  const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_TOPIC_PARTITIONS: partitions } = settings;
+  const plan = planner(settings);
+  return [
+    // Notices are few, and each further partition costs an owner and requests to Kafka.
+    plan(topic, topic === noticesTopic(prefix) ? 1 : partitions, LOG_RETENTION_MS),
+    plan(dlqOf(topic), 1, 30 * DAY_MS),
+  ];
+}
+
+/** The command of Kafka that creates a topic. */
+export const createCommand = ({ topic, partitions, replication, config }: TopicPlan): string =>
+  [
+    `kafka-topics.sh --create --topic ${topic} --partitions ${partitions} --replication-factor ${replication}`,
+    ...Object.entries(config).map(([name, value]) => `--config ${name}=${value}`),
+  ].join(' ');
 
 // With acks=all an acknowledged record is on two brokers, and no broker that lacks it may become leader. The broker's
 // clock dates records: if senders date them, a broker refuses those of a sender whose clock is an hour ahead
@@ -156,10 +174,14 @@ const TOPIC = 2;
  * @returns the names of the created topics
  * @throws the broker's error, such as too few brokers for KAFKA_TOPIC_REPLICATION
  */
-export async function createTopics(kafka: Kafka, settings: TopicSettings): Promise<string[]> {
+export async function createTopics(
+  kafka: Kafka,
+  settings: TopicSettings,
+  planned: readonly TopicPlan[] = planTopics(settings),
+): Promise<string[]> {
   return withAdmin(kafka, async (admin) => {
     const existing = new Set(await admin.listTopics());
-    const plans = planTopics(settings).filter((plan) => !existing.has(plan.topic));
+    const plans = planned.filter((plan) => !existing.has(plan.topic));
     if (plans.length === 0) return [];
     // The answer is not needed: it is false if another process has created some of the topics meanwhile.
     await admin.createTopics({ topics: plans.map(requestOf), timeout: CREATE_TIMEOUT_MS, waitForLeaders: false });

@@ -1,5 +1,5 @@
 import { DeadLetter, isEmpty, type DeadLetterReason, type PurgeReport, type ReplayReport } from '@relay/dead-letters';
-import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
+import type { EnvelopeType } from '@relay/events';
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { Operations } from '@relay/operations-client';
 import { Option, type Command } from 'commander';
@@ -122,7 +122,7 @@ interface Selection extends Filters {
 
 const withFilters = (command: Command): Command =>
   command
-    .addOption(new Option('--type <type>', 'only of this event type').choices(ENVELOPE_TYPES))
+    .addOption(new Option('--type <type>', 'only of this event type'))
     .addOption(new Option('--reason <reason>', 'only of this reason').choices(DeadLetter.shape.reason.options))
     .option('--webhook <id>', 'only of this webhook');
 

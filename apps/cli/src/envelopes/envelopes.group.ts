@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AttemptTiming, ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
+import type { AttemptTiming, EnvelopeType } from '@relay/events';
 import type { EnvelopeStory } from '@relay/story';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ export function defineEnvelopes(group: Command, shell: Shell): void {
     .command('get')
     .description('show what became of an envelope: its mark, its deliveries, every attempt')
     .argument('<id>', 'id of the envelope', envelopeIdOf)
-    .addOption(new Option('--type <type>', 'its event type, where it was never attempted').choices(ENVELOPE_TYPES))
+    .addOption(new Option('--type <type>', 'its event type, where it was never attempted'))
     .option('--around <time>', 'with --type: about when it was accepted, to within a minute')
     .option('--follow', 'go on until every delivery has ended, with what is new')
     .action(async (id: string, options: { json?: boolean; follow?: boolean; type?: EnvelopeType; around?: string }) => {

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ENVELOPE_TYPES, type EnvelopeType } from '@relay/events';
+import type { EnvelopeType } from '@relay/events';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { operationsOf } from '../operations.js';
 import { answer, counted, documented, type Shell } from '../shell.js';
@@ -28,7 +28,7 @@ interface Options {
 
 export function defineReplay(command: Command, shell: Shell): void {
   command
-    .addOption(new Option('--type <type>', 'event type').choices(ENVELOPE_TYPES).makeOptionMandatory())
+    .addOption(new Option('--type <type>', 'event type').makeOptionMandatory())
     .option('--since <time>', 'envelopes written to the log at this time or later; by default all of them', momentOf)
     .option('--until <time>', 'envelopes written to the log before this time; by default until now', momentOf)
     .option('--webhook <id>', 'to this webhook only; by default to every webhook of the type')

@@ -143,7 +143,7 @@ interface KnownKey {
 }
 
 const GLOBAL =
-  /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
+  /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|event-types|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
 const ORDER = /^parked:(.+\/.+)$/;
 
 /** The kind of a key in a shard or in the global slot; undefined for a key that this relay does not know. */

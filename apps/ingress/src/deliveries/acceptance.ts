@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { RepeatCounter, SeenEntry, SeenMark, SeenStore } from '@relay/dedupe';
-import { EVENT_TYPES, recordHeaders, topicOf, type AcceptedEnvelope, type EventType } from '@relay/events';
+import { eventTypes, recordHeaders, topicOf, type AcceptedEnvelope, type EnvelopeType } from '@relay/events';
 import { Publisher } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
@@ -21,9 +21,8 @@ export class IngressMetrics {
       labelNames: ['event_type', 'result'],
       registers: [registry],
     });
-    // Every series begins with 0; otherwise a rate misses its first event.
-    for (const event_type of [...EVENT_TYPES, 'unknown'])
-      for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
+    this.#beginSeries();
+    eventTypes.onChange(() => this.#beginSeries());
     this.#publishing = new Histogram({
       name: 'relay_publish_duration_seconds',
       help: 'From handing an envelope to the publisher to the acknowledgement of all in-sync replicas.',
@@ -32,7 +31,13 @@ export class IngressMetrics {
     });
   }
 
-  count(eventType: EventType | 'unknown', result: BatchResult['status']): void {
+  /** Every series begins with 0; otherwise a rate misses its first event. */
+  #beginSeries(): void {
+    for (const event_type of [...eventTypes.names('sendable'), 'unknown'])
+      for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
+  }
+
+  count(eventType: EnvelopeType, result: BatchResult['status']): void {
     this.#events.inc({ event_type: eventType, result });
   }
 

@@ -1,4 +1,4 @@
-import { CloudEvent, Envelope, EVENT_TYPES } from '@relay/events';
+import { CloudEvent, Envelope, eventTypeName } from '@relay/events';
 import { operationsOf } from '@relay/openapi';
 import { z } from 'zod';
 import { exampleOf } from '../documents/event-catalogue.js';
@@ -10,7 +10,7 @@ export const CLOUD_EVENTS = 'application/cloudevents-batch+json';
 export const Receipt = z
   .object({
     id: z.guid().describe("The envelope's id, in lower case."),
-    type: z.enum(EVENT_TYPES),
+    type: eventTypeName('sendable'),
     status: z.enum(['accepted', 'duplicate']).describe('Stored now, or known with the same content already.'),
   })
   .meta({ id: 'Receipt', description: 'The log has the envelope.' });

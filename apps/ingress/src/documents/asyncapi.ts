@@ -5,7 +5,7 @@ import {
   dlqOf,
   Envelope,
   EnvelopeHeaders,
-  EVENT_TYPES,
+  eventTypes,
   Notice,
   NoticeHeaders,
   noticesTopic,
@@ -57,9 +57,11 @@ export function asyncApi({ publicUrl, version, topicPrefix, partitions }: AsyncA
 }
 
 const channelsOf = (prefix: string, partitions: number): Channel[] => [
-  ...EVENT_TYPES.flatMap((type) =>
-    withPoison([nameOf(type), topicOf(prefix, type), `Envelopes of the type ${type}.`, nameOf(type), partitions]),
-  ),
+  ...eventTypes
+    .shown('sendable')
+    .flatMap((type) =>
+      withPoison([nameOf(type), topicOf(prefix, type), `Envelopes of the type ${type}.`, nameOf(type), partitions]),
+    ),
   ...withPoison([
     'notices',
     noticesTopic(prefix),
@@ -103,10 +105,12 @@ function messagesOf(book: SchemaBook): Schema {
   const envelope = message('Envelope', book.of(EnvelopeHeaders, 'output'), book.of(Envelope, 'input'), KEY);
   const notice = message('A notice', book.of(NoticeHeaders, 'output'), book.of(Notice, 'input'), 'Id of the webhook.');
   const json = book.of(z.object({ 'content-type': z.literal('application/json') }), 'output');
-  const envelopes = EVENT_TYPES.map((type): [string, Schema] => [
-    nameOf(type),
-    { name: type, ...envelope, title: `Envelope ${type}`, examples: [{ payload: exampleOf(type) }] },
-  ]);
+  const envelopes = eventTypes
+    .shown('sendable')
+    .map((type): [string, Schema] => [
+      nameOf(type),
+      { name: type, ...envelope, title: `Envelope ${type}`, examples: [{ payload: exampleOf(type) }] },
+    ]);
   return {
     ...Object.fromEntries(envelopes),
     notice: { name: 'notice', ...notice, examples: [{ payload: exampleOf('webhook.disabled') }] },
@@ -144,4 +148,4 @@ const keyed = (description?: string): Schema => ({
   kafka: { key: { type: 'string', ...(description === undefined ? {} : { description }) }, bindingVersion: BINDING },
 });
 
-const nameOf = (type: string): string => type.replace('.', '_');
+const nameOf = (type: string): string => type.replaceAll('.', '_');

@@ -1,4 +1,4 @@
-import { ENVELOPE_TYPES, EVENT_TYPES, NOTICE_TYPES, readEnvelope, readNotice } from '@relay/events';
+import { EVENT_TYPES, eventTypes as known, NOTICE_TYPES, readEnvelope, readNotice } from '@relay/events';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { z } from 'zod';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -76,7 +76,7 @@ describe('/event-types', () => {
     const { eventTypes } = (await (await fetch(`${url}/event-types`)).json()) as {
       eventTypes: { name: string; sentBy: string; topic: string }[];
     };
-    expect(eventTypes.map(({ name }) => name)).toEqual([...ENVELOPE_TYPES]);
+    expect(eventTypes.map(({ name }) => name)).toEqual(known.names('registrable'));
     const namesOf = (sender: string) => eventTypes.filter(({ sentBy }) => sentBy === sender).map(({ name }) => name);
     expect([namesOf('sources'), namesOf('relay')]).toEqual([[...EVENT_TYPES], [...NOTICE_TYPES]]);
     expect(eventTypes.at(-1)).toMatchObject({ name: 'secret.rotated', topic: 'eu.relay.notices' });

@@ -15,10 +15,12 @@ import {
   AttemptRecord,
   Envelope,
   EnvelopeHeaders,
+  eventTypes,
   Notice,
   NoticeHeaders,
   OperationsRecord,
   PAYLOADS,
+  withNames,
 } from '@relay/events';
 import { Access, type FastifyReply } from '@relay/http';
 import { openApi, Operation, operationsOf, routesOf, type OperationText } from '@relay/openapi';
@@ -53,27 +55,66 @@ const operations = operationsOf('Documents', {
     path: { name: { schema: schemaName, example: 'Envelope.json' } },
     problems: ['not-found'],
   },
+  readPayloadSchema: {
+    ...reading('The JSON Schema of the payload of an applied event type', 'application/schema+json', anyDocument),
+    path: {
+      type: { schema: z.string().describe('Name of the event type.'), example: 'order.paid' },
+      revision: { schema: z.string().describe('Revision of the schema, and `.json`.'), example: '1.json' },
+    },
+    problems: ['not-found'],
+  },
 });
 
 /** All published documents, as bytes that every answer shares: they are the largest answers without authentication. */
-export class Documents {
+interface Built {
   readonly openApi: Buffer;
   readonly asyncApi: Buffer;
   readonly eventTypes: Buffer;
   readonly page: Buffer;
   readonly schemas: ReadonlyMap<string, Buffer>;
+}
+
+/** The published documents, built again after a change of the event types. */
+export class Documents {
   /** Content security policy that permits only the page’s own style. */
   readonly pagePolicy = `default-src 'none'; style-src 'sha256-${hash('sha256', STYLE, 'base64')}'; frame-ancestors 'none'`;
+  #built: Built | undefined;
+  #version = -1;
 
-  constructor(controllers: readonly Type[], facts: AsyncApiFacts) {
-    const document = openApi(routesOf(controllers), facts, ingressApi(facts.publicUrl));
-    this.openApi = bytesOf(document);
-    this.asyncApi = bytesOf(asyncApi(facts));
-    this.eventTypes = bytesOf(eventCatalogue(facts.publicUrl, facts.topicPrefix));
-    this.page = Buffer.from(docsPage(document));
-    this.schemas = jsonSchemas(facts.publicUrl);
+  constructor(
+    private readonly controllers: readonly Type[],
+    private readonly facts: AsyncApiFacts,
+  ) {}
+
+  get now(): Built {
+    if (this.#built === undefined || this.#version !== eventTypes.version) {
+      this.#version = eventTypes.version;
+      this.#built = this.#build();
+    }
+    return this.#built;
+  }
+
+  #build(): Built {
+    const { publicUrl, topicPrefix } = this.facts;
+    const document = openApi(routesOf(this.controllers), this.facts, ingressApi(publicUrl));
+    return {
+      openApi: bytesOf(document),
+      asyncApi: bytesOf(asyncApi(this.facts)),
+      eventTypes: bytesOf(eventCatalogue(publicUrl, topicPrefix)),
+      page: Buffer.from(docsPage(document)),
+      schemas: new Map([...jsonSchemas(publicUrl), ...appliedSchemas(publicUrl)]),
+    };
   }
 }
+
+/** The schemas of applied types, at the place that records and the list of event types name. */
+const appliedSchemas = (publicUrl: string): [string, Buffer][] =>
+  eventTypes.shown('known').flatMap((name): [string, Buffer][] => {
+    const applied = eventTypes.applied(name);
+    if (applied?.schema === undefined) return [];
+    const path = `${name}/${applied.revision}.json`;
+    return [[path, bytesOf({ ...applied.schema, $id: `${publicUrl}/schemas/${path}` })]];
+  });
 
 const TAKEN = { Envelope, Notice, ...PAYLOADS, WebhookInput };
 const WRITTEN = {
@@ -88,8 +129,12 @@ const WRITTEN = {
 /** Returns self-contained JSON Schemas (2020-12) by name, for validators and generators that do not read OpenAPI. */
 function jsonSchemas(publicUrl: string): Map<string, Buffer> {
   const entries = [
-    ...Object.entries(TAKEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input' })] as const),
-    ...Object.entries(WRITTEN).map(([name, schema]) => [name, z.toJSONSchema(schema, { io: 'output' })] as const),
+    ...Object.entries(TAKEN).map(
+      ([name, schema]) => [name, z.toJSONSchema(schema, { io: 'input', override: withNames })] as const,
+    ),
+    ...Object.entries(WRITTEN).map(
+      ([name, schema]) => [name, z.toJSONSchema(schema, { io: 'output', override: withNames })] as const,
+    ),
   ];
   return new Map(
     entries.map(([name, schema]) => [`${name}.json`, bytesOf({ $id: `${publicUrl}/schemas/${name}.json`, ...schema })]),
@@ -112,34 +157,40 @@ export class DocumentsController {
   @Get('openapi.json')
   @Serves(operations.readOpenApi, JSON_TYPE)
   openApi(): Buffer {
-    return this.documents.openApi;
+    return this.documents.now.openApi;
   }
 
   @Get('asyncapi.json')
   @Serves(operations.readAsyncApi, JSON_TYPE)
   asyncApi(): Buffer {
-    return this.documents.asyncApi;
+    return this.documents.now.asyncApi;
   }
 
   @Get('event-types')
   @Serves(operations.readEventTypes, JSON_TYPE)
   eventTypes(): Buffer {
-    return this.documents.eventTypes;
+    return this.documents.now.eventTypes;
   }
 
   @Get('schemas/:name')
   @Serves(operations.readSchema, 'application/schema+json')
   schema(@Param('name') name: string): Buffer {
-    const found = this.documents.schemas.get(name);
+    const found = this.documents.now.schemas.get(name);
     if (found === undefined) throw new ProblemError('not-found', 'There is no such schema.');
     return found;
+  }
+
+  @Get('schemas/:type/:revision')
+  @Serves(operations.readPayloadSchema, 'application/schema+json')
+  payloadSchema(@Param('type') type: string, @Param('revision') revision: string): Buffer {
+    return this.schema(`${type}/${revision}`);
   }
 
   @Get('docs')
   @Serves(operations.readDocs, 'text/html; charset=utf-8')
   page(@Res({ passthrough: true }) reply: FastifyReply): Buffer {
     void reply.header('content-security-policy', this.documents.pagePolicy);
-    return this.documents.page;
+    return this.documents.now.page;
   }
 }
 

@@ -1,8 +1,10 @@
 import {
   Envelope,
-  ENVELOPE_TYPES,
   EVENT_MEANINGS,
+  eventTypeName,
+  eventTypes,
   examplePayload,
+  isEventType,
   isNoticeType,
   Notice,
   NOTICE_MEANINGS,
@@ -21,13 +23,17 @@ export const exampleOf = (type: EnvelopeType) => ({
 
 const EventTypeFacts = z
   .object({
-    name: z.enum(ENVELOPE_TYPES),
+    name: eventTypeName('registrable'),
     description: z.string().describe('What an event of this type says.'),
     sentBy: z
       .enum(['sources', 'relay'])
       .describe('`relay`: a notice about one of your own webhooks, which no source can send.'),
     topic: z.string().describe('The Kafka topic that has its envelopes.'),
     payloadSchema: z.url().nullable().describe('JSON Schema of the payload; `null` if it is any object.'),
+    deprecated: z
+      .object({ use: z.string().optional().describe('The type to use instead.') })
+      .optional()
+      .describe('Set if the type is deprecated.'),
     sample: z.union([Envelope, Notice]).describe('An envelope as your endpoint receives it.'),
   })
   .meta({ id: 'EventType', description: 'A type of event to which a webhook can be registered.' });
@@ -37,17 +43,32 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
-/** Returns all event types for which a partner can register. */
+/** Path of the schema of a payload, without its ending; undefined if any object is a payload. */
+function schemaPathOf(name: string): string | undefined {
+  const applied = eventTypes.applied(name);
+  if (applied === undefined) return payloadSchemaOf(name);
+  return applied.schema === undefined ? undefined : `${name}/${applied.revision}`;
+}
+
+/** Returns all event types for which every partner can register. */
 export const eventCatalogue = (publicUrl: string, topicPrefix: string): z.infer<typeof EventCatalogue> => ({
-  eventTypes: ENVELOPE_TYPES.map((name) => {
-    const schema = payloadSchemaOf(name);
-    return {
+  eventTypes: eventTypes.shown('registrable').map((name) => {
+    const schema = schemaPathOf(name);
+    const deprecated = eventTypes.applied(name)?.deprecated;
+    const facts: z.infer<typeof EventTypeFacts> = {
       name,
-      description: isNoticeType(name) ? NOTICE_MEANINGS[name] : EVENT_MEANINGS[name],
+      description: descriptionOf(name),
       sentBy: isNoticeType(name) ? 'relay' : 'sources',
       topic: topicOf(topicPrefix, name),
       payloadSchema: schema === undefined ? null : `${publicUrl}/schemas/${schema}.json`,
       sample: exampleOf(name) as z.infer<typeof EventTypeFacts>['sample'],
     };
+    if (deprecated !== undefined) facts.deprecated = deprecated;
+    return facts;
   }),
 });
+
+function descriptionOf(name: string): string {
+  if (isNoticeType(name)) return NOTICE_MEANINGS[name];
+  return isEventType(name) ? EVENT_MEANINGS[name] : (eventTypes.applied(name)?.description ?? '');
+}

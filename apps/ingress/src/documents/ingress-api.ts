@@ -1,5 +1,5 @@
 import { deliveryHeaders } from '@relay/delivery';
-import { Envelope, ENVELOPE_TYPES, isNoticeType, Notice } from '@relay/events';
+import { Envelope, eventTypes, isNoticeType, Notice } from '@relay/events';
 import { SCOPES_OF } from '@relay/identity';
 import { membersOf, type ApiParts, type Schema, type SchemaBook } from '@relay/openapi';
 import { OAuthErrorBody } from '../oauth/client-authenticator.js';
@@ -76,11 +76,11 @@ function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Sch
   const envelope = book.of(Envelope, 'input');
   const notice = book.of(Notice, 'input');
   const headers = membersOf('header', deliveryHeaders, book);
-  const webhooks = ENVELOPE_TYPES.map((type) => [
+  const webhooks = eventTypes.shown('registrable').map((type) => [
     type,
     {
       post: {
-        operationId: `receive_${type.replace('.', '_')}`,
+        operationId: `receive_${type.replaceAll('.', '_')}`,
         tags: ['Webhooks'],
         summary: `Delivery of ${type}`,
         description: `${isNoticeType(type) ? 'An envelope of the relay itself' : 'The envelope as its source sent it'}, byte for byte the same on every attempt. It can arrive more than once, with the same \`webhook-id\`. The registered credential is sent as \`x-api-key\` or \`authorization\`.`,

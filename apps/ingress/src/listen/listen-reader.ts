@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
-import { EVENT_TYPES, readRecord, topicOf, type EventType } from '@relay/events';
+import { eventTypes, isNoticeType, readRecord, topicOf, type EnvelopeType } from '@relay/events';
 import { placeOutside, type LogFetcher, type LogPlace, type LogSlice } from '@relay/kafka';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { madeAnew, MOST_BEHIND, type Listener } from './listener.js';
@@ -9,7 +9,7 @@ const TOGETHER = 500;
 
 /** A place in the log, and the event type of its topic. */
 export interface Place extends LogPlace {
-  readonly type: EventType;
+  readonly type: EnvelopeType;
 }
 
 type Reader = Pick<Listener, 'nextOf'>;
@@ -67,7 +67,7 @@ const STEPS_OF_A_TURN = 50;
 
 /** Reads the log for all listeners of a process. It runs while there are any. */
 export class ListenReader {
-  readonly #types: ReadonlyMap<string, EventType>;
+  #types: ReadonlyMap<string, EnvelopeType> = new Map();
   #isRunning = false;
   /** The end of each read partition, by topic and partition. */
   readonly #ends = new Map<string, Place>();
@@ -80,9 +80,16 @@ export class ListenReader {
     private readonly listeners: ReadonlySet<Listener>,
     private readonly prefix: string,
     private readonly log: ThrottledLog,
-    private readonly metrics: { sent(type: EventType): void },
+    private readonly metrics: { sent(type: EnvelopeType): void },
   ) {
-    this.#types = new Map(EVENT_TYPES.map((type) => [topicOf(prefix, type), type]));
+    this.#learn();
+    eventTypes.onChange(() => this.#learn());
+  }
+
+  /** Maps the topics of the present event types, archived ones among them. */
+  #learn(): void {
+    const types = eventTypes.names('known').filter((type) => !isNoticeType(type));
+    this.#types = new Map(types.map((type) => [topicOf(this.prefix, type), type]));
   }
 
   /** Reads until there is no listener, and resolves then; resolves at once if it already runs. */
@@ -114,10 +121,10 @@ export class ListenReader {
   }
 
   /** Returns the ids of the topics of these types. */
-  async topicIds(types: readonly EventType[]): Promise<Map<EventType, string>> {
+  async topicIds(types: readonly EnvelopeType[]): Promise<Map<EnvelopeType, string>> {
     const found = await this.fetcher.topicIds(types.map((type) => topicOf(this.prefix, type)));
     return new Map(
-      [...found].flatMap(([topic, id]) => (id === undefined ? [] : [[this.#types.get(topic) as EventType, id]])),
+      [...found].flatMap(([topic, id]) => (id === undefined ? [] : [[this.#types.get(topic) as EnvelopeType, id]])),
     );
   }
 
@@ -161,7 +168,7 @@ export class ListenReader {
     const topics = [...wanted].flatMap(([topic, wanting]) => (wanting.length > 0 ? [topic] : []));
     const head: Place[] = [];
     for (const [topic, count] of await this.fetcher.partitions(topics)) {
-      const type = this.#types.get(topic) as EventType;
+      const type = this.#types.get(topic) as EnvelopeType;
       const wanting = wanted.get(topic) ?? [];
       for (let partition = 0; partition < count; partition += 1) {
         const offset = Math.max(...wanting.map((listener) => listener.nextOf(type, partition) ?? 0));
@@ -173,7 +180,7 @@ export class ListenReader {
 
   async #handOut(slices: readonly LogSlice[]): Promise<void> {
     for (const { topic, partition, from, next, records, end } of slices) {
-      const type = this.#types.get(topic) as EventType;
+      const type = this.#types.get(topic) as EnvelopeType;
       this.#ends.set(`${topic} ${partition}`, { topic, type, partition, offset: end });
       const isWithin = (at = -1): boolean => from <= at && at < next;
       const takers = [...this.listeners].filter((listener) => isWithin(listener.nextOf(type, partition)));
@@ -203,7 +210,7 @@ export class ListenReader {
   }
 
   #lose({ topic, partition }: Omit<LogPlace, 'offset'>): void {
-    const type = this.#types.get(topic) as EventType;
+    const type = this.#types.get(topic) as EnvelopeType;
     for (const listener of this.listeners) if (listener.nextOf(type, partition) !== undefined) listener.end('lost');
   }
 }

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnModuleDestroy } from '@nestjs/common';
-import { EVENT_TYPES, STREAM_ENDS, topicOf, type EventType, type StreamEnd } from '@relay/events';
+import { eventTypes, STREAM_ENDS, topicOf, type EnvelopeType, type StreamEnd } from '@relay/events';
 import { LogFetcher } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
@@ -35,11 +35,16 @@ export class ListenMetrics {
       labelNames: ['reason'],
       registers: [registry],
     });
-    for (const event_type of EVENT_TYPES) this.#events.inc({ event_type }, 0);
+    this.#beginSeries();
+    eventTypes.onChange(() => this.#beginSeries());
     for (const reason of [...Object.keys(STREAM_ENDS), 'left']) this.#ends.inc({ reason }, 0);
   }
 
-  sent(type: EventType): void {
+  #beginSeries(): void {
+    for (const event_type of eventTypes.names('sendable')) this.#events.inc({ event_type }, 0);
+  }
+
+  sent(type: EnvelopeType): void {
     this.#events.inc({ event_type: type });
   }
 
@@ -76,7 +81,7 @@ const KEPT_MS = 30_000;
 /** Partner and event types of a stream. It begins at the end of the log, or at `told`, the position of an earlier stream. */
 interface Listening {
   readonly partnerId: string;
-  readonly types: readonly EventType[];
+  readonly types: readonly EnvelopeType[];
   readonly told: ToldPosition | undefined;
   readonly isPermitted: () => Promise<boolean>;
 }
@@ -135,7 +140,7 @@ export class ListenStreams implements OnModuleDestroy {
   }
 
   async #start(
-    types: readonly EventType[],
+    types: readonly EnvelopeType[],
     told: ToldPosition | undefined,
   ): Promise<StreamPlace & { readonly isWhole: boolean }> {
     try {
@@ -150,7 +155,7 @@ export class ListenStreams implements OnModuleDestroy {
     }
   }
 
-  async #bounds(types: readonly EventType[], which: 'first' | 'end'): Promise<Position> {
+  async #bounds(types: readonly EnvelopeType[], which: 'first' | 'end'): Promise<Position> {
     const topics = new Map(types.map((type) => [topicOf(this.limits.KAFKA_TOPIC_PREFIX, type), type]));
     const found = await this.log.bounds([...topics.keys()], which);
     return new Map([...topics].map(([topic, type]) => [type, found.get(topic) ?? []]));

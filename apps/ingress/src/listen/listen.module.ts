@@ -1,5 +1,5 @@
 import { Get, Module, Req, Res } from '@nestjs/common';
-import { EVENT_TYPES, isEventType, ListenEvents } from '@relay/events';
+import { eventTypeName, eventTypes, ListenEvents } from '@relay/events';
 import {
   CallerFinder,
   callerIdOf,
@@ -24,9 +24,8 @@ const ListenQuery = z.strictObject({
   type: z
     .string()
     .transform((text) => [...new Set(text.split(',').map((name) => name.trim()))])
-    .pipe(z.array(z.string().refine(isEventType, `one of ${EVENT_TYPES.join(', ')} is expected`)))
-    .transform((names) => names.filter((name) => isEventType(name)))
-    .default([...EVENT_TYPES])
+    .pipe(z.array(eventTypeName('sendable')))
+    .default(() => [...eventTypes.shown('sendable')])
     .describe('Event types, comma separated or repeated; all without it.'),
 });
 

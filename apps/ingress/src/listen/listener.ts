@@ -6,7 +6,7 @@ import { attemptHeaders } from '@relay/delivery';
 import {
   STREAM_ENDS,
   type EnvelopeRecord,
-  type EventType,
+  type EnvelopeType,
   type ListenEventData,
   type ListenEventName,
   type StreamEnd,
@@ -32,7 +32,7 @@ const RETRY_MS = 1_000;
  */
 export class Listener {
   readonly stream = new Readable({ highWaterMark: MOST_WAITING, read: () => (this.#fullSince = undefined) });
-  readonly #next: Map<EventType, number[]>;
+  readonly #next: Map<EnvelopeType, number[]>;
   readonly #secret: string;
   #fullSince: number | undefined;
   #writtenAt = 0;
@@ -66,13 +66,13 @@ export class Listener {
   }
 
   /** Returns the next offset of a partition; 0 for a partition that was added meanwhile, undefined for an unwanted type. */
-  nextOf(type: EventType, partition: number): number | undefined {
+  nextOf(type: EnvelopeType, partition: number): number | undefined {
     const offsets = this.#next.get(type);
     return offsets === undefined ? undefined : (offsets[partition] ?? 0);
   }
 
   /** Moves the place in a partition: all earlier records were written or were not for this partner. */
-  passed(type: EventType, partition: number, next: number): void {
+  passed(type: EnvelopeType, partition: number, next: number): void {
     const offsets = this.#next.get(type);
     if (offsets === undefined) return;
     while (offsets.length < partition) offsets.push(0);
@@ -87,7 +87,7 @@ export class Listener {
   }
 
   /** Writes the record as a webhook gets it, if it is for this partner. Returns whether it was. */
-  take({ envelope, record, traceparent }: EnvelopeRecord, type: EventType, partition: number): boolean {
+  take({ envelope, record, traceparent }: EnvelopeRecord, type: EnvelopeType, partition: number): boolean {
     this.passed(type, partition, record.offset + 1);
     if (envelope.audience.length > 0 && !envelope.audience.includes(this.partnerId)) return false;
     const body = record.value ?? Buffer.alloc(0);
@@ -141,12 +141,12 @@ export class Listener {
 export const MOST_BEHIND = 10_000;
 
 /** Position of a stream: the next offset of each partition, by event type. */
-export type Position = ReadonlyMap<EventType, Offsets>;
+export type Position = ReadonlyMap<EnvelopeType, Offsets>;
 
 /** A position, and the ids of its topics, if the brokers know ids. */
 export interface StreamPlace {
   readonly position: Position;
-  readonly topicIds: ReadonlyMap<EventType, string>;
+  readonly topicIds: ReadonlyMap<EnvelopeType, string>;
 }
 
 /** A place, and when it was sent to the client, epoch milliseconds. */
@@ -169,10 +169,10 @@ export function positionText({ at, position, topicIds }: ToldPosition): string {
 /** Reads the text of `positionText`. */
 export function positionIn(text: string): ToldPosition {
   const [at = '', ...places] = text.split(';');
-  const position = new Map<EventType, number[]>();
-  const topicIds = new Map<EventType, string>();
+  const position = new Map<EnvelopeType, number[]>();
+  const topicIds = new Map<EnvelopeType, string>();
   for (const place of places) {
-    const [type, offsets = '', topicId] = place.split(':') as [EventType, string?, string?];
+    const [type, offsets = '', topicId] = place.split(':') as [EnvelopeType, string?, string?];
     const numbers = offsets === '' ? [] : offsets.split('.');
     position.set(
       type,
@@ -184,7 +184,7 @@ export function positionIn(text: string): ToldPosition {
 }
 
 /** Returns the types of a place whose topics were deleted and created again. */
-export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topicIds']): EventType[] =>
+export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topicIds']): EnvelopeType[] =>
   [...before].flatMap(([type, id]) => (now.has(type) && now.get(type) !== id ? [type] : []));
 
 /**
@@ -195,7 +195,7 @@ export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topi
 export function resumed(told: Position, first: Position, end: Position): { position: Position; isWhole: boolean } {
   let behind = 0;
   let isWhole = true;
-  const position = [...end].map(([type, ends]): [EventType, Offsets] => {
+  const position = [...end].map(([type, ends]): [EnvelopeType, Offsets] => {
     const known = told.get(type);
     if (known === undefined) return [type, ends];
     const offsets = ends.map((_, partition) => known[partition] ?? 0);

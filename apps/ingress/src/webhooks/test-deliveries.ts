@@ -6,7 +6,7 @@ import { originOf, OriginTurns, RedisOriginProofs } from '@relay/breaker';
 import { RELAY_VERSION } from '@relay/config';
 import { buildRequest, classify, HttpSender, shownAnswer, TracedSender, type Sender } from '@relay/delivery';
 import { guardedConnector } from '@relay/egress';
-import { AnswerHeaders, AttemptTiming, continueTrace, type EnvelopeType } from '@relay/events';
+import { AnswerHeaders, AttemptTiming, continueTrace } from '@relay/events';
 import { SharedQuota, spentHeaders } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
@@ -123,7 +123,7 @@ export class TestDeliveries implements OnApplicationShutdown {
     const opened = await target.opened();
     const envelopeId = randomUUID();
     const { eventType } = target;
-    const sample = { ...exampleOf(eventType as EnvelopeType), id: envelopeId };
+    const sample = { ...exampleOf(eventType), id: envelopeId };
     const now = Date.now();
     const request = buildRequest({
       webhook: target,

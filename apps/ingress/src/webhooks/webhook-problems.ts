@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '@relay/access';
+import { eventTypes } from '@relay/events';
 import { checkDestination } from '@relay/egress';
 import { WaitingJobs } from '@relay/jobs';
 import { ProblemError } from '@relay/problem';
@@ -37,6 +38,15 @@ export const unverified = ({ status, detail }: TestResult): ProblemError =>
     'conflict',
     `The endpoint must answer a test delivery with 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
   );
+
+/** @throws ProblemError `invalid-body` for the type of other partners, as for an unknown one */
+export function assertVisible(eventType: string, partnerId: string): void {
+  if (eventTypes.isFor(eventType, partnerId)) return;
+  const detail = eventTypes.unknown('registrable', eventType);
+  throw new ProblemError('invalid-body', 'The body is not what this operation accepts.', {
+    errors: [{ pointer: '/eventType', detail }],
+  });
+}
 
 /** @throws ProblemError `invalid-body` if the relay may not connect to the endpoint */
 export function draftOf<Input extends WebhookInput>(input: Input, config: IngressConfig): Input & WebhookDraft {

@@ -42,6 +42,7 @@ import { Changes, Exchange, PartnerAudit, PartnerRoutes, publicPath, Reads } fro
 import { CredentialPartners, Listings, ListQuery } from './listings.js';
 import { EndpointVerification, TestDeliveries, type DraftTestResult, type TestResult } from './test-deliveries.js';
 import {
+  assertVisible,
   crowdedOrigin,
   destinationOf,
   draftOf,
@@ -91,6 +92,7 @@ export class WebhooksController {
     @Exchange() { request, reply }: Exchange,
   ): Promise<WebhookReference> {
     const draft = draftOf(body(), this.config);
+    assertVisible(draft.eventType, callerIdOf(request));
     const result = await this.webhooks.register(callerIdOf(request), draft);
     if (result.kind === 'exists') throw taken(result.id);
     if (result.kind === 'limit')
@@ -167,6 +169,7 @@ export class DraftTestController {
     const credential = credentialOf(draft);
     if (credential === undefined) throw new TypeError('A webhook without a credential passed validation');
     const partnerId = callerIdOf(request);
+    assertVisible(draft.eventType, partnerId);
     const secret = newSigningSecret(randomBytes(32));
     const { eventType, origin } = draft;
     await this.audit.reportOperator(request, 'webhook.tested', { eventType, origin });

@@ -12,7 +12,7 @@ import {
   type PurgeReport,
   type ReplayReport,
 } from '@relay/dead-letters';
-import { ENVELOPE_TYPES, ShownAttempt, withoutAnswer } from '@relay/events';
+import { eventTypeName, ShownAttempt, withoutAnswer } from '@relay/events';
 import { Access, type Body, type FastifyRequest, readQuery, StrictBody } from '@relay/http';
 import { ProblemError } from '@relay/problem';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
@@ -22,7 +22,7 @@ import { actorOf, mayReadEnvelopes } from '../access/operator-guard.js';
 import { answerOf, type Asked, listOf, ListQuery, textsOf } from '../http/routes.js';
 
 const filter = {
-  type: z.enum(ENVELOPE_TYPES).optional().describe('Only of this event type.'),
+  type: eventTypeName('known').optional().describe('Only of this event type.'),
   reason: DeadLetter.shape.reason.optional().describe('Only given up for this reason.'),
   webhook: z.string().max(100).optional().describe('Only of this webhook.'),
 };

@@ -42,7 +42,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   const expired: number[] = [];
   const options = {
     groupId: 'g',
-    topics: [],
+    topics: () => [],
     flushEveryMs: 1e9,
     commitEveryMs: 1e9,
     compareEveryMs: 1e9,
@@ -63,7 +63,7 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   };
   const client = { consumer: () => consumer } as unknown as Kafka;
   const noPause = { end: () => undefined };
-  const transport = { groupId: 'g', deployment: 'd', topics: [topic], onDead: () => undefined };
+  const transport = { groupId: 'g', deployment: 'd', topics: () => [topic], onDead: () => undefined };
   const strategy = new KafkaLogStrategy(client, reader, noPause, transport, new FetchWatch());
   const handedOut: number[] = [];
   /** Records that a marker of a transaction follows. */

@@ -3,6 +3,8 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { assignerOf, gapsIn, GroupConsumer, isOtherDeployment, Kafka, logRecordOf } from '@relay/kafka';
 import type { BatchInHand, FetchedBatch, KafkaMessage } from '@relay/kafka';
+import { eventTypes } from '@relay/events';
+import { reasonOf } from '@relay/telemetry';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { BatchPart, HeartbeatWait, LOG_CHUNK, type LogChunk } from './batch.js';
 import { FetchWatch } from './consumer-watch.js';
@@ -11,6 +13,9 @@ import type { PartitionReader } from './partition-reader.js';
 import { ReadingPause } from './reading-pause.js';
 import { pause } from './timing.js';
 
+/** A change of event types is followed after this time in ms, and up to as much again: several changes are followed together, and the
+ * workers one after the other. */
+const FOLLOW_MS = 2_000;
 /** Records looked up in one round trip. */
 const CHUNK = 200;
 
@@ -20,7 +25,7 @@ export interface KafkaLogOptions {
   groupId: string;
   /** Unique for each deployment: the name of its registry's topic. */
   deployment: string;
-  topics: readonly string[];
+  topics: () => readonly string[];
   /** Called when the consumer has stopped for good, so that the process must be restarted. */
   onDead: (reason: string) => void;
 }
@@ -35,6 +40,9 @@ export interface KafkaLogOptions {
 export class KafkaLogStrategy extends Server implements CustomTransportStrategy {
   readonly #consumer: GroupConsumer;
   #stopping = false;
+  #isRejoining = false;
+  #topics: readonly string[] = [];
+  #following: NodeJS.Timeout | undefined;
   /** Looked up once, because Nest builds the pattern's route again at each look-up. */
   #handler: MessageHandler | null | undefined;
 
@@ -103,15 +111,45 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
       },
       batch: (inHand) => this.#batch(inHand),
     });
-    await this.#consumer.connect(this.options.topics);
+    this.#topics = this.options.topics();
+    await this.#consumer.connect(this.#topics);
     await this.#consumer.run();
+    eventTypes.onChange(() => this.#follow());
+  }
+
+  /** Joins the group again once event types with topics of their own were added. */
+  #follow(): void {
+    clearTimeout(this.#following);
+    const isNew = this.options.topics().some((topic) => !this.#topics.includes(topic));
+    if (isNew && !this.#stopping)
+      this.#following = setTimeout(() => void this.#joinAgain(), FOLLOW_MS * (1 + Math.random()));
+  }
+
+  async #joinAgain(): Promise<void> {
+    const topics = this.options.topics();
+    this.#isRejoining = true;
+    try {
+      this.reader.rebalancing();
+      await this.#consumer.resubscribe(topics);
+      this.#topics = topics;
+    } catch (error) {
+      this.options.onDead(`the worker did not join its group with the new topics: ${reasonOf(error)}`);
+    } finally {
+      this.#isRejoining = false;
+    }
+    this.#follow();
+  }
+
+  /** Whether running batches end early. */
+  get #isLeaving(): boolean {
+    return this.#stopping || this.#isRejoining;
   }
 
   async #batch(payload: BatchInHand): Promise<void> {
     const { batch } = payload;
     const [first] = batch.messages;
     if (first === undefined) return;
-    const wait = new HeartbeatWait(payload, () => this.#stopping);
+    const wait = new HeartbeatWait(payload, () => this.#isLeaving);
     const { topic, partition } = batch;
     let readers = this.reader.reading(topic, partition);
     if (readers.length === 0) readers = await this.#owned(batch, wait);
@@ -189,7 +227,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
         const next = nextOf(due);
         await this.#handOut(due, messages, wait);
         parts = parts.filter(({ goesOn }) => goesOn);
-        if (this.#stopping || payload.isStale() || parts.length === 0) return;
+        if (this.#isLeaving || payload.isStale() || parts.length === 0) return;
         if (nextOf(parts) <= Number(last.offset)) return;
         const passed = gaps.filter((gap) => gap.from >= next && gap.from < Number(last.offset));
         this.reader.overtaken(batch.topic, batch.partition, passed);
@@ -208,7 +246,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     if (paused !== undefined) await wait.for(paused);
     wait.throwFault();
     const parts = due.filter(({ goesOn }) => goesOn);
-    if (this.#stopping || parts.length === 0) return;
+    if (this.#isLeaving || parts.length === 0) return;
     for (const part of parts) part.begin(messages, parts.length > 1);
     const chunk: LogChunk = { records: messages.map(logRecordOf).filter((record) => record.offset >= next), parts };
     const handler = (this.#handler ??= this.getHandlerByPattern(LOG_CHUNK));
@@ -224,8 +262,9 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
   /** Stops handing out but stays in the group, so that this worker can flush the records that run. */
   close(): void {
     this.#stopping = true;
+    clearTimeout(this.#following);
     try {
-      this.#consumer.pause(this.options.topics);
+      this.#consumer.pause(this.#topics);
     } catch {
       // The consumer is not in its group, before its first join or while Kafka is away: nothing is being read.
     }

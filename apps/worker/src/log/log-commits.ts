@@ -82,7 +82,7 @@ export class KnownPartitions {
   async remember(): Promise<void> {
     if (this.#open.size === 0) return;
     const { groupId, topics } = this.options;
-    const committed = await this.bounds.fetchOffsets({ groupId, topics: [...topics] }).catch(() => []);
+    const committed = await this.bounds.fetchOffsets({ groupId, topics: [...topics()] }).catch(() => []);
     for (const shard of this.#open) {
       const of = (topic: string, partition: number): LogPartition =>
         this.#shards.length === 1 ? { topic, partition } : { topic, partition, shard };

@@ -23,7 +23,7 @@ export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 export interface LogReaderOptions {
   groupId: string;
   /** Topics of envelopes, which the group reads. */
-  topics: readonly string[];
+  topics: () => readonly string[];
   /** Number of shards; default 1. */
   shards?: number;
   flushEveryMs: number;

@@ -33,7 +33,7 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
       provide: LOG_READER_OPTIONS,
       useFactory: (config: WorkerConfig, metrics: DeliveryMetrics, shards: Shards): LogReaderOptions => ({
         groupId: config.KAFKA_CONSUMER_GROUP,
-        topics: envelopeTopics(config.KAFKA_TOPIC_PREFIX),
+        topics: () => envelopeTopics(config.KAFKA_TOPIC_PREFIX),
         shards: shards.all.length,
         flushEveryMs: 20,
         commitEveryMs: 2_500,
@@ -47,7 +47,7 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
       useFactory: (config: WorkerConfig, fatal: (reason: string) => void): KafkaLogOptions => ({
         groupId: config.KAFKA_CONSUMER_GROUP,
         deployment: registryTopic(config.KAFKA_TOPIC_PREFIX),
-        topics: envelopeTopics(config.KAFKA_TOPIC_PREFIX),
+        topics: () => envelopeTopics(config.KAFKA_TOPIC_PREFIX),
         onDead: fatal,
       }),
       inject: [WORKER_CONFIG, FATAL],

@@ -28,7 +28,7 @@ describe('a partition whose jobs Redis loses', () => {
       fetchTopicOffsets: async () => [],
       fetchTopicOffsetsByTimestamp: async () => [],
     };
-    const options = { groupId: 'g', topics: [], flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
+    const options = { groupId: 'g', topics: () => [], flushEveryMs: 1e9, commitEveryMs: 1e9, compareEveryMs: 1e9 };
     const reader = new LogReader(progress, bounds, { of: async () => undefined }, log, options);
     reader.assigned({ [at.topic]: [0] });
     await turn();

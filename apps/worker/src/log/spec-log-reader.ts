@@ -42,7 +42,7 @@ export async function assigned(topicId?: string) {
     if (event === 'log.begun_again') said.push([event, fields]);
   };
   const expired = (records: number): void => void said.push(['expired', records]);
-  const options = { groupId: 'g', topics: [topic], ...NEVER, expired };
+  const options = { groupId: 'g', topics: () => [topic], ...NEVER, expired };
   const ids = { now: topicId, of: async () => ids.now };
   const reader = new LogReader(progress, bounds, ids, Object.assign(logger, { error, warn }), options);
   reader.use({

@@ -27,8 +27,8 @@ export class KafkaTopicIds extends TopicIds {
   ) {
     super();
     this.#fetcher = new LogFetcher(kafka);
-    const topics = envelopeTopics(config.KAFKA_TOPIC_PREFIX);
-    this.#told = cached(() => this.#fetcher.topicsOfCluster(topics), KEPT_MS);
+    const { KAFKA_TOPIC_PREFIX: prefix } = config;
+    this.#told = cached(() => this.#fetcher.topicsOfCluster(envelopeTopics(prefix)), KEPT_MS);
   }
 
   async of(topic: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DeadLetter } from '@relay/dead-letters';
 import { ATTEMPT_ERRORS, type AttemptResult } from '@relay/delivery';
-import { ENVELOPE_TYPES } from '@relay/events';
+import { eventTypes } from '@relay/events';
 import type { Disposition } from '@relay/retry';
 import { Counter, Histogram, Registry } from 'prom-client';
 
@@ -31,14 +31,8 @@ export class DeliveryMetrics {
       labelNames: ['event_type', 'status_class', 'error_type'],
       registers,
     });
-    // Each series begins at 0. A series that begins with its first event hides that event from rates.
-    for (const event_type of ENVELOPE_TYPES) {
-      for (const outcome of ['delivered', 'retry', 'cancelled', ...DeadLetter.shape.reason.options])
-        this.#deliveries.inc({ event_type, outcome }, 0);
-      for (const status_class of ['2xx', '3xx', '4xx', '5xx'])
-        this.#attempts.inc({ event_type, status_class, error_type: '' }, 0);
-      for (const error_type of ATTEMPT_ERRORS) this.#attempts.inc({ event_type, status_class: 'none', error_type }, 0);
-    }
+    this.#beginSeries();
+    eventTypes.onChange(() => this.#beginSeries());
     this.#duration = new Histogram({
       name: 'relay_delivery_attempt_duration_seconds',
       help: 'Duration of an attempt.',
@@ -61,6 +55,17 @@ export class DeliveryMetrics {
       help: 'Records that the retention or compaction of their topic deleted before they were read, or before a webhook or replay was caught up (once for each), at most.',
       registers,
     });
+  }
+
+  /** Each series begins at 0. A series that begins with its first event hides that event from rates. */
+  #beginSeries(): void {
+    for (const event_type of eventTypes.names('known')) {
+      for (const outcome of ['delivered', 'retry', 'cancelled', ...DeadLetter.shape.reason.options])
+        this.#deliveries.inc({ event_type, outcome }, 0);
+      for (const status_class of ['2xx', '3xx', '4xx', '5xx'])
+        this.#attempts.inc({ event_type, status_class, error_type: '' }, 0);
+      for (const error_type of ATTEMPT_ERRORS) this.#attempts.inc({ event_type, status_class: 'none', error_type }, 0);
+    }
   }
 
   /** @param latencyMs from acceptance to the end of the attempt; undefined for a replay */

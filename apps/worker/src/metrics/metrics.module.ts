@@ -1,5 +1,5 @@
 import { Inject, Injectable, Module } from '@nestjs/common';
-import { ENVELOPE_TYPES, envelopeTopics } from '@relay/events';
+import { envelopeTopics } from '@relay/events';
 import { readQueues } from '@relay/jobs';
 import { type KafkaAdmin, readLag, type TopicLag } from '@relay/kafka';
 import {
@@ -26,17 +26,14 @@ import { RegistryModule } from '../registry/registry.module.js';
 /** Reads how far the consumer group is behind the topics of envelopes. */
 @Injectable()
 export class ConsumerLag {
-  readonly #topics: string[];
-
   constructor(
     @Inject(KAFKA_ADMIN) private readonly admin: KafkaAdmin,
     @Inject(WORKER_CONFIG) private readonly config: WorkerConfig,
-  ) {
-    this.#topics = envelopeTopics(config.KAFKA_TOPIC_PREFIX);
-  }
+  ) {}
 
   read(): Promise<TopicLag[]> {
-    return readLag(this.admin, this.config.KAFKA_CONSUMER_GROUP, this.#topics);
+    const { KAFKA_CONSUMER_GROUP: group, KAFKA_TOPIC_PREFIX: prefix } = this.config;
+    return readLag(this.admin, group, envelopeTopics(prefix));
   }
 }
 
@@ -85,9 +82,8 @@ export class StoreMetrics {
 async function webhooksByStatus(shards: Shards, webhooks: RedisWebhookView): Promise<Record<string, number>> {
   await webhooks.refresh();
   const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
-  const all = ENVELOPE_TYPES.flatMap((type) => webhooks.matching(type, []));
   // A registration is disabled until its endpoint is verified; that is no fault, so no alert must count it.
-  for (const { webhook, status } of await withShownStatus(shards, all))
+  for (const { webhook, status } of await withShownStatus(shards, webhooks.all()))
     counts[webhook.disabledReason === UNVERIFIED.disabledReason ? 'unverified' : status] += 1;
   return counts;
 }

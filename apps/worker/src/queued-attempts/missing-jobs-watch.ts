@@ -1,6 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
 import { type Delivery, parseDeliveryId } from '@relay/delivery';
-import { type AttemptRecord, isEnvelopeType } from '@relay/events';
+import { type AttemptRecord } from '@relay/events';
 import type { RedisDeliveryHistory } from '@relay/history';
 import { newJob, type QueuedDelivery, WaitingJobs } from '@relay/jobs';
 import type { AttemptFinder, EnvelopeFinder } from '@relay/kafka';
@@ -43,7 +43,7 @@ export class LostJobs {
     const last = told.at(-1);
     const { eventType = '', partnerId = '' } = this.webhooks.find(named.webhookId) ?? last ?? {};
     // The webhook was deleted before the first attempt.
-    if (!isEnvelopeType(eventType)) return { kind: 'ended' };
+    if (eventType === '') return { kind: 'ended' };
     const stood = told.reduce<Standing | undefined>((before, record) => standingAfter(record, before), undefined);
     const { envelopeId, acceptedAt, hash, series, webhookId } = named;
     const record = await this.envelopes.find({ envelopeId, eventType, acceptedAt });

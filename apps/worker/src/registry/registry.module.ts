@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { EventTypeStore, EventTypesView } from '@relay/event-types';
 import { registryTopic } from '@relay/events';
 import { KeptAdmin } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
@@ -30,9 +31,15 @@ import { RegistryKeeper } from './registry-keeper.js';
         new RedisWebhookView(redis, registry.of('webhook'), keyring),
       inject: [Redis, RegistryView, Keyring],
     },
+    {
+      provide: EventTypesView,
+      useFactory: (redis: Redis, registry: RegistryView, config: WorkerConfig) =>
+        new EventTypesView(new EventTypeStore(redis, registry.of('eventType')), config.BUILT_IN_EVENT_TYPES),
+      inject: [Redis, RegistryView, WORKER_CONFIG],
+    },
     RegistryCompaction,
     RegistryKeeper,
   ],
-  exports: [KeptAdmin, RegistryView, RedisWebhookView],
+  exports: [EventTypesView, KeptAdmin, RegistryView, RedisWebhookView],
 })
 export class RegistryModule {}

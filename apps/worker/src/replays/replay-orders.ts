@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap, type OnModuleDestroy } from '@nestjs/common';
-import { type EnvelopeType, topicOf } from '@relay/events';
+import { topicOf } from '@relay/events';
 import { Notices } from '@relay/notices';
 import { readRangeKey } from '@relay/progress';
 import { Replays, type ReplayStatus } from '@relay/replays';
@@ -116,7 +116,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   /** Returns undefined if the replay's webhook is not known here. */
   #topicOf(key: string): string | undefined {
     const type = this.webhooks.find(readRangeKey(key).webhookId)?.eventType;
-    return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type as EnvelopeType);
+    return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type);
   }
 }
 

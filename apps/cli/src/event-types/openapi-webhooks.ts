@@ -1,0 +1,97 @@
+import querystring from 'node:querystring';
+import { EVENT_TYPE_NAME } from '@relay/events';
+import { type DefinedTypes, isObject, type Path, segmentsOf, type YamlFile } from './event-types-file.js';
+
+const SCHEMAS = ['components', 'schemas'];
+/** Keywords whose members are schemas by name. A member may be named like a keyword. */
+const BY_NAME = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
+/** Keywords whose values are data. */
+const DATA = new Set(['const', 'default', 'enum', 'example', 'examples']);
+
+/** Returns the webhooks of an OpenAPI 3.1 document as event types; undefined if the file has none, which is a fault. */
+export function webhooksIn(file: YamlFile): DefinedTypes | undefined {
+  if (file.value === undefined) return undefined;
+  const { openapi, webhooks } = isObject(file.value) ? file.value : {};
+  if (typeof openapi !== 'string' || !openapi.startsWith('3.1'))
+    file.fault(['openapi'], 'must be the version of an OpenAPI 3.1 document');
+  if (!isObject(webhooks)) {
+    file.fault(['webhooks'], 'must be an object with webhooks by name');
+    return undefined;
+  }
+  const places = new Map<string, (member?: string, ...rest: Path) => Path>();
+  const definitions = Object.keys(webhooks).flatMap((name): [string, unknown][] => {
+    const webhook = ['webhooks', name];
+    const post = [...led(file, webhook), 'post'];
+    const operation = at(file, post);
+    if (!EVENT_TYPE_NAME.test(name))
+      file.fault(webhook, 'a name has parts of letters, digits, _ and -, joined by dots, such as order.paid');
+    else if (!isObject(operation)) file.fault(webhook, 'has no post', `${name}:`);
+    else {
+      const path = [...led(file, [...post, 'requestBody']), 'content', 'application/json', 'schema'];
+      const { schema, components } = inlined(file, path);
+      const { summary, description = '' } = operation;
+      places.set(name, (member, ...rest) => {
+        if (member === 'description') return [...post, summary === undefined ? 'description' : 'summary'];
+        if (member !== 'schema') return webhook;
+        const isComponent = rest[0] === '$defs' && components.has(rest[1] ?? '');
+        return isComponent ? [...SCHEMAS, ...rest.slice(1)] : [...path, ...rest];
+      });
+      return [[name, { description: summary ?? description, schema }]];
+    }
+    return [];
+  });
+  const placeOf = ([, name = '', ...rest]: Path): Path => places.get(name)?.(...rest) ?? ['webhooks'];
+  return { eventTypes: Object.fromEntries(definitions), placeOf };
+}
+
+/** The value at a path of the file. */
+const at = ({ value }: YamlFile, path: Path): unknown => path.reduce(memberOf, value);
+
+const memberOf = (value: unknown, segment: string): unknown =>
+  typeof value === 'object' && value !== null && Object.hasOwn(value, segment)
+    ? (value as Readonly<Record<string, unknown>>)[segment]
+    : undefined;
+
+/** The path to which a reference at a path leads, or the path itself without a reference. */
+function led(file: YamlFile, path: Path): Path {
+  const ref = memberOf(at(file, path), '$ref');
+  return typeof ref === 'string' ? (targetOf(file, path, ref, ['components']) ?? path) : path;
+}
+
+/** Returns the path of a reference; undefined, which is a fault, unless it leads to a value below `root`. */
+function targetOf(file: YamlFile, path: Path, ref: string, root: Path): Path | undefined {
+  // An escape that is no UTF-8 stays, and leads nowhere.
+  const target = segmentsOf(querystring.unescape(ref));
+  const isBelow = ref.startsWith('#/') && root.every((segment, index) => target[index] === segment);
+  if (isBelow && target.length > root.length && at(file, target) !== undefined) return target;
+  file.fault([...path, '$ref'], `must lead to a value below #/${root.join('/')} of this document`);
+  return undefined;
+}
+
+/** Returns a schema with the components that it uses in `$defs` and references to these. */
+function inlined(file: YamlFile, path: Path): { schema: unknown; components: ReadonlySet<string> } {
+  const components = new Set<string>();
+  const rewritten = (from: Path, value: unknown, isByName = false): unknown => {
+    const member = (key: string, inner: unknown): unknown => {
+      if (isByName) return rewritten([...from, key], inner);
+      if (DATA.has(key)) return inner;
+      if (key !== '$ref' || typeof inner !== 'string') return rewritten([...from, key], inner, BY_NAME.has(key));
+      const target = targetOf(file, from, inner, SCHEMAS);
+      if (target?.[2] !== undefined) components.add(target[2]);
+      return inner.replace('#/components/schemas/', '#/$defs/');
+    };
+    if (Array.isArray(value)) return value.map((item, index) => rewritten([...from, String(index)], item));
+    if (!isObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, member(key, inner)]));
+  };
+  const schema = rewritten(path, at(file, path));
+  const definitions: [name: string, schema: unknown][] = [];
+  // The loop also visits the components that it adds.
+  for (const name of components) {
+    const component = [...SCHEMAS, name];
+    definitions.push([name, rewritten(component, at(file, component))]);
+  }
+  if (!isObject(schema) || components.size === 0) return { schema, components };
+  const own = isObject(schema['$defs']) ? schema['$defs'] : {};
+  return { schema: { ...schema, $defs: { ...own, ...Object.fromEntries(definitions) } }, components };
+}

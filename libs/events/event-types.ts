@@ -1,0 +1,142 @@
+import type { JsonFault } from '@relay/json';
+import { z } from 'zod';
+import { EVENT_TYPES, isEventType, isNoticeType, NOTICE_TYPES } from './event-type.js';
+
+/** Parts of letters, digits, `_` and `-`, joined by dots: a name that is a Kafka topic and a member of a URL as it is. */
+export const EVENT_TYPE_NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
+
+/** An event type that an operator applied. */
+export interface AppliedEventType {
+  readonly name: string;
+  readonly description: string;
+  /** Raised by each change of the schema. */
+  readonly revision: number;
+  /** An archived type takes no new envelope and no new webhook. Its records in the log are still delivered. */
+  readonly isArchived: boolean;
+  readonly schema?: Readonly<Record<string, unknown>>;
+  /** A payload, for documents and test deliveries. */
+  readonly sample: Readonly<Record<string, unknown>>;
+  /** JSON Pointer (RFC 6901) of the payload's member that becomes the Kafka key. */
+  readonly key?: string;
+  readonly audience: 'any' | 'required';
+  /** The only partners that see the type and may register webhooks for it; without them every partner. */
+  readonly partners?: readonly string[];
+  readonly deprecated?: { readonly use?: string };
+  /** Returns the faults of a payload by the schema; pointers lead into the payload. */
+  faultsOf(payload: unknown): readonly JsonFault[];
+}
+
+interface Effective {
+  readonly applied?: readonly AppliedEventType[];
+  /** Whether this relay has the built-in types. */
+  readonly hasBuiltIn?: boolean;
+  /** Built-in types that are archived. */
+  readonly archived?: readonly string[];
+}
+
+/** Kinds of names: of types that sources may send, that webhooks may be registered for, and of which the log may hold records. */
+const KINDS = ['sendable', 'registrable', 'known'] as const;
+type Kind = (typeof KINDS)[number];
+
+/** The built-in event types together with those that operators applied. */
+export class EventTypes {
+  #applied: ReadonlyMap<string, AppliedEventType> = new Map();
+  #names!: Readonly<Record<Kind, ReadonlySet<string>>>;
+  #version = 0;
+  readonly #listeners: (() => void)[] = [];
+
+  constructor() {
+    this.replace({});
+  }
+
+  /** Raised by each replacement, so that what is built from the types is built again. */
+  get version(): number {
+    return this.#version;
+  }
+
+  replace({ applied = [], hasBuiltIn = true, archived = [] }: Effective): void {
+    const builtIn: readonly string[] = hasBuiltIn ? EVENT_TYPES : [];
+    const current = applied.filter(({ isArchived }) => !isArchived).map(({ name }) => name);
+    const sendable = [...builtIn.filter((name) => !archived.includes(name)), ...current];
+    this.#applied = new Map(applied.map((type) => [type.name, type]));
+    this.#names = {
+      sendable: new Set(sendable),
+      registrable: new Set([...sendable, ...NOTICE_TYPES]),
+      known: new Set([...builtIn, ...applied.map(({ name }) => name), ...NOTICE_TYPES]),
+    };
+    this.#version += 1;
+    for (const changed of this.#listeners) changed();
+  }
+
+  /** Calls back after each replacement. */
+  onChange(changed: () => void): void {
+    this.#listeners.push(changed);
+  }
+
+  names(kind: Kind): readonly string[] {
+    return [...this.#names[kind]];
+  }
+
+  /** Returns the names that documents show: types of chosen partners are in none. */
+  shown(kind: Kind): readonly string[] {
+    return this.names(kind).filter((name) => this.#applied.get(name)?.partners === undefined);
+  }
+
+  /** Whether a partner may register a webhook for the type. */
+  isFor(name: string, partnerId: string): boolean {
+    return this.#applied.get(name)?.partners?.includes(partnerId) !== false;
+  }
+
+  is(kind: Kind, name: unknown): name is string {
+    return this.#names[kind].has(name as string);
+  }
+
+  /** Returns undefined for a built-in type, a notice and an unknown type. */
+  applied(name: unknown): AppliedEventType | undefined {
+    return this.#applied.get(name as string);
+  }
+
+  /** Returns in words why the name is not of this kind. */
+  refusal(kind: Kind, name: unknown): string {
+    if (typeof name !== 'string') return `An event type is expected. ${this.#hint(kind)}`;
+    if (!this.is('known', name)) return this.unknown(kind, name);
+    const fault = isNoticeType(name) ? 'is a notice, which only the relay sends' : 'is archived';
+    return `${name} ${fault}. ${this.#hint(kind)}`;
+  }
+
+  /** Says that there is no such type; also of a type that the caller must not see. */
+  unknown(kind: Kind, name: string): string {
+    const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+    return `${shown} is no event type. ${this.#hint(kind)}`;
+  }
+
+  #hint(kind: Kind): string {
+    return `This relay has ${this.shown(kind).length}: GET /event-types.`;
+  }
+}
+
+/** The event types of this process. */
+export const eventTypes = new EventTypes();
+
+/**
+ * Returns the schema of a member that names an event type. Documents list the names that there are when they are written: see
+ * `withNames`.
+ */
+export const eventTypeName = (kind: Kind): z.ZodString =>
+  z
+    .string({ error: ({ input }) => eventTypes.refusal(kind, input) })
+    .refine((name) => eventTypes.is(kind, name), { error: ({ input }) => eventTypes.refusal(kind, input) })
+    .meta({ eventTypes: kind });
+
+const isTask = (name: string): boolean => isEventType(name) && name.startsWith('task.');
+
+/** Override for `z.toJSONSchema` that lists the names of event types; `other` are those of envelopes that are about no task. */
+export function withNames({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
+  const kind = [...KINDS, 'other' as const].find((each) => each === jsonSchema['eventTypes']);
+  if (kind === undefined) return;
+  const { description } = jsonSchema;
+  for (const name of ['eventTypes', 'description']) delete jsonSchema[name];
+  jsonSchema['enum'] =
+    kind === 'other' ? eventTypes.shown('sendable').filter((name) => !isTask(name)) : eventTypes.shown(kind);
+  if (description !== undefined) jsonSchema['description'] = description;
+}

@@ -1,0 +1,185 @@
+import { randomUUID } from 'node:crypto';
+import { App } from '../support/app.js';
+import { anEnvelope, type Answer, call } from '../support/client.js';
+import { CommandLine } from '../support/command-line.js';
+import { Receiver } from '../support/receiver.js';
+import { partner, relay, source, startRelay } from '../support/shared-relay.js';
+import { tally } from '../support/tally.js';
+import { until } from '../support/until.js';
+
+interface Login {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+let operations: App<'operations'>;
+let receiver: Receiver;
+let admin: Login;
+startRelay({}, async () => {
+  await operations?.stop();
+  await receiver?.close();
+});
+beforeAll(async () => {
+  receiver = await Receiver.open();
+  operations = await App.start('operations', relay.stack.env);
+  admin = await relay.stack.client('operator', 'types', '--role', 'admin');
+});
+
+const operate = (method: string, path: string, body?: unknown): Promise<Answer> => {
+  const authorization = `Basic ${Buffer.from(`${admin.clientId}:${admin.clientSecret}`).toString('base64')}`;
+  return call(method, `${operations.url}${path}`, { headers: { authorization }, body });
+};
+const send = (type: string, payload: object): Promise<Answer> => source.post({ id: randomUUID(), type, payload });
+const register = (eventType: string, path: string): Promise<Answer> =>
+  partner.request('POST', '/webhooks', { eventType, endPointUrl: receiver.url(path), apiKey: 'k' });
+
+const SCHEMA = {
+  type: 'object',
+  required: ['id', 'total'],
+  properties: { id: { type: 'string' }, total: { type: 'number', minimum: 0 } },
+};
+
+it('a type that an operator applies is sent, registered for and delivered without a restart', async () => {
+  const unknown = await send('order.paid', { id: 'o_1', total: 1 });
+  expect(unknown).toMatchObject({
+    status: 400,
+    json: {
+      errors: [
+        { pointer: '/type', detail: expect.stringMatching(/^order\.paid is no event type\. This relay has 14/) },
+      ],
+    },
+  });
+
+  const applied = await operate('POST', '/event-types/apply', {
+    eventTypes: { 'order.paid': { description: 'An order was paid.', schema: SCHEMA, key: '/id' } },
+  });
+  expect(applied).toMatchObject({
+    status: 200,
+    json: { changes: [{ name: 'order.paid', change: 'created', revision: 1 }] },
+  });
+
+  await until('the ingress knows the type', async () => (await register('order.paid', '/orders')).status === 201);
+  const wrong = await send('order.paid', { id: 'o_1', total: 'a lot' });
+  expect(wrong).toMatchObject({ status: 400, json: { errors: [{ pointer: '/payload/total' }] } });
+  expect(JSON.stringify(wrong.json)).not.toContain('a lot');
+
+  expect(await send('order.paid', { id: 'o_1', total: 12.5 })).toMatchObject({ status: 202 });
+  await until('it is delivered', () => receiver.at('/orders').length === 1);
+  expect(receiver.at('/orders')[0]).toMatchObject({ headers: { 'relay-event-type': 'order.paid' } });
+});
+
+it('an applied type is in the documents of the ingress, with its schema', async () => {
+  const types = await call('GET', `${relay.ingress.url}/event-types`);
+  const found = (types.json as unknown as { eventTypes: { name: string; payloadSchema: string }[] }).eventTypes;
+  expect(found).toHaveLength(22);
+  const own = found.find(({ name }) => name === 'order.paid');
+  const path = new URL(own?.payloadSchema ?? '').pathname;
+  expect(path).toBe('/schemas/order.paid/1.json');
+  expect((await call('GET', `${relay.ingress.url}${path}`)).json).toMatchObject(SCHEMA);
+});
+
+it('an archived type takes no envelope and no webhook, and its webhooks can still be changed', async () => {
+  expect(await operate('DELETE', '/event-types/order.paid')).toMatchObject({ status: 204 });
+  await until('the ingress refuses it', async () => (await send('order.paid', { id: 'o_2', total: 1 })).status === 400);
+  const refused = await send('order.paid', { id: 'o_2', total: 1 });
+  expect(refused).toMatchObject({
+    json: { errors: [{ pointer: '/type', detail: expect.stringContaining('order.paid is archived') }] },
+  });
+  expect(await register('order.paid', '/others')).toMatchObject({ status: 400 });
+  expect(await partner.request('DELETE', '/webhooks', { eventType: 'order.paid' })).toMatchObject({ status: 200 });
+});
+
+it('definitions with faults are refused with every fault, and nothing changes', async () => {
+  const refused = await operate('POST', '/event-types/apply', {
+    eventTypes: {
+      'relay.own': {},
+      'task.created': { description: 'Mine.' },
+      'Order.Paid': {},
+      'order.sent': { schema: { $ref: 'https://elsewhere.example/schema.json' } },
+      'order.lost': { schema: SCHEMA, sample: { id: 5 } },
+    },
+  });
+  expect(refused.status).toBe(400);
+  const { errors } = refused.json as unknown as { errors: { pointer: string }[] };
+  const places = errors.map(({ pointer }) => pointer.split('/')[2]);
+  expect(new Set(places)).toEqual(new Set(['relay.own', 'task.created', 'Order.Paid', 'order.sent', 'order.lost']));
+  const { json } = await operate('GET', '/event-types');
+  expect((json as unknown as { eventTypes: unknown[] }).eventTypes).toHaveLength(15);
+});
+
+it('the command line applies a YAML file, names its faults by their lines, and lists the types', async () => {
+  const cli = new CommandLine({
+    ...relay.stack.env,
+    OPERATIONS_URL: operations.url,
+    OPERATOR_CLIENT_ID: admin.clientId,
+    OPERATOR_CLIENT_SECRET: admin.clientSecret,
+  });
+  const apply = async (text: string, ...options: string[]): Promise<unknown[]> => {
+    const { code, out, err } = await cli.run(['event-types', 'apply', '-f', '-', ...options], {}, text);
+    return [code, out, err];
+  };
+  const text = 'eventTypes:\n  item.sold:\n    description: An item was sold.\n';
+  expect(await apply(text, '--dry-run')).toEqual([0, 'would be created item.sold\n', '']);
+  expect(await apply(text)).toEqual([0, 'created item.sold\n', '']);
+  const changed = `${text}    schema: { type: object }\n`;
+  expect(await apply(changed)).toEqual([0, 'changed item.sold (revision 2)\n', '']);
+  expect(await apply(changed)).toEqual([0, 'unchanged item.sold\n', '']);
+
+  const [code, out, err] = await apply(`${changed}    key: id\n    key: id\n  relay.own: {}\n`);
+  expect([code, out]).toEqual([1, '']);
+  expect(String(err).split('\n')).toEqual([
+    'standard input:6:5 Map keys must be unique',
+    expect.stringMatching(/^standard input:6:10 item\.sold: is no JSON Pointer/),
+    expect.stringMatching(/^standard input:7:3 relay\.own: names from relay\. on/),
+    'error: nothing was changed: standard input has 3 faults.',
+    '',
+  ]);
+  expect(await apply('eventTypes:\n  relay.own: {}\n  item.sold: {}\n')).toEqual([
+    1,
+    '',
+    expect.stringMatching(/^standard input:2:3 relay\.own: names from relay\. on .*\nerror: .* has 1 fault\.\n$/),
+  ]);
+
+  const types = await cli.json<{ name: string }[]>(['event-types', 'list']);
+  expect(types.find(({ name }) => name === 'item.sold')).toMatchObject({
+    origin: 'applied',
+    revision: 2,
+    archived: false,
+    description: 'An item was sold.',
+  });
+  expect(await cli.run(['event-types', 'get', 'item.sold'])).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/^# applied, revision 2, active\neventTypes:\n {2}item\.sold:\n/),
+  });
+  expect(await cli.run(['event-types', 'archive', 'item.sold'])).toMatchObject({
+    code: 0,
+    out: 'archived item.sold\n',
+  });
+});
+
+it('types that are applied while a worker is killed lose no envelope', async () => {
+  const other = await App.start('worker', relay.stack.env);
+  const sent = new Map<string, Set<string>>();
+  const post = async (type: string, path: string): Promise<void> => {
+    const ids = sent.get(path) ?? new Set<string>();
+    for (let count = 0; count < 20; count += 1) {
+      const envelope = anEnvelope({ type });
+      expect((await source.post(envelope)).status).toBe(202);
+      ids.add(envelope.id);
+    }
+    sent.set(path, ids);
+  };
+  expect((await register('task.created', '/tasks')).status).toBe(201);
+  for (let n = 0; n < 5; n += 1) {
+    const [type, path] = [`moving.type-${n}`, `/moving/${n}`];
+    expect((await operate('PUT', `/event-types/${type}`, { description: 'It moves.' })).status).toBe(200);
+    await until('the ingress knows the type', async () => (await register(type, path)).status === 201);
+    await post(type, path);
+    await post('task.created', '/tasks');
+    if (n === 2) await other.kill();
+  }
+  for (const [path, ids] of sent) {
+    const counts = () => tally(ids, receiver.delivered(path));
+    await until(`all is delivered to ${path}`, () => counts().lost === 0, { seen: counts });
+  }
+});
