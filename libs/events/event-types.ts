@@ -107,7 +107,7 @@ export class EventTypes {
   /** Says that there is no such type; also of a type that the caller must not see. */
   unknown(kind: Kind, name: string): string {
     const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
-    return `${shown} is no event type. ${this.#hint(kind)}`;
+    return `${EVENT_TYPE_NAME.test(name) ? shown : JSON.stringify(shown)} is no event type. ${this.#hint(kind)}`;
   }
 
   #hint(kind: Kind): string {

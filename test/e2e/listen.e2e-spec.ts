@@ -95,8 +95,8 @@ describe.each(Object.entries(commands))('%s', (name, main) => {
       output: expect.stringContaining('RELAY_CLIENT_ID'),
     });
     expect(await cli(['--type', 'task.gone'])).toEqual({
-      code: 2,
-      output: expect.stringContaining('none of task.created'),
+      code: 1,
+      output: expect.stringContaining('task.gone is no event type'),
     });
     const wrong = await cli([], { RELAY_CLIENT_SECRET: 'relay_sk_wrong' });
     expect(wrong).toEqual({ code: 1, output: expect.stringContaining('invalid_client') });

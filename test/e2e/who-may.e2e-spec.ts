@@ -24,8 +24,8 @@ const GROUPS: Readonly<Record<string, readonly string[] | undefined>> = {
 
 /** The group of every operation of both documents, and of some of the board. A new one has to be entered here. */
 const INGRESS: Readonly<Record<string, string>> = {
-  everybody: `readKeys readServerMetadata readAsyncApi readDocs readErrors readEventTypes readOpenApi readPortal readPortalFile
-    readSchema tradePortalCode`,
+  everybody: `readKeys readServerMetadata readAsyncApi readDocs readErrors readEventTypes readOpenApi readPayloadSchema readPortal
+    readPortalFile readSchema tradePortalCode`,
   clients: 'issueToken introspectToken revokeToken',
   sources: 'sendEnvelope sendBatch',
   partners: 'createSession readSession endSession listen listWebhooks updateWebhook deleteWebhook createPortalLink',
@@ -38,11 +38,12 @@ const INGRESS: Readonly<Record<string, string>> = {
 const OPERATIONS: Readonly<Record<string, string>> = {
   everybody: 'readHome readPageFile enterConsole leaveConsole',
   viewers: `searchAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
-    readOpenApi readQueues listReplays readReplay readSession listWebhooks readWebhook boardPage boardQueues`,
+    readOpenApi readQueues listEventTypes readEventType listReplays readReplay readSession listWebhooks readWebhook boardPage boardQueues`,
   operators: `readEnvelope readDeadLetter purgeDeadLetter replayDeadLetter purgeDeadLetters replayDeadLetters createPortalLink
     orderReplay cancelReplay pauseReplay resumeReplay
     disableWebhook enableWebhook boardResume`,
-  admins: 'createClient changeClient disableClient enableClient rotateClient deleteWebhook addNotices',
+  admins: `createClient changeClient disableClient enableClient rotateClient deleteWebhook addNotices
+    putEventType archiveEventType applyEventTypes`,
 };
 const BOARD: readonly Operation[] = [
   { id: 'boardPage', method: 'GET', path: '/board/', type: undefined },

@@ -169,7 +169,9 @@ describe('the operations app', () => {
         kind: 'partner',
         name: 'n',
       });
-      const version = await call(method, path, undefined, { 'if-match': '"1"' });
+      const needsBody = method === 'PUT' && path.startsWith('/event-types/');
+      const body = needsBody ? { description: 'd', sample: {} } : undefined;
+      const version = await call(method, path, body, { 'if-match': '"1"' });
       expect([method, path, parameter.status, member.status, version.status]).toEqual([method, path, 400, 400, 412]);
       expect(await member.text()).toContain('"/dryrun"');
     }

@@ -29,9 +29,18 @@ const BODIES: Readonly<Record<string, object>> = {
   '/dead-letters/replay': { all: true },
   '/dead-letters/purge': { all: true },
   '/notices': { url: 'https://ops.example.com/relay' },
+  '/event-types/apply': { eventTypes: {} },
 };
+/** Of the routes that take a body by PUT. */
+const isDefinition = (method: string, path: string): boolean => method === 'PUT' && path.startsWith('/event-types/');
 const bodyOf = (method: string, path: string): string =>
-  JSON.stringify(method === 'PATCH' ? { role: 'viewer' } : (BODIES[path] ?? {}));
+  JSON.stringify(
+    method === 'PATCH'
+      ? { role: 'viewer' }
+      : isDefinition(method, path)
+        ? { description: 'd', sample: {} }
+        : (BODIES[path] ?? {}),
+  );
 
 describe('the operations app without Redis or Kafka', () => {
   let server: RedisServer;
@@ -82,7 +91,7 @@ describe('the operations app without Redis or Kafka', () => {
     const answer = await fetch(url + path, {
       method,
       headers: { authorization: `Basic ${credential}`, 'content-type': 'application/json' },
-      ...(method === 'POST' || method === 'PATCH' ? { body: bodyOf(method, path) } : {}),
+      ...(method === 'POST' || method === 'PATCH' || isDefinition(method, path) ? { body: bodyOf(method, path) } : {}),
     });
     return { answer, text: await answer.text(), ms: performance.now() - askedAt };
   }

@@ -113,7 +113,7 @@ const faultsOf = (issue: z.core.$ZodIssue): MemberFault[] =>
 export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
   const read = schema.safeParse(query);
   if (read.success) return read.data;
-  const faults = read.error.issues.map(({ path, message }) => [...path, message].join(': '));
+  const faults = read.error.issues.map(({ path, message }) => [...path, message.replace(/\.$/, '')].join(': '));
   throw new ProblemError('invalid-request', `The query is not valid. ${faults.join('. ')}.`);
 }
 

@@ -88,8 +88,8 @@ export class EventTypeDesk {
   /** @throws ProblemError `not-found`, `conflict` */
   async archive(name: string, by: Actor, ifVersions: readonly number[] | undefined): Promise<void> {
     const before = (await this.store.all()).get(name);
-    if (before === undefined && !this.#isBuiltIn(name)) throw notFound();
     assertVersion(before, ifVersions);
+    if (before === undefined && !this.#isBuiltIn(name)) throw notFound();
     if (before?.record.archived !== true) await this.#make([this.#archival(name, before)], by);
   }
 
