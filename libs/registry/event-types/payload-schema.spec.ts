@@ -101,6 +101,18 @@ describe('a payload that breaks its schema', () => {
   });
 });
 
+it.each(['toString', 'valueOf', 'constructor', '__proto__'])('a member %s is compared as any other', (name) => {
+  const value = JSON.parse(`{"${name}":{"a":[1,null]}}`) as object;
+  const other = JSON.parse(`{"${name}":{"a":[1,0]}}`) as object;
+  const same: unknown = structuredClone(value);
+  const schema = {
+    properties: { e: { enum: [{}, value] }, c: { const: value }, l: { maxItems: 9, uniqueItems: true } },
+  };
+  const pointers = (payload: unknown) => compilePayloadSchema(schema)(payload).map(({ pointer }) => pointer);
+  expect(pointers({ e: same, c: same, l: [value, other] })).toEqual([]);
+  expect(pointers({ e: other, c: other, l: [value, same] })).toEqual(['/e', '/c', '/l']);
+});
+
 it('a pattern that backtracking makes slow for ever is matched in linear time', () => {
   const schema = { properties: { s: { pattern: '^(a+)+$' } } };
   expect(readPayloadSchema(schema)).toMatchObject({ ok: true });
