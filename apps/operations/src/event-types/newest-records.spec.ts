@@ -25,7 +25,7 @@ function aTopic(...partitions: LogRecord[][]): { read: number[][]; fetcher: Fetc
     read[partition]?.push(...records.map((record) => record.offset));
     return Promise.resolve([{ partition, records, next: offset + records.length, end: 0 }]);
   };
-  return { read, fetcher: { bounds, fetch } as Fetcher };
+  return { read, fetcher: { bounds, fetch } };
 }
 
 const BOUNDS = { records: 60, reasons: 3, bytes: 1_000_000, readMs: 4_000, answerMs: 6_000 };
