@@ -145,7 +145,7 @@ function linesOf({ dryRun, changes }: Diff): string[] {
   return lines.length === 0 ? ['The file defines no event type.'] : lines;
 }
 
-/** What the changed schema of a type says of its newest records. */
+/** Returns lines about the newest records, judged by a changed schema. */
 function newestLines(newest: Diff['changes'][number]['newest']): string[] {
   if (newest === undefined) return [];
   const { records, refused, reasons, incomplete } = newest;

@@ -34,7 +34,7 @@ export interface TypeChange {
   readonly revision: number;
   /** Keywords and formats of the schema that nothing checks. */
   readonly annotations: string[];
-  /** Of a dry run: the newest records by a changed schema. */
+  /** The newest records, judged by a changed schema. Only a dry run has it. */
   readonly newest?: Verdict;
 }
 

@@ -71,14 +71,14 @@ it.each([{ readMs: -1 }, { bytes: 10 }])('reading ends at a bound, as %j', async
   expect(verdict.records).toBeLessThan(2);
 });
 
-describe('while Kafka is away', () => {
+describe('NewestRecords', () => {
   const away = (): Promise<never> => Promise.reject(new Error('away'));
   const silent = (): Promise<never> => new Promise(() => undefined);
 
   it.each([
     ['refuses', away],
     ['is silent', silent],
-  ])('and %s, the verdict says so, and no further topic is read', async (_how, bounds) => {
+  ])('says if Kafka %s, and reads no further topic', async (_how, bounds) => {
     const fetcher = { ...aTopic().fetcher, bounds } as Fetcher;
     const records = new NewestRecords(fetcher, 'eu.', { ...BOUNDS, answerMs: 50 });
     const nothing = { records: 0, refused: 0, reasons: [], incomplete: 'kafka' };
@@ -86,7 +86,7 @@ describe('while Kafka is away', () => {
     expect(await records.judge('order.sent', SCHEMA, () => Promise.reject(new Error('is read')))).toEqual(nothing);
   });
 
-  it('nothing is read that cannot be reported', async () => {
+  it('reads nothing that cannot be reported', async () => {
     const { read, fetcher } = aTopic(orders(5, () => 1));
     const records = new NewestRecords(fetcher, 'eu.', BOUNDS);
     expect(await records.judge('order.paid', SCHEMA, away)).toMatchObject({ incomplete: 'kafka' });

@@ -3,7 +3,7 @@ import { type LogRecord, readRecord, topicOf } from '@relay/events';
 import type { JsonFault } from '@relay/json';
 import { answeredWithin, type LogFetcher } from '@relay/kafka';
 
-/** What a schema says of the newest records of a topic. */
+/** The newest records of a topic, judged by a schema. */
 export interface Verdict {
   /** Number of envelopes that were checked. */
   records: number;
