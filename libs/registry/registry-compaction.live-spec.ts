@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { archivedRecord, changedTo, EventTypeInput, EventTypeStore } from '@relay/event-types';
 import { MemoryRegistryLog, memoryRegistry, startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
 import { RegistryCompaction, RegistryView } from './index.js';
@@ -244,4 +245,28 @@ describe('RegistryCompaction', () => {
     await other.current();
     expect(await stateOf(redis)).toEqual(state);
   });
+});
+
+it('former schemas of an event type survive archiving, snapshots and a lost Redis; the last 100 are kept', async () => {
+  const name = 'order.paid';
+  const store = new EventTypeStore(redis, registry.of('eventType'));
+  for (let n = 1; n <= 104; n += 1) {
+    const schema = n === 50 ? undefined : { maxProperties: n };
+    const before = (await store.all()).get(name);
+    const { record } = changedTo(before?.record, name, EventTypeInput.parse({ schema }), n);
+    expect(await store.put(record, before)).toBe('put');
+  }
+  const before = (await store.all()).get(name);
+  await store.put(archivedRecord(before?.record, name, 105), before);
+  expect(await compaction.compact()).toMatchObject({ kind: 'compacted', freed: true });
+  await redis.flushdb();
+  await registry.catchUp();
+  const former = await Promise.all([3, 4, 50, 103, 104].map((revision) => store.former(name, revision)));
+  expect(former.map((record) => record?.schema)).toEqual([
+    undefined,
+    { maxProperties: 4 },
+    undefined,
+    { maxProperties: 103 },
+    undefined,
+  ]);
 });

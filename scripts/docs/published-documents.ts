@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { RELAY_VERSION } from '@relay/config';
 import { Documents, DocumentsController } from '../../apps/ingress/src/documents/documents.module.js';
-import { documentBytes } from '../../apps/operations/src/controllers.js';
+import { documentOf } from '../../apps/operations/src/controllers.js';
 import { controllersOf, FEATURES } from '../../apps/ingress/src/ingress.module.js';
 import { jsonText } from './json-text.js';
 
@@ -13,6 +13,6 @@ export function publishedDocuments(): Readonly<Record<string, string>> {
   return {
     'openapi.json': text(openApi),
     'asyncapi.json': text(asyncApi),
-    'operations.openapi.json': text(documentBytes(facts)),
+    'operations.openapi.json': text(documentOf(facts)()),
   };
 }

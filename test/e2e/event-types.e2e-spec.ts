@@ -78,6 +78,22 @@ it('an applied type is in the documents of the ingress, with its schema', async 
   expect((await call('GET', `${relay.ingress.url}${path}`)).json).toMatchObject(SCHEMA);
 });
 
+it('a dry run of a changed schema says how many of the newest records it refuses, and why', async () => {
+  const changed = (dryRun: boolean) => {
+    const schema = { ...SCHEMA, properties: { ...SCHEMA.properties, total: { type: 'integer' } } };
+    const definition = { description: 'An order was paid.', schema, key: '/id' };
+    return operate('POST', '/event-types/apply', { eventTypes: { 'order.paid': definition }, dryRun });
+  };
+  const newest = {
+    records: 1,
+    refused: 1,
+    reasons: [{ pointer: '/total', detail: '"total" must be a whole number.' }],
+  };
+  expect(await changed(true)).toMatchObject({ json: { changes: [{ change: 'changed', revision: 2, newest }] } });
+  const made = (await changed(false)).json as unknown as { changes: object[] };
+  expect(made.changes).toEqual([{ name: 'order.paid', change: 'changed', revision: 2, annotations: [] }]);
+});
+
 it('an archived type takes no envelope and no webhook, and its webhooks can still be changed', async () => {
   expect(await operate('DELETE', '/event-types/order.paid')).toMatchObject({ status: 204 });
   await until('the ingress refuses it', async () => (await send('order.paid', { id: 'o_2', total: 1 })).status === 400);
@@ -87,6 +103,19 @@ it('an archived type takes no envelope and no webhook, and its webhooks can stil
   });
   expect(await register('order.paid', '/others')).toMatchObject({ status: 400 });
   expect(await partner.request('DELETE', '/webhooks', { eventType: 'order.paid' })).toMatchObject({ status: 200 });
+});
+
+it('each revision of a schema stays served, but not while the type is for chosen partners', async () => {
+  const read = (file: string) => call('GET', `${relay.ingress.url}/schemas/order.paid/${file}`);
+  const $id = expect.stringMatching(/\/schemas\/order\.paid\/1\.json$/);
+  expect((await read('1.json')).json).toEqual({ ...SCHEMA, $id });
+  expect((await read('2.json')).json).toMatchObject({ properties: { total: { type: 'integer' } } });
+  for (const file of ['0.json', '3.json', '01.json', '1', 'x.json'])
+    expect([file, (await read(file)).status]).toEqual([file, 404]);
+  expect((await operate('PUT', '/event-types/order.paid', { partners: ['p'] })).status).toBe(200);
+  await until('the ingress hides it', async () => (await read('2.json')).status === 404);
+  expect((await read('1.json')).status).toBe(404);
+  expect(await operate('DELETE', '/event-types/order.paid')).toMatchObject({ status: 204 });
 });
 
 it('definitions with faults are refused with every fault, and nothing changes', async () => {
@@ -124,6 +153,11 @@ it('the command line applies a YAML file, names its faults by their lines, and l
   const changed = `${text}    schema: { type: object }\n`;
   expect(await apply(changed)).toEqual([0, 'changed item.sold (revision 2)\n', '']);
   expect(await apply(changed)).toEqual([0, 'unchanged item.sold\n', '']);
+  expect(await apply(changed.replace('object', 'array'), '--dry-run')).toEqual([
+    0,
+    'would be changed item.sold (revision 3)\n  refuses 0 of the newest 0 records\n',
+    '',
+  ]);
 
   const [code, out, err] = await apply(`${changed}    key: id\n    key: id\n  relay.own: {}\n`);
   expect([code, out]).toEqual([1, '']);

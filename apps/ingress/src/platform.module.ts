@@ -56,10 +56,14 @@ export class PlatformModule implements OnApplicationShutdown {
       },
       built(ClientDirectory, ClientStore, Keyring),
       {
-        provide: EventTypesView,
-        useFactory: (redis: Redis, registry: RegistryView) =>
-          new EventTypesView(new EventTypeStore(redis, registry.of('eventType')), config.BUILT_IN_EVENT_TYPES),
+        provide: EventTypeStore,
+        useFactory: (redis: Redis, registry: RegistryView) => new EventTypeStore(redis, registry.of('eventType')),
         inject: [Redis, RegistryView],
+      },
+      {
+        provide: EventTypesView,
+        useFactory: (store: EventTypeStore) => new EventTypesView(store, config.BUILT_IN_EVENT_TYPES),
+        inject: [EventTypeStore],
       },
       {
         provide: PartnerQuota,

@@ -1,4 +1,5 @@
 import type { Type } from '@nestjs/common';
+import { eventTypes } from '@relay/events';
 import { type ApiFacts, type ApiParts, openApi, routesOf } from '@relay/openapi';
 import { AuditLogController } from './audit-log/audit-log.controller.js';
 import { ClientsController, PortalLinksController } from './clients/clients.controller.js';
@@ -26,9 +27,20 @@ export const CONTROLLERS: readonly Type[] = [
   WebhooksController,
 ];
 
-/** Returns the OpenAPI document of these controllers. @param facts `publicUrl` is the ingress's address */
-export const documentBytes = (facts: ApiFacts): Buffer =>
-  Buffer.from(JSON.stringify(openApi(routesOf(CONTROLLERS), facts, operationsApi(facts.publicUrl))));
+/**
+ * Returns a function that gives the OpenAPI document of these controllers, built again after a change of the event types.
+ * @param facts `publicUrl` is the ingress's address
+ */
+export function documentOf(facts: ApiFacts): () => Buffer {
+  let built: { readonly version: number; readonly bytes: Buffer } | undefined;
+  return () => {
+    if (built?.version !== eventTypes.version) {
+      const document = openApi(routesOf(CONTROLLERS), facts, operationsApi(facts.publicUrl));
+      built = { version: eventTypes.version, bytes: Buffer.from(JSON.stringify(document)) };
+    }
+    return built.bytes;
+  };
+}
 
 /** Returns the parts of the operations app's OpenAPI document that do not come from its routes. */
 const operationsApi = (publicUrl: string): ApiParts => ({

@@ -32,7 +32,7 @@ import { OperatorGuard } from './access/operator-guard.js';
 import { AuditLog } from './audit-log/audit-log.adapter.js';
 import { Board } from './board/board.adapter.js';
 import { ClientDesk } from './clients/client-desk.adapter.js';
-import { CONTROLLERS, documentBytes } from './controllers.js';
+import { CONTROLLERS, documentOf } from './controllers.js';
 import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { EventTypeDesk } from './event-types/event-type-desk.adapter.js';
 import { Examination } from './state/examination.adapter.js';
@@ -59,7 +59,7 @@ export class OperationsModule implements OnApplicationShutdown {
     const facts = { publicUrl: config.PUBLIC_URL, version: RELAY_VERSION };
     const providers = [
       { provide: OPERATIONS_CONFIG, useValue: config },
-      { provide: DOCUMENT, useValue: documentBytes(facts) },
+      { provide: DOCUMENT, useValue: documentOf(facts) },
       { provide: Log, useValue: log },
       { provide: ThrottledLog, useValue: new ThrottledLog(log) },
       { provide: Registry, useValue: new Registry() },

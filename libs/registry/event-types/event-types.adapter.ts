@@ -18,7 +18,7 @@ export interface EventTypeCommand {
 }
 
 const Result = z.object({ kind: z.enum(['put', 'stale', 'limit']) });
-const [TYPES, VERSION] = eventTypeKeys;
+const [TYPES, VERSION, FORMER] = eventTypeKeys;
 
 /** A stored type, and the text by which a change names the version that it replaces. */
 export interface StoredType {
@@ -50,6 +50,13 @@ export class EventTypeStore {
     const command = { kind: 'put', name, from: before?.text ?? '', record: JSON.stringify(record) } as const;
     const result = await this.registry.change(limit === undefined ? command : { ...command, limit });
     return Result.parse(result).kind;
+  }
+
+  /** Returns the last record of the type with a former schema; undefined if there is none, or none any more. */
+  async former(name: string, revision: number): Promise<EventTypeRecord | undefined> {
+    await this.registry.current();
+    const text = await this.redis.hget(FORMER, `${name}/${revision}`);
+    return text === null ? undefined : EventTypeRecord.parse(JSON.parse(text));
   }
 
   /** Returns a version that differs after each change. */

@@ -5,4 +5,5 @@
 // Leaves to others the built-in types and the envelope (events), the topics (kafka), and who may change a type (the routes).
 export { applyEventTypeLua, eventTypeKeys, eventTypeParts } from './event-type.script.js';
 export { archivedRecord, changedTo, EventTypeInput, faultsOfType, type EventTypeRecord } from './event-type.js';
+export { compilePayloadSchema } from './payload-schema.js';
 export { EventTypeStore, EventTypesView, type EventTypeCommand, type StoredType } from './event-types.adapter.js';

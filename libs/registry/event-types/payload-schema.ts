@@ -1,5 +1,6 @@
 import type { JsonFault } from '@relay/json';
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import equality from 'ajv/dist/runtime/equal.js';
 import { RE2JS } from 're2js';
 import { z } from 'zod';
 import { payloadFault } from './payload-fault.js';
@@ -22,6 +23,24 @@ function linear(pattern: string): { test(text: string): boolean; toString(): str
   const matcher = RE2JS.compile(pattern);
   return { test: (text) => matcher.matcher(text).find(), toString: () => pattern };
 }
+
+/** Whether two values of JSON are equal. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return a === b;
+  if (Array.isArray(a) || Array.isArray(b))
+    return (
+      Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((item, index) => isSame(item, b[index]))
+    );
+  const names = Object.keys(a);
+  return (
+    names.length === Object.keys(b).length &&
+    names.every((name) => Object.hasOwn(b, name) && isSame(Reflect.get(a, name), Reflect.get(b, name)))
+  );
+}
+
+// ajv 8.20 calls `toString` and `valueOf` of the objects that it compares, and compares their `constructor` by identity, also where
+// a payload has members of these names (ajv#2624).
+Object.assign(equality, { default: Object.assign(isSame, { code: equality.default.code }) });
 
 function compiled(schema: JsonObject, allErrors: boolean): ValidateFunction {
   const ajv = new Ajv2020({

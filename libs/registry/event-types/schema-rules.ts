@@ -92,6 +92,8 @@ class SchemaSurvey {
           ? 'a reference begins with #: the relay fetches no other document'
           : `${typeof ref === 'string' ? excerpt(ref) : 'it'} leads to no schema`,
       );
+    if (entriesOf(schema['properties']).some(([name]) => name === '__proto__'))
+      this.refuse([...path, 'properties', '__proto__'], 'a member named __proto__ cannot be checked');
     if (typeof format === 'string' && !this.rules.formats.includes(format))
       this.unknown.add(`format ${format.slice(0, 100)}`);
     if (typeof pattern === 'string') this.#assertPattern(pattern, [...path, 'pattern']);

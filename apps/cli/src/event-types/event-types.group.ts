@@ -137,10 +137,22 @@ async function diffOf(
 }
 
 function linesOf({ dryRun, changes }: Diff): string[] {
-  const lines = changes.map(({ name, change, revision, annotations }) => {
+  const lines = changes.flatMap(({ name, change, revision, annotations, newest }) => {
     const detail = change === 'changed' ? ` (revision ${revision})` : '';
     const unchecked = annotations.length === 0 ? '' : `; nothing checks: ${annotations.join(', ')}`;
-    return `${dryRun ? 'would be ' : ''}${change} ${name}${detail}${unchecked}`;
+    return [`${dryRun ? 'would be ' : ''}${change} ${name}${detail}${unchecked}`, ...newestLines(newest)];
   });
   return lines.length === 0 ? ['The file defines no event type.'] : lines;
+}
+
+/** Returns lines about the newest records, judged by a changed schema. */
+function newestLines(newest: Diff['changes'][number]['newest']): string[] {
+  if (newest === undefined) return [];
+  const { records, refused, reasons, incomplete } = newest;
+  const why = { kafka: '; others could not be read: Kafka did not answer', limit: '; others would take too long' };
+  const rest = incomplete === undefined ? '' : why[incomplete];
+  return [
+    `  refuses ${refused} of the newest ${counted(records, 'record')}${rest}`,
+    ...reasons.map(({ pointer, detail }) => `    ${pointer} ${detail}`),
+  ];
 }

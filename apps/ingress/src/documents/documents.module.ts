@@ -4,6 +4,7 @@ import {
   Controller,
   Get,
   Header,
+  Inject,
   Module,
   Param,
   Res,
@@ -11,6 +12,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { RELAY_VERSION } from '@relay/config';
+import { EventTypeStore } from '@relay/event-types';
 import {
   AttemptRecord,
   Envelope,
@@ -61,7 +63,7 @@ const operations = operationsOf('Documents', {
       type: { schema: z.string().describe('Name of the event type.'), example: 'order.paid' },
       revision: { schema: z.string().describe('Revision of the schema, and `.json`.'), example: '1.json' },
     },
-    problems: ['not-found'],
+    problems: ['not-found', 'unavailable'],
   },
 });
 
@@ -94,6 +96,16 @@ export class Documents {
     return this.#built;
   }
 
+  /** Returns a former schema of an applied type. A type of chosen partners has none, and neither has a revision of that time. */
+  async former(types: Pick<EventTypeStore, 'former'>, name: string, file: string): Promise<Buffer | undefined> {
+    const revision = Number(/^([1-9]\d{0,8})\.json$/.exec(file)?.[1]);
+    const applied = eventTypes.applied(name);
+    if (applied === undefined || applied.partners !== undefined || !(revision < applied.revision)) return undefined;
+    const { schema, partners } = (await types.former(name, revision)) ?? {};
+    if (schema === undefined || partners !== undefined) return undefined;
+    return schemaBytes(this.facts.publicUrl, `${name}/${file}`, schema);
+  }
+
   #build(): Built {
     const { publicUrl, topicPrefix } = this.facts;
     const document = openApi(routesOf(this.controllers), this.facts, ingressApi(publicUrl));
@@ -113,8 +125,11 @@ const appliedSchemas = (publicUrl: string): [string, Buffer][] =>
     const applied = eventTypes.applied(name);
     if (applied?.schema === undefined) return [];
     const path = `${name}/${applied.revision}.json`;
-    return [[path, bytesOf({ ...applied.schema, $id: `${publicUrl}/schemas/${path}` })]];
+    return [[path, schemaBytes(publicUrl, path, applied.schema)]];
   });
+
+const schemaBytes = (publicUrl: string, path: string, schema: object): Buffer =>
+  bytesOf({ ...schema, $id: `${publicUrl}/schemas/${path}` });
 
 const TAKEN = { Envelope, Notice, ...PAYLOADS, WebhookInput };
 const WRITTEN = {
@@ -152,7 +167,10 @@ const Serves = (text: OperationText, mediaType: string): MethodDecorator =>
 @Controller()
 @Access({ kind: 'public' })
 export class DocumentsController {
-  constructor(private readonly documents: Documents) {}
+  constructor(
+    private readonly documents: Documents,
+    @Inject(EventTypeStore) private readonly types: Pick<EventTypeStore, 'former'>,
+  ) {}
 
   @Get('openapi.json')
   @Serves(operations.readOpenApi, JSON_TYPE)
@@ -175,15 +193,14 @@ export class DocumentsController {
   @Get('schemas/:name')
   @Serves(operations.readSchema, 'application/schema+json')
   schema(@Param('name') name: string): Buffer {
-    const found = this.documents.now.schemas.get(name);
-    if (found === undefined) throw new ProblemError('not-found', 'There is no such schema.');
-    return found;
+    return found(this.documents.now.schemas.get(name));
   }
 
   @Get('schemas/:type/:revision')
   @Serves(operations.readPayloadSchema, 'application/schema+json')
-  payloadSchema(@Param('type') type: string, @Param('revision') revision: string): Buffer {
-    return this.schema(`${type}/${revision}`);
+  async payloadSchema(@Param('type') type: string, @Param('revision') revision: string): Promise<Buffer> {
+    const current = this.documents.now.schemas.get(`${type}/${revision}`);
+    return current ?? found(await this.documents.former(this.types, type, revision));
   }
 
   @Get('docs')
@@ -192,6 +209,11 @@ export class DocumentsController {
     void reply.header('content-security-policy', this.documents.pagePolicy);
     return this.documents.now.page;
   }
+}
+
+function found(schema: Buffer | undefined): Buffer {
+  if (schema === undefined) throw new ProblemError('not-found', 'There is no such schema.');
+  return schema;
 }
 
 @Module({})

@@ -12,10 +12,11 @@ import {
 } from '@relay/event-types';
 import { EVENT_MEANINGS, EVENT_TYPES, examplePayload, isEventType, topicOf } from '@relay/events';
 import { type JsonFault, jsonPointer } from '@relay/json';
-import { createCommand, createTopics, isUnauthorized, Kafka, planEnvelopes } from '@relay/kafka';
+import { createCommand, createTopics, isUnauthorized, Kafka, LogFetcher, planEnvelopes } from '@relay/kafka';
 import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import type { Actor } from '../access/operator-guard.js';
+import { NewestRecords, type Verdict } from './newest-records.js';
 
 type Settings = Pick<
   OperationsConfig,
@@ -33,6 +34,8 @@ export interface TypeChange {
   readonly revision: number;
   /** Keywords and formats of the schema that nothing checks. */
   readonly annotations: string[];
+  /** The newest records, judged by a changed schema. Only a dry run has it. */
+  readonly newest?: Verdict;
 }
 
 interface Planned {
@@ -49,13 +52,17 @@ export interface ListedType {
 /** Shows, applies and archives event types for an operator. Each change is reported on `relay.operations` first. */
 @Injectable()
 export class EventTypeDesk {
+  readonly #fetcher: LogFetcher;
+
   constructor(
     private readonly store: EventTypeStore,
     private readonly view: EventTypesView,
     private readonly kafka: Kafka,
     private readonly audit: Audit,
     @Inject(OPERATIONS_CONFIG) private readonly config: Settings,
-  ) {}
+  ) {
+    this.#fetcher = new LogFetcher(kafka);
+  }
 
   /** Returns the built-in types in their order, then those that were applied, by name. */
   async list(): Promise<ListedType[]> {
@@ -81,7 +88,8 @@ export class EventTypeDesk {
     const archived = left.map((before) => this.#archival(before.record.name, before));
     const changes = [...planned, ...archived];
     this.#assertRoom(changes, stored);
-    if (!isDryRun) await this.#make(changes, by);
+    if (isDryRun) return this.#judged(changes, by);
+    await this.#make(changes, by);
     return changes.map(({ change }) => change);
   }
 
@@ -156,6 +164,19 @@ export class EventTypeDesk {
       'conflict',
       `This relay has at most ${this.config.MAX_EVENT_TYPES} event types of its own, and would have ${active.size}: archive some, or raise MAX_EVENT_TYPES.`,
     );
+  }
+
+  /** Adds to each type with a changed schema what the schema says of the newest records. Each read is reported first. */
+  async #judged(changes: readonly Planned[], by: Actor): Promise<TypeChange[]> {
+    const records = new NewestRecords(this.#fetcher, this.config.KAFKA_TOPIC_PREFIX);
+    const judged: TypeChange[] = [];
+    for (const { change, before, record } of changes) {
+      const { name: eventType, schema, revision } = record;
+      const report = (): Promise<void> => this.audit.report({ event: 'envelope.read', ...by, eventType });
+      const isJudged = schema !== undefined && before !== undefined && before.record.revision !== revision;
+      judged.push(isJudged ? { ...change, newest: await records.judge(eventType, schema, report) } : change);
+    }
+    return judged;
   }
 
   /** Archives first, so that there is room; creates topics before types, so that no accepted envelope lacks one. */

@@ -41,12 +41,25 @@ const Apply = z
   .meta({ id: 'EventTypesApply', description: 'The definitions that event types are brought to.' });
 type Apply = z.infer<typeof Apply>;
 
+const Newest = z.object({
+  records: z.int().describe('Number of envelopes that were checked.'),
+  refused: z.int().describe('Number of them that the schema refuses.'),
+  reasons: z
+    .array(z.object({ pointer: z.string(), detail: z.string() }))
+    .describe('The first three reasons, without values. Pointers lead into the payload.'),
+  incomplete: z
+    .enum(['kafka', 'limit'])
+    .optional()
+    .describe('Set if records were left out: `kafka`, it did not answer; `limit`, after 64 MiB or 4 s.'),
+});
+
 const Change = z
   .object({
     name: z.string(),
     change: z.enum(['created', 'changed', 'archived', 'unchanged']),
     revision: z.int().describe('Revision of the schema afterwards.'),
     annotations: z.array(z.string()).describe('Keywords and formats of the schema that nothing checks.'),
+    newest: Newest.optional().describe('With `dryRun`: the newest 1,000 records of the type by its changed schema.'),
   })
   .meta({ id: 'EventTypeChange', description: 'What becomes of one event type.' });
 
@@ -125,7 +138,8 @@ export class EventTypesController {
   @HttpCode(200)
   @TakesBody({ types: ['application/json'], maxBytes: MAX_BYTES })
   @Text('applyEventTypes', 'Bring event types to their definitions', {
-    description: 'Everything is checked before anything is changed. A request that stopped half way can be repeated.',
+    description:
+      'Everything is checked before anything is changed. A request that stopped half way can be repeated. With `dryRun`, a changed schema also checks the newest records of its type; `relay.operations` has `envelope.read` with the type.',
     body: { isRequired: true, schema: Apply, example: { eventTypes: { 'order.paid': example }, dryRun: true } },
     answer: answerOf('What was changed.', Diff),
     problems: ['conflict'],

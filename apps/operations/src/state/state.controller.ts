@@ -5,7 +5,7 @@ import { answerOf, textsOf } from '../http/routes.js';
 import { Examination, Findings } from './examination.adapter.js';
 import { LagAnswer, Now, NowState, QueuesAnswer, StoreState } from './now-state.adapter.js';
 
-/** Injection token of the bytes of the OpenAPI document, which all answers share. */
+/** Injection token of the function that gives the bytes of the OpenAPI document, which all answers share. */
 export const DOCUMENT = Symbol('Document');
 
 const Text = textsOf('State');
@@ -18,7 +18,7 @@ export class StateController {
     private readonly stores: StoreState,
     private readonly state: NowState,
     private readonly examination: Examination,
-    @Inject(DOCUMENT) private readonly bytes: Buffer,
+    @Inject(DOCUMENT) private readonly built: () => Buffer,
   ) {}
 
   @Get('queues')
@@ -55,6 +55,6 @@ export class StateController {
   @Text('readOpenApi', 'This document', { answer: answerOf('The document.', z.looseObject({})) })
   @Header('content-type', 'application/json; charset=utf-8')
   document(): Buffer {
-    return this.bytes;
+    return this.built();
   }
 }
