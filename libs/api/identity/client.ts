@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
+import { excerpt } from '@relay/json';
 import type { Keyring } from '@relay/keyring';
 import { z } from 'zod';
 
@@ -70,6 +71,8 @@ export const ClientRecord = z.object({
   credential: z.object({ type: z.enum(CREDENTIAL_TYPES), hash: z.string() }).optional(),
   /** Partners to which a source is bound; empty if it is bound to none. */
   audience: z.array(z.string()),
+  /** Patterns of the event types that a source may send, see `TypePatterns`; without them every type. */
+  types: z.array(z.string()).optional(),
   disabled: z.boolean(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
@@ -86,6 +89,7 @@ export const ClientFacts = z
     scopes: z.array(z.string()),
     credentialType: z.enum(['client', ...CREDENTIAL_TYPES]).describe('`client`: client id and secret.'),
     partners: z.array(z.string()).describe('The partners a source is bound to; empty: to none.'),
+    types: z.array(z.string()).describe('The event types a source may send, as `order.paid` or `order.*`; empty: all.'),
     disabled: z.boolean(),
     createdAt: z.iso.datetime(),
   })
@@ -100,6 +104,7 @@ export const clientFacts = ({ credential, audience, createdAt, ...client }: Clie
   scopes: client.scopes,
   credentialType: credential?.type ?? 'client',
   partners: audience,
+  types: client.types ?? [],
   disabled: client.disabled,
   createdAt: new Date(createdAt).toISOString(),
 });
@@ -114,6 +119,31 @@ const name = z
   )
   .describe('People recognise the client by it: 1 to 200 characters, no control characters.');
 
+const PATTERN_ERROR = 'an event type such as order.paid is expected, or order.* for all whose names begin with order.';
+
+/** Event types that a source may send: exact names, or a prefix of whole parts and `.*` for every name below it. */
+export const TypePatterns = z
+  .array(
+    z
+      .string()
+      .max(240)
+      .regex(/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?:\.\*)?$/, PATTERN_ERROR),
+  )
+  .max(100)
+  .describe('Event types that it may send, as `order.paid` or `order.*`; empty: all.');
+
+const SHOWN_PATTERNS = 10;
+
+/** Returns in words why a source with these patterns may not send the type; undefined if it may. Without patterns it may send all. */
+export function typeRefusal(patterns: readonly string[] = [], type: string): string | undefined {
+  const isMatch = (pattern: string): boolean =>
+    pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : pattern === type;
+  if (patterns.length === 0 || patterns.some(isMatch)) return undefined;
+  const more = patterns.length - SHOWN_PATTERNS;
+  const shown = [...patterns.slice(0, SHOWN_PATTERNS), ...(more > 0 ? [`${more} more`] : [])].join(', ');
+  return `This source may not send ${excerpt(type)}: it may send ${shown}.`;
+}
+
 export const NewClient = z
   .discriminatedUnion('kind', [
     z.strictObject({ kind: z.literal('partner'), name }),
@@ -121,6 +151,7 @@ export const NewClient = z
       kind: z.literal('source'),
       name,
       partners: z.array(z.string().min(1).max(100)).max(100).default([]).describe('Partners it is bound to.'),
+      types: TypePatterns.default([]),
       credential: z
         .union([
           z.enum(['client', 'apiKey']),
