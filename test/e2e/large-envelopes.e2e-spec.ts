@@ -44,7 +44,7 @@ it('the longest envelope is delivered from the log and from the queue, and heard
   ]);
   const heard = await until('the listener forwards it', () => relay.receiver.at('/heard')[0]);
   expect(heard.body.equals(Buffer.from(text))).toBe(true);
-  await listening.stop();
+  await listening.end();
   await removed(webhook);
 });
 
@@ -99,7 +99,9 @@ it('an ingress is not ready while a topic has no room for its longest envelope, 
   await told;
   await delay(1_500);
   expect((await other.health())?.status).not.toBe('ok');
-  expect(other.log.find((line) => line.includes('ingress.waiting') && line.includes('kafka-configs.sh'))).toContain(said);
+  expect(other.log.find((line) => line.includes('ingress.waiting') && line.includes('kafka-configs.sh'))).toContain(
+    said,
+  );
   await limit('987136');
   await other.ready();
 });

@@ -34,7 +34,7 @@ describe('the event types of a source', () => {
 
   it('are named in the refusal, however long the type and however many they are', () => {
     expect(typeRefusal(['order.*', 'invoice.paid'], 'task.created')).toBe(
-      'This source may not send task.created: it may send order.*, invoice.paid.',
+      'This source may not send "task.created": it may send order.*, invoice.paid.',
     );
     const many = Array.from({ length: 100 }, (_, n) => `t${n}`);
     expect(typeRefusal(many, 'x'.repeat(100_000))).toMatch(/^.{1,300}: it may send t0, .*, t9, 90 more\.$/);

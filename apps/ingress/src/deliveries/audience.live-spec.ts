@@ -85,7 +85,7 @@ describe('the audience of an envelope', () => {
 
 describe('the event types of a source', () => {
   const as = (type: string, id: string = randomUUID()): string => anEnvelope(id).replace('plan.updated', type);
-  const refused = (type: string): string => `This source may not send ${type}: it may send plan.*, tax_return.filed.`;
+  const refused = (type: string): string => `This source may not send "${type}": it may send plan.*, tax_return.filed.`;
   let headers: { 'x-api-key': string };
   beforeAll(async () => {
     headers = { 'x-api-key': await sourceKey('of types', [], ['plan.*', 'tax_return.filed']) };
