@@ -27,7 +27,8 @@ it('the longest envelope is delivered from the log and from the queue, and heard
   const webhook = await register('/large');
   relay.receiver.plan('/large', { status: 500 }, { status: 204 });
   const { clientId: RELAY_CLIENT_ID, clientSecret: RELAY_CLIENT_SECRET } = partner;
-  const environment = { PATH: '', RELAY_URL: relay.ingress.url, RELAY_CLIENT_ID, RELAY_CLIENT_SECRET };
+  const { url } = relay.ingress;
+  const environment = { PUBLIC_URL: url, RELAY_URL: url, RELAY_CLIENT_ID, RELAY_CLIENT_SECRET };
   const args = ['listen', '--forward-to', relay.receiver.url('/heard'), '--json'];
   const listening = new Program(process.execPath, [mainOf('cli'), ...args], environment);
   await listening.prints(/"open"/);
@@ -45,6 +46,21 @@ it('the longest envelope is delivered from the log and from the queue, and heard
   const heard = await until('the listener forwards it', () => relay.receiver.at('/heard')[0]);
   expect(heard.body.equals(Buffer.from(text))).toBe(true);
   await listening.end();
+  await removed(webhook);
+});
+
+it('the longest envelopes wait in the log for a disabled webhook and are delivered once it is enabled', async () => {
+  const webhook = await register('/parked');
+  const turn = (what: string) => partner.request('POST', `/webhooks/${webhook}/${what}`);
+  expect((await turn('disable')).status).toBe(200);
+  const texts = Array.from({ length: 4 }, () => envelopeOf(MAX_ENVELOPE_BYTES));
+  for (const text of texts) expect(await source.post(text)).toMatchObject({ status: 202 });
+  await until('they are parked', () => relay.stack.isParked(webhook));
+  expect((await turn('enable')).status).toBe(200);
+  const bodies = (): string[] => relay.receiver.at('/parked').map(({ body }) => body.toString());
+  await until('all are delivered', () => texts.every((text) => bodies().includes(text)), {
+    seen: () => bodies().length,
+  });
   await removed(webhook);
 });
 

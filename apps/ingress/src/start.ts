@@ -30,6 +30,8 @@ export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, confi
 }
 
 const STOP_MS = 25_000;
+/** Topics without room of which one line tells. */
+const SHOWN_FAULTS = 3;
 
 /** Starts health, waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when started or stopped. */
 export async function startIngress(config: IngressConfig): Promise<void> {
@@ -84,7 +86,9 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     if (config.MAX_ENVELOPE_BYTES > DEFAULT_ENVELOPE_BYTES)
       await until(
         async () => {
-          phase = (await noRoom(app, config, log)).join(' ');
+          const faults = await noRoom(app, config, log);
+          const more = faults.length - SHOWN_FAULTS;
+          phase = [...faults.slice(0, SHOWN_FAULTS), ...(more > 0 ? [`So do ${more} more topics.`] : [])].join(' ');
           if (phase !== '') throw new Error(phase);
         },
         'topics with room for MAX_ENVELOPE_BYTES',
