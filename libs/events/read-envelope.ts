@@ -36,7 +36,7 @@ export type EnvelopeResult<T extends EnvelopeType = EnvelopeType> =
    */
   | { ok: false; fault: 'too-long' | 'malformed' | 'invalid' | 'forbidden'; errors: EnvelopeError[] };
 
-/** What the relay accepts of a sender, beside the rules of the event types. */
+/** Rules for the envelopes of one sender, beside those of the event types. */
 export interface SenderRules {
   readonly maxBytes: number;
   /** Returns in words why the sender may not send this type; undefined if it may. */

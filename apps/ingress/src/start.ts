@@ -88,7 +88,10 @@ export async function startIngress(config: IngressConfig): Promise<void> {
         async () => {
           const faults = await noRoom(app, config, log);
           const more = faults.length - SHOWN_FAULTS;
-          phase = [...faults.slice(0, SHOWN_FAULTS), ...(more > 0 ? [`So do ${more} more topics.`] : [])].join(' ');
+          phase = [
+            ...faults.slice(0, SHOWN_FAULTS),
+            ...(more > 0 ? [`${more} more topics have too little room.`] : []),
+          ].join(' ');
           if (phase !== '') throw new Error(phase);
         },
         'topics with room for MAX_ENVELOPE_BYTES',

@@ -5,7 +5,8 @@
 // Leaves to `access` which client may call which route, and to the apps when the directory is refreshed.
 export { BoundedMemory, TextMemory } from './client-directory.js';
 export { ClientDirectory, type ProvenClient } from './client-directory.js';
-export { isSecret, typeRefusal, TypePatterns } from './client.js';
+export { isSecret } from './client.js';
+export { typeRefusal, TypePatterns } from './type-patterns.js';
 export { ClientStore } from './redis-client-store.adapter.js';
 export { clientFacts, ClientFacts, hasRole, OPERATOR_ROLES, roleOf, scopeOfRole, scopesOfRole } from './client.js';
 export { narrowScopes, SCOPES_OF, ClientRefused, IssuedClient, NewClient } from './client.js';
