@@ -54,9 +54,6 @@ export const examplePayload = (type: EnvelopeType): Readonly<Record<string, unkn
     ? exampleNotice(type)
     : (eventTypes.applied(type)?.sample ?? (isTaskType(type) ? TASK_EXAMPLE : EXAMPLE));
 
-/** The largest accepted envelope, in bytes. The receiver of the bytes checks it. */
-export const MAX_ENVELOPE_BYTES = 256 * 1024;
-
 const id = uuid('id', 'Identifier of the delivery; the same id with the same content is delivered once.');
 
 const typeOf = <T extends EventType>(types: readonly T[]): z.ZodEnum<{ [K in T]: K }> =>

@@ -25,8 +25,8 @@ export {
   readLogged,
   readNotice,
 } from './read-envelope.js';
-export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult } from './read-envelope.js';
-export { Envelope, MAX_ENVELOPE_BYTES, examplePayload, payloadSchemaOf, PAYLOADS, TaskPayload } from './envelope.js';
+export type { AcceptedEnvelope, EnvelopeError, EnvelopeResult, SenderRules } from './read-envelope.js';
+export { Envelope, examplePayload, payloadSchemaOf, PAYLOADS, TaskPayload } from './envelope.js';
 export { ListenEvents, STREAM_ENDS } from './listen-event.js';
 export type { ListenEventData, ListenEventName, StreamEnd } from './listen-event.js';
 export { continueTrace, isTraceparent, traceIdOf } from './traceparent.js';

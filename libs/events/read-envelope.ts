@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { excerpt, jsonPointer, parseJson, memberSource, type JsonFault } from '@relay/json';
 import { z } from 'zod';
-import { Envelope, MAX_ENVELOPE_BYTES, OpenEnvelope, OtherEnvelope } from './envelope.js';
+import { Envelope, OpenEnvelope, OtherEnvelope } from './envelope.js';
 import { isEventType, type EnvelopeType, type NoticeType } from './event-type.js';
 import { eventTypeName, eventTypes } from './event-types.js';
 import { Notice } from './notice.js';
@@ -30,13 +30,32 @@ export type EnvelopeError = JsonFault;
 
 export type EnvelopeResult<T extends EnvelopeType = EnvelopeType> =
   | { ok: true; envelope: AcceptedEnvelope<T> }
-  /** `malformed`: the bytes are no acceptable JSON. `invalid`: they are JSON and no envelope. */
-  | { ok: false; fault: 'too-long' | 'malformed' | 'invalid'; errors: EnvelopeError[] };
+  /**
+   * `malformed`: the bytes are no acceptable JSON. `invalid`: they are JSON and no envelope. `forbidden`: the sender may not send
+   * this type, whether or not it exists.
+   */
+  | { ok: false; fault: 'too-long' | 'malformed' | 'invalid' | 'forbidden'; errors: EnvelopeError[] };
 
-/** Reads one envelope for the given partners (none: for all), by all rules of its type. Never throws. */
-export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): EnvelopeResult =>
-  readAs<EnvelopeType>(bytes, audience, (value) => {
+/** Rules for the envelopes of one sender, beside those of the event types. */
+export interface SenderRules {
+  readonly maxBytes: number;
+  /** Returns in words why the sender may not send this type; undefined if it may. */
+  typeRefusal(type: string): string | undefined;
+}
+
+const ANY_SENDER: SenderRules = { maxBytes: Infinity, typeRefusal: () => undefined };
+
+/** Reads one envelope for the given partners (none: for all), by all rules of its sender and of its type. Never throws. */
+export function readEnvelope(bytes: Uint8Array, audience: readonly string[], sender = ANY_SENDER): EnvelopeResult {
+  if (bytes.length > sender.maxBytes) {
+    const detail = `An envelope has at most ${sender.maxBytes} bytes, this one ${bytes.length}.`;
+    return { ok: false, fault: 'too-long', errors: [{ pointer: '', detail }] };
+  }
+  return readAs<EnvelopeType>(bytes, audience, (value) => {
     const type = typeOf(value);
+    const refusal = typeof type === 'string' ? sender.typeRefusal(type) : undefined;
+    if (refusal !== undefined)
+      return { ok: false, fault: 'forbidden', errors: [{ pointer: '/type', detail: refusal }] };
     const applied = eventTypes.applied(type);
     if (applied === undefined) {
       const checked = checkedBy(isEventType(type) ? Envelope : OtherEnvelope, value);
@@ -54,9 +73,10 @@ export const readEnvelope = (bytes: Uint8Array, audience: readonly string[]): En
       ? { ...checked, key: applied.key }
       : invalid(faults.map(({ pointer, detail }) => ({ pointer: `/payload${pointer}`, detail })));
   });
+}
 
 /**
- * Reads an envelope of the log. A schema rules acceptance only: what was accepted stays an envelope when the schema becomes tighter,
+ * Reads an envelope of the log, of any size. A schema rules acceptance only: what was accepted stays an envelope when the schema becomes tighter,
  * and also for a process that does not know the type yet. Never throws.
  */
 export const readLogged = (bytes: Uint8Array, audience: readonly string[]): EnvelopeResult =>
@@ -106,10 +126,6 @@ function readAs<T extends EnvelopeType>(
   audience: readonly string[],
   check: (value: unknown) => Checked<T>,
 ): EnvelopeResult<T> {
-  if (bytes.length > MAX_ENVELOPE_BYTES) {
-    const detail = `An envelope has at most ${MAX_ENVELOPE_BYTES} bytes, this one ${bytes.length}.`;
-    return { ok: false, fault: 'too-long', errors: [{ pointer: '', detail }] };
-  }
   const json = parseJson(bytes);
   if (!json.ok) return malformed(json.fault);
   const checked = check(json.value);
@@ -208,14 +224,14 @@ export const CloudEvent = Attributes.omit({ data_base64: true })
   });
 
 /** Reads a CloudEvent in structured mode as `readEnvelope` reads an envelope; pointers lead into the event. Never throws. */
-export function readCloudEvent(bytes: Uint8Array, audience: readonly string[]): EnvelopeResult {
+export function readCloudEvent(bytes: Uint8Array, audience: readonly string[], sender = ANY_SENDER): EnvelopeResult {
   const json = parseJson(bytes);
   if (!json.ok) return malformed(json.fault);
   const read = Attributes.safeParse(json.value);
   if (!read.success) return invalid(faultsOf(read.error));
   const data = memberSource(bytes, 'data');
   if (data === undefined) return invalid([{ pointer: '/data', detail: 'data is missing: it must be a JSON object.' }]);
-  return repointed(readEvent(read.data, data, audience), ({ pointer, detail }) => ({
+  return repointed(readEvent(read.data, data, audience, sender), ({ pointer, detail }) => ({
     pointer: pointer.replace(/^\/payload/, '/data'),
     detail,
   }));
@@ -229,12 +245,13 @@ export function readBinaryCloudEvent(
   attributes: Readonly<Record<string, string | undefined>>,
   data: Uint8Array,
   audience: readonly string[],
+  sender = ANY_SENDER,
 ): EnvelopeResult {
   const json = parseJson(data);
   if (!json.ok) return malformed(json.fault);
   const read = Attributes.safeParse(attributes);
   if (!read.success) return invalid(faultsOf(read.error).map(ofBinary));
-  return repointed(readEvent(read.data, data, audience), ofBinary);
+  return repointed(readEvent(read.data, data, audience, sender), ofBinary);
 }
 
 function ofBinary({ pointer, detail }: EnvelopeError): EnvelopeError {
@@ -244,8 +261,13 @@ function ofBinary({ pointer, detail }: EnvelopeError): EnvelopeError {
     : { pointer: '', detail: `Header ce-${pointer.slice(1)}: ${detail}` };
 }
 
-function readEvent(event: z.infer<typeof Attributes>, data: Uint8Array, audience: readonly string[]): EnvelopeResult {
-  const result = readEnvelope(envelopeAround(event, data), audience);
+function readEvent(
+  event: z.infer<typeof Attributes>,
+  data: Uint8Array,
+  audience: readonly string[],
+  sender: SenderRules,
+): EnvelopeResult {
+  const result = readEnvelope(envelopeAround(event, data), audience, sender);
   if (!result.ok) return result;
   const { source, time } = event;
   return { ok: true, envelope: { ...result.envelope, event: { source, ...(time === undefined ? {} : { time }) } } };

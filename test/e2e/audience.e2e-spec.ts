@@ -88,6 +88,30 @@ describe('an envelope', () => {
     expect(await relay.stack.topic('task.updated').count()).toBe(before);
   });
 
+  it('is refused with 403 if its source may not send its type, until the source is bound to it', async () => {
+    const create = ['sources', 'create', 'of types', '--types', 'order.*, tax_return.filed'];
+    const made = (await relay.stack.relay(...create)) as Client;
+    const orders = new Client(relay.ingress.url, made.clientId, made.clientSecret);
+    const send = () => orders.post(anEnvelope({ type: 'task.updated' }));
+    expect(await send()).toMatchObject({
+      status: 403,
+      json: {
+        detail: 'This source may not send "task.updated": it may send order.*, tax_return.filed.',
+        errors: [{ pointer: '/type' }],
+      },
+    });
+    expect(await orders.post(anEnvelope({ type: 'tax_return.filed' }))).toMatchObject({ status: 202 });
+    const types = async (): Promise<unknown> => {
+      const listed = (await relay.stack.relay('sources', 'list')) as { clientId: string; types: string[] }[];
+      return listed.find(({ clientId }) => clientId === made.clientId)?.types;
+    };
+    expect(await types()).toEqual(['order.*', 'tax_return.filed']);
+    await expect(relay.stack.relay('sources', 'bind', made.clientId)).rejects.toThrow(/--types, or --all/);
+    await relay.stack.relay('sources', 'bind', made.clientId, '--types', 'task.*');
+    expect(await types()).toEqual(['task.*']);
+    await until('it is bound to tasks', async () => (await send()).status === 202);
+  });
+
   it('is refused without an audience if REQUIRE_AUDIENCE is set', async () => {
     const strict = await App.start('ingress', { ...relay.stack.env, REQUIRE_AUDIENCE: 'true' });
     const [unbound, limited] = [free, bound].map(

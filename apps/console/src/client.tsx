@@ -30,6 +30,7 @@ export function ClientPage({ id }: { readonly id: string }) {
                     ['Made', <Time key="made" at={client.createdAt} />],
                     ['Client id', <code key="id">{client.clientId}</code>],
                     ['For', client.kind === 'source' ? <Audience ids={client.partners} /> : undefined],
+                    ['May send', client.kind === 'source' ? client.types.join(', ') || 'every event type' : undefined],
                   ]}
                 />
                 <div class="buttons">

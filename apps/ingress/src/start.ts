@@ -5,7 +5,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { egressOpenings } from '@relay/egress';
 import { envelopeTopics, eventTypes, operationsTopic, registryTopic } from '@relay/events';
 import { everyAddress, proxyWarning } from '@relay/http';
-import { checkTopics, createTopics, Kafka } from '@relay/kafka';
+import { checkRoom, checkTopics, createTopics, isUnauthorized, Kafka } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { registerKeyAges, registerMissingKeys, watchClock } from '@relay/metrics';
 import { EventTypesView } from '@relay/event-types';
@@ -13,7 +13,7 @@ import { assertNumberOfShards } from '@relay/progress';
 import { Publisher } from '@relay/publishing';
 import { redisReady, StoreClock } from '@relay/redis';
 import { KeyCheck, RegistryView } from '@relay/registry';
-import type { IngressConfig } from '@relay/settings';
+import { DEFAULT_ENVELOPE_BYTES, type IngressConfig } from '@relay/settings';
 import { Health, Log, reasonOf, registerProcessMetrics, serveHealth, ThrottledLog, Tracing } from '@relay/telemetry';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
@@ -30,6 +30,8 @@ export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, confi
 }
 
 const STOP_MS = 25_000;
+/** Topics without room of which one line tells. */
+const SHOWN_FAULTS = 3;
 
 /** Starts health, waits for Redis, Kafka, the registry and the keys, then starts HTTP. Resolves when started or stopped. */
 export async function startIngress(config: IngressConfig): Promise<void> {
@@ -80,6 +82,22 @@ export async function startIngress(config: IngressConfig): Promise<void> {
     await until(() => app.get(EventTypesView).refresh(), 'the event types', log, stopping.signal);
     app.get(EventTypesView).start();
     eventTypes.onChange(() => void learn(app, config).catch(() => undefined));
+    // By default the ingress serves the other topics, as `learnTopics` does.
+    if (config.MAX_ENVELOPE_BYTES > DEFAULT_ENVELOPE_BYTES)
+      await until(
+        async () => {
+          const faults = await noRoom(app, config, log);
+          const more = faults.length - SHOWN_FAULTS;
+          phase = [
+            ...faults.slice(0, SHOWN_FAULTS),
+            ...(more > 0 ? [`${more} more topics have too little room.`] : []),
+          ].join(' ');
+          if (phase !== '') throw new Error(phase);
+        },
+        'topics with room for MAX_ENVELOPE_BYTES',
+        log,
+        stopping.signal,
+      );
     phase = 'waiting for the keys';
     // The process waits if it has none of the registered keys, or another value for the name of its writing key.
     await until(async () => (await keys.look()) === undefined, 'the keys', log, stopping.signal);
@@ -118,6 +136,19 @@ async function learnTopics(app: Pick<NestFastifyApplication, 'get'>, config: Ing
   if (config.RELAY_ENV === 'development') await createTopics(kafka, config);
   for (const fault of await checkTopics(kafka, config)) log.warn('topics.fault', fault);
   await learn(app, config);
+}
+
+/** Returns why the longest envelope does not fit into topics. A client that may not read their settings serves without the check. */
+async function noRoom(app: Pick<NestFastifyApplication, 'get'>, config: IngressConfig, log: Log): Promise<string[]> {
+  try {
+    return await checkRoom(app.get(Kafka), config, config.MAX_ENVELOPE_BYTES);
+  } catch (error) {
+    if (!isUnauthorized(error)) throw error;
+    log.warn('topics.fault', 'The ingress may not read whether topics have room for MAX_ENVELOPE_BYTES', {
+      reason: reasonOf(error),
+    });
+    return [];
+  }
 }
 
 /** Has the publisher look up all topics. */

@@ -74,6 +74,8 @@ export interface Caller {
   readonly scopes: readonly string[];
   /** Partners to which a source is bound; empty if it is bound to none. */
   readonly audience: readonly string[];
+  /** Event types that a source may send, see `typeRefusal`; without them every type. */
+  readonly types?: readonly string[] | undefined;
   /** Generation of the secret behind the credential: portal links end with it. A fixed credential has none. */
   readonly generation?: number;
   /** Set if the caller holds a portal token. */
@@ -160,6 +162,7 @@ const callerWith = (token: VerifiedToken, client: ClientRecord): Caller => ({
   clientId: client.clientId,
   scopes: token.scopes.filter((scope) => client.scopes.includes(scope)),
   audience: client.audience,
+  types: client.types,
   generation: token.generation,
 });
 
@@ -218,7 +221,10 @@ export class SourceGuard {
 
   async #byCredential(type: CredentialType, credential: string, address: string): Promise<Caller> {
     const client = await this.#find(type, credential, address);
-    if (client !== undefined) return { clientId: client.clientId, scopes: client.scopes, audience: client.audience };
+    if (client !== undefined) {
+      const { clientId, scopes, audience, types } = client;
+      return { clientId, scopes, audience, types };
+    }
     const refusal = type === 'jwt' ? invalidToken() : invalidCredential(type === 'basic' ? 'Basic' : 'Bearer');
     throw (await this.guesses.miss(address)) ?? refusal;
   }

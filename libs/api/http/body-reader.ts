@@ -20,7 +20,8 @@ export function refusedBody(headers: IncomingHttpHeaders, rule: BodyRule | undef
   const announced = Number(headers['content-length'] ?? 0);
   // The first byte of a chunked request shows whether it has a body (RFC 9112 section 6.3); `BodyReader` checks it then.
   if (announced === 0) return undefined;
-  return refusedType(headers, rule) ?? (announced > (rule?.maxBytes ?? DEFAULT_MAX_BYTES) ? tooLong() : undefined);
+  const maxBytes = rule?.maxBytes ?? DEFAULT_MAX_BYTES;
+  return refusedType(headers, rule) ?? (announced > maxBytes ? tooLong(maxBytes) : undefined);
 }
 
 /** Returns why the relay does not accept a body of this media type; undefined if it does. */
@@ -33,7 +34,8 @@ function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): 
   return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
 }
 
-const tooLong = (): ProblemError => new ProblemError('payload-too-large', 'The body is longer than this path accepts.');
+const tooLong = (maxBytes: number): ProblemError =>
+  new ProblemError('payload-too-large', `The body is longer than the ${maxBytes} bytes that this path accepts.`);
 
 /** Limit for callers without a token: the longest body they need is a `GET /webhooks` with a credential in its body. */
 const MAX_ANONYMOUS_BYTES = 16 * 1024;
@@ -52,7 +54,7 @@ export class BodyReader {
     const routeBytes = rule?.maxBytes ?? DEFAULT_MAX_BYTES;
     const maxBytes = caller === undefined ? Math.min(routeBytes, MAX_ANONYMOUS_BYTES) : routeBytes;
     const announced = Number(headers['content-length'] ?? Number.NaN);
-    if (announced > maxBytes) return done(tooLong());
+    if (announced > maxBytes) return done(tooLong(maxBytes));
     const holder = caller?.clientId ?? NOBODY;
     if (payload.destroyed) return done(brokenOff());
     // Callers without a credential share an account, so a body that one of them announces must not block the others.
@@ -77,7 +79,7 @@ export class BodyReader {
     // Most bodies arrive together with their heads, so there is nothing to wait for.
     if (payload.complete) {
       const bytes = payload.read() as Buffer | null;
-      settle(bytes === null ? undefined : (refused ?? faultOf(held.add(bytes))));
+      settle(bytes === null ? undefined : (refused ?? faultOf(held, bytes)));
     } else receive(payload, held, refused, settle);
   }
 }
@@ -94,7 +96,7 @@ function receive(
     settle(fault);
   };
   const onData = (piece: Buffer): void => {
-    const fault = refused ?? faultOf(held.add(piece));
+    const fault = refused ?? faultOf(held, piece);
     if (fault !== undefined) end(fault);
   };
   const onEnd = (): void => end(undefined);
@@ -103,8 +105,11 @@ function receive(
   payload.resume();
 }
 
-const faultOf = (added: Added): ProblemError | undefined =>
-  added === 'added' ? undefined : added === 'too-long' ? tooLong() : noRoom();
+/** Adds a piece. Returns why it was not added. */
+function faultOf(held: HeldBody, piece: Buffer): ProblemError | undefined {
+  const added = held.add(piece);
+  return added === 'added' ? undefined : added === 'too-long' ? tooLong(held.mostBytes) : noRoom();
+}
 
 export const noRoom = (): ProblemError =>
   unavailable('The relay holds as many bodies and answers as it can and accepts no more of yours now.', 1);
@@ -196,7 +201,7 @@ export class HeldBody {
   constructor(
     private readonly budget: BodyBudget,
     private readonly caller: string,
-    private readonly mostBytes: number,
+    readonly mostBytes: number,
     private announced = 0,
   ) {}
 

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Keyring } from '@relay/keyring';
 import { z } from 'zod';
+import { TypePatterns } from './type-patterns.js';
 
 export type ClientKind = 'partner' | 'source' | 'operator';
 
@@ -70,6 +71,8 @@ export const ClientRecord = z.object({
   credential: z.object({ type: z.enum(CREDENTIAL_TYPES), hash: z.string() }).optional(),
   /** Partners to which a source is bound; empty if it is bound to none. */
   audience: z.array(z.string()),
+  /** Patterns of the event types that a source may send, see `TypePatterns`; without them every type. */
+  types: z.array(z.string()).optional(),
   disabled: z.boolean(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
@@ -86,6 +89,7 @@ export const ClientFacts = z
     scopes: z.array(z.string()),
     credentialType: z.enum(['client', ...CREDENTIAL_TYPES]).describe('`client`: client id and secret.'),
     partners: z.array(z.string()).describe('The partners a source is bound to; empty: to none.'),
+    types: z.array(z.string()).describe('The event types a source may send, as `order.paid` or `order.*`; empty: all.'),
     disabled: z.boolean(),
     createdAt: z.iso.datetime(),
   })
@@ -100,6 +104,7 @@ export const clientFacts = ({ credential, audience, createdAt, ...client }: Clie
   scopes: client.scopes,
   credentialType: credential?.type ?? 'client',
   partners: audience,
+  types: client.types ?? [],
   disabled: client.disabled,
   createdAt: new Date(createdAt).toISOString(),
 });
@@ -121,6 +126,7 @@ export const NewClient = z
       kind: z.literal('source'),
       name,
       partners: z.array(z.string().min(1).max(100)).max(100).default([]).describe('Partners it is bound to.'),
+      types: TypePatterns.default([]),
       credential: z
         .union([
           z.enum(['client', 'apiKey']),

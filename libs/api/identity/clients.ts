@@ -25,23 +25,48 @@ export interface IssuedSecret {
   readonly clientSecret: string;
 }
 
+/** The partners that a source reaches, and the event types that it may send; each empty: all. */
+interface SourceBinding {
+  readonly audience: readonly string[];
+  readonly types: readonly string[];
+}
+
+const UNBOUND: SourceBinding = { audience: [], types: [] };
+
+/** The member of a record with these types; none without them, as in records of the versions before. */
+const typesOf = (types: readonly string[]): Pick<ClientRecord, 'types'> =>
+  types.length === 0 ? {} : { types: [...new Set(types)] };
+
 /** Credential of a source: OAuth client, generated key or password, or a JWT of its own. */
 type SourceCredential = Extract<NewClient, { kind: 'source' }>['credential'];
 
 type ClientEvent = 'client.created' | 'client.changed' | 'client.rotated' | 'client.disabled' | 'client.enabled';
 
+/** Previous role of an operator, or previous event types of a source, that change. */
+interface Former {
+  readonly formerRole?: OperatorRole | undefined;
+  readonly formerTypes?: readonly string[];
+}
+
 /**
  * Called before each change; a rejection prevents the change.
- * @param client the client with its new role, otherwise as before the change
- * @param formerRole previous role of an operator whose role changes
+ * @param client the client with its new role or types, otherwise as before the change
  */
-type ClientAudit = (event: ClientEvent, client: ClientRecord, formerRole?: OperatorRole) => Promise<void>;
+type ClientAudit = (event: ClientEvent, client: ClientRecord, former?: Former) => Promise<void>;
 
 /** Returns an audit of changes. @param report stores one record, without a secret */
 export const clientAudit =
   (report: (facts: { readonly event: ClientEvent; readonly [fact: string]: unknown }) => Promise<void>): ClientAudit =>
-  (event, { clientId, kind, name, scopes }, formerRole) =>
-    report({ event, clientId, kind, name, ...(kind === 'operator' ? { role: roleOf(scopes), formerRole } : {}) });
+  (event, { clientId, kind, name, scopes, types = [] }, former) =>
+    report({
+      event,
+      clientId,
+      kind,
+      name,
+      ...(kind === 'operator' ? { role: roleOf(scopes) } : {}),
+      ...(types.length > 0 || former?.formerTypes !== undefined ? { types } : {}),
+      ...former,
+    });
 
 /** Pause between rotations of a secret in ms, unless forced: a second rotation ends the secret that is in use. */
 const REPEAT_MS = 60_000;
@@ -59,45 +84,47 @@ export class Clients {
   create(wanted: NewClient): Promise<IssuedClient> {
     if (wanted.kind === 'partner') return this.createPartner(wanted.name);
     if (wanted.kind === 'operator') return this.createOperator(wanted.name, wanted.role);
-    const { name, partners: audience, credential } = wanted;
-    return this.createSource(name, { audience, credential });
+    const { name, partners: audience, types, credential } = wanted;
+    return this.createSource(name, { audience, types, credential });
   }
 
   createPartner(name: string): Promise<IssuedSecret> {
-    return this.#createWithSecret('partner', name, []);
+    return this.#createWithSecret('partner', name);
   }
 
   createOperator(name: string, role: OperatorRole): Promise<IssuedSecret> {
-    return this.#createWithSecret('operator', name, [], scopesOfRole(role));
+    return this.#createWithSecret('operator', name, UNBOUND, scopesOfRole(role));
   }
 
   /**
    * @param options.audience ids of the partners to which the source is bound
+   * @param options.types event types that it may send; all if there are none
    * @throws ClientRefused if a partner does not exist, or the credential is malformed or belongs to another source
    */
   async createSource(
     name: string,
-    options: { audience?: readonly string[]; credential?: SourceCredential } = {},
+    options: Partial<SourceBinding> & { credential?: SourceCredential } = {},
   ): Promise<IssuedClient> {
-    const { audience = [], credential = 'client' } = options;
+    const { audience = [], types = [], credential = 'client' } = options;
+    const binding = { audience, types };
     for (const partner of audience)
       if ((await this.store.find(partner))?.kind !== 'partner')
         throw new ClientRefused(`There is no partner ${partner}`, 'partners');
-    if (credential === 'client') return this.#createWithSecret('source', name, audience);
+    if (credential === 'client') return this.#createWithSecret('source', name, binding);
     if (credential === 'apiKey') {
       const apiKey = formatSecret('ak', this.random(32));
-      return { clientId: await this.#createFixed(name, audience, 'apiKey', apiKey), apiKey };
+      return { clientId: await this.#createFixed(name, binding, 'apiKey', apiKey), apiKey };
     }
     if ('jwt' in credential) {
       const fault = jwsFault(credential.jwt);
       if (fault !== undefined) throw new ClientRefused(`That is no signed JWT: ${fault}`);
-      return { clientId: await this.#createFixed(name, audience, 'jwt', credential.jwt) };
+      return { clientId: await this.#createFixed(name, binding, 'jwt', credential.jwt) };
     }
     const { userName } = credential;
     if (userName === '' || /[:\p{Cc}]/u.test(userName))
       throw new ClientRefused('A user name has no colon and no control characters');
     const password = formatSecret('sk', this.random(32));
-    const clientId = await this.#createFixed(name, audience, 'basic', `${userName}:${password}`);
+    const clientId = await this.#createFixed(name, binding, 'basic', `${userName}:${password}`);
     return { clientId, userName, password };
   }
 
@@ -150,12 +177,27 @@ export class Clients {
     if (isLowered && !(await this.#hasOtherAdmin(clientId)))
       throw new ClientRefused(`${clientId} is the last enabled admin: create or enable another one first`);
     const scopes = [...scopesOfRole(role)];
-    await this.tell('client.changed', { ...found, scopes }, formerRole);
+    await this.tell('client.changed', { ...found, scopes }, { formerRole });
     await this.store.replace(
       clientId,
       (client) => ({ ...client, scopes }),
       isLowered ? scopeOfRole('admin') : undefined,
     );
+  }
+
+  /**
+   * Changes the event types that a source may send, within the seconds for which processes cache clients.
+   * @param types none: all
+   * @throws ClientRefused if the client is no source
+   */
+  async changeTypes(clientId: string, types: readonly string[]): Promise<void> {
+    const found = await this.#find(clientId);
+    if (found.kind !== 'source')
+      throw new ClientRefused(`${clientId} is a ${found.kind}, and only sources are bound to event types`);
+    const { types: formerTypes = [], ...unbound } = found;
+    if (formerTypes.join() === [...new Set(types)].join()) return;
+    await this.tell('client.changed', { ...unbound, ...typesOf(types) }, { formerTypes });
+    await this.store.replace(clientId, ({ types: _types, ...client }) => ({ ...client, ...typesOf(types) }));
   }
 
   /** Disables the client and ends its tokens, within the seconds for which processes cache clients. */
@@ -192,10 +234,10 @@ export class Clients {
   async #createWithSecret(
     kind: ClientKind,
     name: string,
-    audience: readonly string[],
+    binding = UNBOUND,
     scopes: readonly string[] = SCOPES_OF[kind],
   ): Promise<IssuedSecret> {
-    const client = { ...this.#newClient(kind, name, audience), scopes: [...scopes] };
+    const client = { ...this.#newClient(kind, name, binding), scopes: [...scopes] };
     const clientSecret = formatSecret('sk', this.random(32));
     const secretHashes = [hashOfSecret(this.keyring, client.clientId, clientSecret)];
     await this.#insert({ ...client, secretHashes }, []);
@@ -204,17 +246,17 @@ export class Clients {
 
   async #createFixed(
     name: string,
-    audience: readonly string[],
+    binding: SourceBinding,
     type: 'apiKey' | 'jwt' | 'basic',
     credential: string,
   ): Promise<string> {
-    const client = this.#newClient('source', name, audience);
+    const client = this.#newClient('source', name, binding);
     const [hash = '', ...older] = hashesOfCredential(this.keyring, type, credential);
     await this.#insert({ ...client, credential: { type, hash } }, [hash, ...older]);
     return client.clientId;
   }
 
-  #newClient(kind: ClientKind, name: string, audience: readonly string[]): ClientRecord {
+  #newClient(kind: ClientKind, name: string, { audience, types }: SourceBinding): ClientRecord {
     return {
       clientId: `${kind}_${this.random(16).toString('base64url')}`,
       kind,
@@ -223,6 +265,7 @@ export class Clients {
       secretHashes: [],
       generation: 0,
       audience: [...audience],
+      ...typesOf(types),
       disabled: false,
       createdAt: this.now(),
     };

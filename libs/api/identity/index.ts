@@ -6,6 +6,7 @@
 export { BoundedMemory, TextMemory } from './client-directory.js';
 export { ClientDirectory, type ProvenClient } from './client-directory.js';
 export { isSecret } from './client.js';
+export { typeRefusal, TypePatterns } from './type-patterns.js';
 export { ClientStore } from './redis-client-store.adapter.js';
 export { clientFacts, ClientFacts, hasRole, OPERATOR_ROLES, roleOf, scopeOfRole, scopesOfRole } from './client.js';
 export { narrowScopes, SCOPES_OF, ClientRefused, IssuedClient, NewClient } from './client.js';

@@ -5,7 +5,7 @@ import { PublishFailed, type Publisher } from '@relay/publishing';
 import type { ThrottledLog } from '@relay/telemetry';
 import type { DeadLetter, DeadLetterReason } from './dead-letter.js';
 
-/** Bytes kept of a record that the broker refuses whole; an envelope is never longer than 256 KiB. */
+/** Bytes kept of a record that the broker refuses whole. */
 const TRUNCATED_BYTES = 65_536;
 
 /** Why an accepted envelope was delivered to no webhook. */

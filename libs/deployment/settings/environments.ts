@@ -81,6 +81,9 @@ export const policyOf = (config: z.infer<z.ZodObject<typeof checkedDestinationEn
     nat64Prefix: config.EGRESS_NAT64_PREFIX,
   });
 
+/** Every topic that the relay creates has room for it, and workers report topics that have not. */
+export const DEFAULT_ENVELOPE_BYTES = 256 * 1024;
+
 export const IngressEnv = z
   .object({
     ...processEnv,
@@ -112,6 +115,9 @@ export const IngressEnv = z
       'Whether a webhook that is registered, or gets another URL or credential, is active only once a test delivery was answered 2xx.',
     ),
     LIST_BY_CREDENTIAL: flag(true).describe('Whether webhooks can be listed by a credential without a token.'),
+    MAX_ENVELOPE_BYTES: integer(DEFAULT_ENVELOPE_BYTES, 1_024, 921_600).describe(
+      'Longest accepted envelope. Above the default, the ingress starts only if every topic that holds envelopes has room for it.',
+    ),
     REQUIRE_AUDIENCE: flag(false).describe('Whether an envelope must name the partners it is for.'),
     WEBHOOKS_PER_ORIGIN: integer(20, 1, 1_000_000).describe(
       'Most webhooks of one event type that a partner may have at one origin; existing ones stay.',

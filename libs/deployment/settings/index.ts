@@ -4,6 +4,7 @@
 // checks.
 export {
   commandLineEnv,
+  DEFAULT_ENVELOPE_BYTES,
   INGRESS_CONFIG,
   IngressEnv,
   longestAttemptMs,

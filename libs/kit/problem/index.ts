@@ -40,6 +40,12 @@ export const PROBLEMS = {
     title: 'Insufficient scope',
     meaning: 'The token is valid but does not carry the scope that `WWW-Authenticate` names.',
   },
+  'type-not-permitted': {
+    status: 403,
+    title: 'Event type not permitted',
+    meaning:
+      'The source may not send envelopes of this event type; `detail` names the type and those that it may send.',
+  },
   'not-found': { status: 404, title: 'Not found', meaning: 'There is no such path, or no such resource of yours.' },
   'method-not-allowed': {
     status: 405,
@@ -65,7 +71,7 @@ export const PROBLEMS = {
     status: 413,
     title: 'Body too large',
     meaning:
-      'The body is longer than this path accepts: 256 KiB for an envelope, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.',
+      'The body is longer than this path accepts, which `detail` says: 256 KiB for an envelope unless `MAX_ENVELOPE_BYTES` sets another limit, 4 MiB or 1,000 envelopes for a batch, 64 KiB elsewhere.',
   },
   'uri-too-long': {
     status: 414,

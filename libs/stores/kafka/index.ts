@@ -14,7 +14,7 @@ export type { Acknowledgement, BatchInHand, CommittedOffset, FetchedBatch } from
 export type { IdsByTopic, KafkaAdmin, KafkaMessage, KafkaProducer, TopicsOfCluster } from './kafka.port.js';
 export { logRecordOf, LogFetcher } from './log-fetcher.adapter.js';
 export type { FetchBounds, FetchedPart, LogPlace, LogSlice, Offsets } from './log-fetcher.adapter.js';
-export { checkTopics, createTopics, findTopics, readTopicConfigs, configFaults } from './topics.adapter.js';
+export { checkRoom, checkTopics, createTopics, findTopics, readTopicConfigs, configFaults } from './topics.adapter.js';
 export {
   createCommand,
   LOG_RETENTION_MS,

@@ -35,13 +35,18 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
 /** Set for created topics only, not checked of existing ones: another value loses nothing, it keeps records for longer. */
 const SEGMENT = 'segment.ms';
-/** Kafka's own default. */
+/** Kafka's own default. It has room for the largest MAX_ENVELOPE_BYTES. */
 const MAX_BATCH_BYTES = 1_048_588;
+const LIMIT = 'max.message.bytes';
+/** Has room for a dead letter with an envelope of the largest MAX_ENVELOPE_BYTES. */
+const MAX_LETTER_BYTES = 2_097_152;
 /**
- * The relay's largest batch: 512 KiB of records, or one dead letter with an envelope of 256 KiB. A topic's `max.message.bytes`
- * limits the whole batch.
+ * The relay's largest batch by default: 512 KiB of records, or one dead letter with an envelope of 256 KiB. A topic's
+ * `max.message.bytes` limits the whole batch.
  */
 const NEEDED_BATCH_BYTES = 576 * 1_024;
+/** Bytes of a record beside its envelope: key, headers, the facts of a dead letter. */
+const BESIDE_ENVELOPE_BYTES = 64 * 1_024;
 /** Retention of the event types' topics. */
 export const LOG_RETENTION_MS = 7 * DAY_MS;
 
@@ -51,7 +56,7 @@ export function planTopics(settings: TopicSettings): TopicPlan[] {
   return [
     ...envelopeTopics(prefix).flatMap((topic) => planEnvelopes(topic, settings)),
     plan(deliveryAttemptsTopic(prefix), partitions, 8 * DAY_MS),
-    plan(deadLettersTopic(prefix), 1, 30 * DAY_MS),
+    withRoom(plan(deadLettersTopic(prefix), 1, 30 * DAY_MS), MAX_LETTER_BYTES),
     plan(registryTopic(prefix), 1, FOR_EVER),
     plan(operationsTopic(prefix), 1, 30 * DAY_MS),
   ];
@@ -65,6 +70,11 @@ const planner =
     replication,
     config: configOf(replication, retentionMs),
   });
+
+const withRoom = (plan: TopicPlan, bytes: number): TopicPlan => ({
+  ...plan,
+  config: { ...plan.config, [LIMIT]: String(bytes) },
+});
 
 /** Plans a topic of envelopes and the topic for its poison records. */
 export function planEnvelopes(topic: string, settings: TopicSettings): TopicPlan[] {
@@ -94,7 +104,7 @@ export const createCommand = ({ topic, partitions, replication, config }: TopicP
 const configOf = (replication: number, retentionMs: number): Record<string, string> => ({
   'cleanup.policy': 'delete',
   'compression.type': 'uncompressed',
-  'max.message.bytes': String(MAX_BATCH_BYTES),
+  [LIMIT]: String(MAX_BATCH_BYTES),
   'message.timestamp.type': 'LogAppendTime',
   'min.insync.replicas': replication === 1 ? '1' : '2',
   'retention.bytes': '-1',
@@ -154,10 +164,28 @@ export function configFaults(plans: readonly TopicPlan[], found: readonly TopicC
   });
 }
 
+/**
+ * One sentence, with its fix, for each topic that refuses some records with an envelope of these bytes: the topics of envelopes, and
+ * that of dead letters. A topic without a limit of its own has that of the broker (`message.max.bytes`).
+ */
+export function roomFaults(prefix: string, found: readonly TopicConfigFound[], envelopeBytes: number): string[] {
+  const letters = deadLettersTopic(prefix);
+  const topics = new Set(envelopeTopics(prefix)).add(letters);
+  topics.delete(noticesTopic(prefix));
+  return found.flatMap(({ topic, config }) => {
+    // A dead letter has its envelope as a JSON text, in which each byte may become two.
+    const needed = (topic === letters ? 2 * envelopeBytes : envelopeBytes) + BESIDE_ENVELOPE_BYTES;
+    if (!topics.has(topic) || Number(config[LIMIT]) >= needed) return [];
+    return [
+      `The topic ${topic} has ${LIMIT}=${config[LIMIT]}, and MAX_ENVELOPE_BYTES=${envelopeBytes} needs ${needed}: run \`kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config ${LIMIT}=${topic === letters ? MAX_LETTER_BYTES : MAX_BATCH_BYTES}\`, or lower MAX_ENVELOPE_BYTES.`,
+    ];
+  });
+}
+
 /** A number may be greater than planned; -1, without limit, is greater than any. */
 function suffices(name: string, found: string | undefined, planned: string): boolean {
   if (name === SEGMENT) return true;
-  if (name === 'max.message.bytes') return Number(found) >= NEEDED_BATCH_BYTES;
+  if (name === LIMIT) return Number(found) >= NEEDED_BATCH_BYTES;
   if (!AT_LEAST.has(name)) return found === planned;
   const endless = (value: string | undefined): number => (value === '-1' ? Infinity : Number(value));
   return endless(found) >= endless(planned);
@@ -201,6 +229,12 @@ export async function checkTopics(kafka: Kafka, settings: TopicSettings): Promis
     return [...topicFaults(plans, found), ...configFaults(plans, configs)];
   });
 }
+
+/** The faults that `roomFaults` finds. Rejects when no broker answers, or as `readTopicConfigs`. */
+export const checkRoom = (kafka: Kafka, settings: TopicSettings, envelopeBytes: number): Promise<string[]> =>
+  withAdmin(kafka, async (admin) =>
+    roomFaults(settings.KAFKA_TOPIC_PREFIX, await readTopicConfigs(admin, settings), envelopeBytes),
+  );
 
 /** The existing topics of the relay. Rejects when no broker answers. */
 export async function findTopics(admin: KafkaAdmin, settings: TopicSettings): Promise<TopicFound[]> {

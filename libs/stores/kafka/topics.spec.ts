@@ -1,4 +1,4 @@
-import { configFaults, planTopics, topicFaults, topicNotes } from './topics.adapter.js';
+import { configFaults, planTopics, roomFaults, topicFaults, topicNotes } from './topics.adapter.js';
 
 const settings = { KAFKA_TOPIC_PREFIX: 'x.', KAFKA_TOPIC_PARTITIONS: 6, KAFKA_TOPIC_REPLICATION: 3 };
 const DAY_MS = 86_400_000;
@@ -116,5 +116,33 @@ describe('configFaults', () => {
     expect(configFaults(plans, found({ [topic]: changes }))).toEqual([
       `The topic ${topic} has ${has.join(',')}: ${altering(topic)}${fix}\`.`,
     ]);
+  });
+});
+
+describe('roomFaults', () => {
+  const plans = planTopics(settings);
+  const found = (limits: Readonly<Record<string, string>>) =>
+    plans.map(({ topic, config }) => ({
+      topic,
+      config: { ...config, ...(topic in limits ? { 'max.message.bytes': limits[topic] ?? '' } : {}) },
+    }));
+
+  it('finds room for the longest envelope in the topics as created', () => {
+    expect(roomFaults('x.', found({}), 921_600)).toEqual([]);
+  });
+
+  it.each([
+    ['x.task.created', '884735', '884736', '1048588'],
+    ['x.relay.dead-letters', '1048588', '1703936', '2097152'],
+  ])('names %s, its limit of %s and the setting that needs %s, with the command', (topic, limit, needed, fix) => {
+    expect(roomFaults('x.', found({ [topic]: limit }), 819_200)).toEqual([
+      `The topic ${topic} has max.message.bytes=${limit}, and MAX_ENVELOPE_BYTES=819200 needs ${needed}: run \`kafka-configs.sh --alter --entity-type topics --entity-name ${topic} --add-config max.message.bytes=${fix}\`, or lower MAX_ENVELOPE_BYTES.`,
+    ]);
+    expect(roomFaults('x.', found({ [topic]: needed }), 819_200)).toEqual([]);
+  });
+
+  it('asks no room of topics without envelopes of sources', () => {
+    const without = ['x.relay.registry', 'x.relay.operations', 'x.relay.notices', 'x.task.created.dlq'];
+    expect(roomFaults('x.', found(Object.fromEntries(without.map((topic) => [topic, '600000']))), 921_600)).toEqual([]);
   });
 });

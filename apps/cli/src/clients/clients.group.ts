@@ -21,6 +21,7 @@ function define(group: Command, shell: Shell, kind: ClientKind): void {
   );
   defineList(group.command('list'), shell, kind);
   if (kind === 'operator') defineChange(group.command('change'), shell);
+  if (kind === 'source') defineBind(group.command('bind'), shell);
   defineRotate(group.command('rotate'), shell, kind);
   defineSwitch(group.command('disable'), shell, kind, 'disable');
   defineSwitch(group.command('enable'), shell, kind, 'enable');
@@ -37,13 +38,24 @@ function defineList(command: Command, shell: Shell, kind: ClientKind): void {
   documented(command, `${kind}s list`);
 }
 
-const rowOf = ({ clientId, name, role, credentialType, partners, disabled, createdAt }: ClientFacts): string[] => [
+const rowOf = ({
+  clientId,
+  name,
+  role,
+  credentialType,
+  partners,
+  types,
+  disabled,
+  createdAt,
+}: ClientFacts): string[] => [
   clientId,
   name,
   createdAt,
   disabled ? 'disabled' : 'active',
   role ?? (credentialType === 'client' ? '' : credentialType),
-  partners.length === 0 ? '' : `for ${partners.join(', ')}`,
+  [partners.length === 0 ? '' : `for ${partners.join(', ')}`, types.length === 0 ? '' : `sends ${types.join(', ')}`]
+    .join(' ')
+    .trim(),
 ];
 
 function defineChange(command: Command, shell: Shell): void {
@@ -60,6 +72,22 @@ function defineChange(command: Command, shell: Shell): void {
       answer(shell, options, { clientId, role }, `${clientId} has the role ${role}.`);
     });
   documented(command, 'operators change operator_0Zt1… --role viewer');
+}
+
+function defineBind(command: Command, shell: Shell): void {
+  command
+    .description('bind a source to the event types that it may send, within seconds; they replace the former ones')
+    .argument('<id>', 'its client id')
+    .addOption(typesOption())
+    .addOption(new Option('--all', 'let it send every event type').conflicts('types'))
+    .action(async (clientId: string, options: { json?: boolean; types?: string[]; all?: true }) => {
+      const types = options.all === true ? [] : options.types;
+      if (types === undefined) throw new Error('give --types, or --all for every event type');
+      const api = await operationsFor(shell, 'source', clientId);
+      await api.call('changeClient', { path: { id: clientId }, body: { types } });
+      answer(shell, options, { clientId, types }, `${clientId} may send ${types.join(', ') || 'every event type'}.`);
+    });
+  documented(command, "sources bind source_0Zt1… --types 'order.*,invoice.paid'");
 }
 
 function defineRotate(command: Command, shell: Shell, kind: ClientKind): void {
@@ -115,6 +143,7 @@ interface Options {
   jwtFile?: string;
   basic?: string;
   partner?: string[];
+  types?: string[];
 }
 
 /**
@@ -154,16 +183,27 @@ const withCredential = (command: Command): Command =>
       ]),
     )
     .addOption(new Option('--basic <user>', 'issue a password for this user instead').conflicts(['apiKey', 'jwtFile']))
-    .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], []);
+    .option('--partner <id>', 'bind it to a partner; repeatable', (id, ids: string[]) => [...ids, id], [])
+    .addOption(typesOption());
+
+const typesOption = (): Option =>
+  new Option('--types <types>', "the event types that it may send, such as 'order.*,invoice.paid'").argParser(
+    (text) => {
+      const types = text.split(',').map((type) => type.trim());
+      // An empty variable of a shell must not let a source send every type.
+      if (types.includes('')) throw new InvalidArgumentError('Event types with commas between them are expected.');
+      return types;
+    },
+  );
 
 async function wantedOf(shell: Shell, kind: ClientKind, name: string, options: Options): Promise<NewClient> {
-  const { role = 'viewer', partner: partners = [], apiKey, jwtFile, basic } = options;
+  const { role = 'viewer', partner: partners = [], types = [], apiKey, jwtFile, basic } = options;
   if (kind === 'partner') return { kind, name };
   if (kind === 'operator') return { kind, name, role };
-  if (apiKey === true) return { kind, name, partners, credential: 'apiKey' };
+  if (apiKey === true) return { kind, name, partners, types, credential: 'apiKey' };
   if (jwtFile !== undefined)
-    return { kind, name, partners, credential: { jwt: await readSecret(shell, '--jwt-file', jwtFile) } };
-  return { kind, name, partners, credential: basic === undefined ? 'client' : { userName: basic } };
+    return { kind, name, partners, types, credential: { jwt: await readSecret(shell, '--jwt-file', jwtFile) } };
+  return { kind, name, partners, types, credential: basic === undefined ? 'client' : { userName: basic } };
 }
 
 const roleOption = (): Option =>

@@ -20,20 +20,26 @@ import {
 import { ClientDirectory } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
+import type { IngressConfig } from '@relay/settings';
 import { ClientAuthenticator, OAuthErrorFilter } from '../oauth/client-authenticator.js';
 import { isShown, notFound } from '../webhooks/webhook-problems.js';
 
-/** Path whose requests are light: envelopes that arrive together are looked up, published and marked in batches. */
+/** Path of one envelope. Its requests are light: envelopes that arrive together are looked up, published and marked in batches. */
 const LIGHT_PATH = '/deliveries';
 
 /** Creates the HTTP application of a module that includes PlatformModule. It does not listen or wait for stores yet. */
-export async function createIngressApp(module: DynamicModule, config: ShellSettings): Promise<NestFastifyApplication> {
+export async function createIngressApp(
+  module: DynamicModule,
+  config: ShellSettings & Pick<IngressConfig, 'MAX_ENVELOPE_BYTES'>,
+): Promise<NestFastifyApplication> {
   const app = await createHttpApp(module, config, LIGHT_PATH);
   app.useGlobalFilters(new OAuthErrorFilter());
   const callers = app.get(CallerFinder);
   const fastify = app.getHttpAdapter().getInstance();
-  fastify.addHook('onRoute', ({ method, url, config: rules }) => {
+  fastify.addHook('onRoute', (route) => {
+    const { method, url, config: rules } = route;
     if (rules?.access === undefined) throw new Error(`${String(method)} ${url} does not say who may call it: @Access`);
+    if (url === LIGHT_PATH) route.config = { ...rules, body: { ...rules.body, maxBytes: config.MAX_ENVELOPE_BYTES } };
   });
   // This hook runs before the body is read.
   fastify.addHook('onRequest', async (request) => {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { AccessTokens } from '@relay/access';
 import { EVENT_TYPES } from '@relay/events';
+import { ClientDirectory } from '@relay/identity';
 import { Publisher } from '@relay/publishing';
 import type { MemoryPublisher } from '@relay/testing';
 import { ErrorsModule } from '../documents/documents.module.js';
@@ -10,8 +12,8 @@ let apiKey: string;
 let boundKey: string;
 let partners: string[];
 
-const sourceKey = async (name: string, audience: string[]): Promise<string> => {
-  const source = await spec.clients.createSource(name, { credential: 'apiKey', audience });
+const sourceKey = async (name: string, audience: string[], types: string[] = []): Promise<string> => {
+  const source = await spec.clients.createSource(name, { credential: 'apiKey', audience, types });
   if (!('apiKey' in source)) throw new Error('no API key');
   return source.apiKey;
 };
@@ -32,7 +34,8 @@ interface Answer {
 }
 
 async function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Answer> {
-  const all = { 'content-type': 'application/json', 'x-api-key': apiKey, ...headers };
+  const proof: Record<string, string> = 'authorization' in headers ? {} : { 'x-api-key': apiKey };
+  const all = { 'content-type': 'application/json', ...proof, ...headers };
   const response = await fetch(spec.url + path, { method: 'POST', headers: all, body });
   return { status: response.status, json: await response.json() };
 }
@@ -77,5 +80,73 @@ describe('the audience of an envelope', () => {
   it('refuses a partner outside the binding of the source', async () => {
     const headers = { 'x-api-key': boundKey, 'relay-partner': `${partners[0]},partner_3` };
     expect(await post('/deliveries', anEnvelope(), headers)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('the event types of a source', () => {
+  const as = (type: string, id: string = randomUUID()): string => anEnvelope(id).replace('plan.updated', type);
+  const refused = (type: string): string => `This source may not send "${type}": it may send plan.*, tax_return.filed.`;
+  let headers: { 'x-api-key': string };
+  beforeAll(async () => {
+    headers = { 'x-api-key': await sourceKey('of types', [], ['plan.*', 'tax_return.filed']) };
+  });
+
+  it.each(['plan.updated', 'tax_return.filed'])('permit %s', async (type) => {
+    expect(await post('/deliveries', as(type), headers)).toMatchObject({ status: 202 });
+  });
+
+  it.each(['message.created', 'order.paid', 'webhook.failing', 'task.created'])(
+    'refuse %s before its own rules, whether it exists or not, and store nothing',
+    async (type) => {
+      const id = randomUUID();
+      expect(await post('/deliveries', as(type, id), headers)).toMatchObject({
+        status: 403,
+        json: {
+          type: expect.stringMatching(/#type-not-permitted$/),
+          detail: refused(type),
+          errors: [{ pointer: '/type', detail: refused(type) }],
+        },
+      });
+      expect(await post('/deliveries', as('plan.updated', id), headers)).toMatchObject({ status: 202 });
+    },
+  );
+
+  it('bind CloudEvents of both modes', async () => {
+    const event = { specversion: '1.0', id: randomUUID(), source: '/core', type: 'message.created' };
+    const structured = { ...headers, 'content-type': 'application/cloudevents+json' };
+    expect(await post('/deliveries', JSON.stringify({ ...event, data: {} }), structured)).toMatchObject({
+      status: 403,
+      json: { errors: [{ pointer: '/type' }] },
+    });
+    const named = Object.entries(event).map(([name, value]) => [`ce-${name}`, value]);
+    expect(await post('/deliveries', '{}', { ...headers, ...Object.fromEntries(named) })).toMatchObject({
+      status: 403,
+      json: { detail: `Header ce-type: ${refused('message.created')}` },
+    });
+  });
+
+  it('make a refused envelope of a batch invalid, with its id, and accept its neighbours', async () => {
+    const [first, second, third] = [randomUUID(), randomUUID(), randomUUID()];
+    const batch = [as('plan.created', first), as('message.created', second), as('plan.updated', third)];
+    expect(await post('/deliveries/batch', `[${batch.join()}]`, headers)).toMatchObject({
+      status: 200,
+      json: {
+        results: [
+          { id: first, status: 'accepted' },
+          { id: second, status: 'invalid', errors: [{ pointer: '/type', detail: refused('message.created') }] },
+          { id: third, status: 'accepted' },
+        ],
+      },
+    });
+  });
+
+  it('bind a token as they bind a key, and a change holds after the next refresh', async () => {
+    const { clientId } = await spec.clients.createSource('changed', { types: ['plan.*'] });
+    const directory = spec.app.get(ClientDirectory);
+    const own = { authorization: `Bearer ${await spec.app.get(AccessTokens).issue(clientId, ['deliveries:write'])}` };
+    expect(await post('/deliveries', as('message.created'), own)).toMatchObject({ status: 403 });
+    await spec.clients.changeTypes(clientId, []);
+    await directory.refresh();
+    expect(await post('/deliveries', as('message.created'), own)).toMatchObject({ status: 202 });
   });
 });

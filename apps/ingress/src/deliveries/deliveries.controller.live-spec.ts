@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { EVENT_TYPES, MAX_ENVELOPE_BYTES } from '@relay/events';
+import { EVENT_TYPES } from '@relay/events';
 import { Publisher, PublishFailed, type PublishFailureReason } from '@relay/publishing';
 import type { MemoryPublisher } from '@relay/testing';
 import { ThrottledLog } from '@relay/telemetry';
 import { Registry } from 'prom-client';
 import { ErrorsModule } from '../documents/documents.module.js';
+import { DEFAULT_ENVELOPE_BYTES as MAX_ENVELOPE_BYTES } from '@relay/settings';
 import { appOfSpec } from '../http/spec-app.js';
 import { DeliveriesModule } from './deliveries.module.js';
 
@@ -82,6 +83,11 @@ describe('POST /deliveries', () => {
     expect(answer.status).toBe(status);
     expect(answer.json['type']).toContain(type);
     expect(pointersOf(answer)).toContain(pointer);
+  });
+
+  it('names the longest body that it takes', async () => {
+    const answer = await post('/deliveries', 'x'.repeat(MAX_ENVELOPE_BYTES + 1));
+    expect(answer.json['detail']).toBe('The body is longer than the 262144 bytes that this path accepts.');
   });
 
   it('takes an envelope of 256 KiB', async () => {

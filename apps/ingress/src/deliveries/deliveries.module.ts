@@ -5,10 +5,10 @@ import { headerOf } from '@relay/access';
 import {
   continueTrace,
   isTraceparent,
-  MAX_ENVELOPE_BYTES,
   readCloudEvent,
   readEnvelope,
   type AcceptedEnvelope,
+  type SenderRules,
 } from '@relay/events';
 import {
   Access,
@@ -19,7 +19,7 @@ import {
   TakesBody,
   type FastifyRequest,
 } from '@relay/http';
-import { ClientDirectory } from '@relay/identity';
+import { ClientDirectory, typeRefusal } from '@relay/identity';
 import { Operation } from '@relay/openapi';
 import { ProblemError } from '@relay/problem';
 import { PublishFailed } from '@relay/publishing';
@@ -49,7 +49,8 @@ const NDJSON = 'application/x-ndjson';
 
 const FAULTS = {
   // An envelope may be too long although the body, the data of its CloudEvent, is short enough.
-  'too-long': ['payload-too-large', 'The envelope is longer than 256 KiB.'],
+  'too-long': ['payload-too-large', undefined],
+  forbidden: ['type-not-permitted', undefined],
   malformed: ['malformed-json', 'The body is not the JSON that this relay accepts.'],
   invalid: ['invalid-body', 'The body is not an envelope.'],
 } as const;
@@ -75,12 +76,11 @@ class DeliveriesController {
   @HttpCode(202)
   @TakesBody({
     types: ['application/json', CLOUD_EVENT],
-    maxBytes: MAX_ENVELOPE_BYTES,
     jsonBeside: 'ce-specversion', // CloudEvents SDKs leave the content type out in binary mode
   })
   async one(@Req() request: FastifyRequest): Promise<Receipt> {
-    const { audience, sender } = await this.#originOf(request);
-    const envelope = this.#read(request, audience);
+    const { audience, rules, sender } = await this.#originOf(request);
+    const envelope = this.#read(request, audience, rules);
     const { id, type } = envelope;
     request.envelopeId = id;
     try {
@@ -103,13 +103,13 @@ class DeliveriesController {
   @HttpCode(200)
   @TakesBody({ types: ['application/json', NDJSON, CLOUD_EVENTS], maxBytes: MAX_BATCH_BYTES })
   async batch(@Req() request: FastifyRequest): Promise<BatchAnswer> {
-    const { audience, sender } = await this.#originOf(request);
+    const { audience, rules, sender } = await this.#originOf(request);
     const type = mediaTypeOf(request.headers);
     const parts = splitBatch(request.rawBody, type === NDJSON);
     const readOne = type === CLOUD_EVENTS ? readCloudEvent : readEnvelope;
     const failures: Unacknowledged = [];
     const take = async (part: Buffer): Promise<BatchResult> => {
-      const read = readPart(part, audience, readOne);
+      const read = readPart(part, audience, rules, readOne);
       const result = 'status' in read ? read : await this.#acceptPart(read, sender, failures);
       this.metrics.count('type' in read ? read.type : 'unknown', result.status);
       return result;
@@ -125,7 +125,9 @@ class DeliveriesController {
     return answer;
   }
 
-  async #originOf(request: FastifyRequest): Promise<{ audience: string[]; sender: EnvelopeSender }> {
+  async #originOf(
+    request: FastifyRequest,
+  ): Promise<{ audience: string[]; rules: SenderRules; sender: EnvelopeSender }> {
     const caller = callerOf(request);
     const header = headerOf(request, 'relay-partner');
     const audience = audienceOf(header, caller.audience, this.config.REQUIRE_AUDIENCE);
@@ -134,17 +136,25 @@ class DeliveriesController {
     const traceparent = continueTrace(headerOf(request, 'traceparent'));
     // Log lines about the request name the trace of its envelopes.
     request.raw.headers['traceparent'] = traceparent;
-    return { audience, sender: { clientId: caller.clientId, traceparent } };
+    const rules: SenderRules = {
+      maxBytes: this.config.MAX_ENVELOPE_BYTES,
+      typeRefusal: (type) => typeRefusal(caller.types, type),
+    };
+    return { audience, rules, sender: { clientId: caller.clientId, traceparent } };
   }
 
-  #read({ headers, rawBody: bytes }: FastifyRequest, audience: readonly string[]): AcceptedEnvelope {
-    const result = readReceived(headers, bytes ?? Buffer.alloc(0), audience);
+  #read(
+    { headers, rawBody: bytes }: FastifyRequest,
+    audience: readonly string[],
+    rules: SenderRules,
+  ): AcceptedEnvelope {
+    const result = readReceived(headers, bytes ?? Buffer.alloc(0), audience, rules);
     if (result.ok) return result.envelope;
     this.metrics.count('unknown', 'invalid');
     if (bytes === undefined)
       throw new ProblemError('invalid-body', 'An envelope is expected: {"id","type","payload"}.');
     const [code, detail] = FAULTS[result.fault];
-    throw new ProblemError(code, detail, { errors: result.errors });
+    throw new ProblemError(code, detail ?? result.errors[0]?.detail ?? '', { errors: result.errors });
   }
 
   async #acceptPart(

@@ -61,7 +61,7 @@ export const operations = operationsOf('Deliveries', {
       },
     },
     answer: { description: 'It is stored, now or before.', content: { schema: Receipt, example: receipt } },
-    problems: ['conflict'],
+    problems: ['conflict', 'type-not-permitted'],
   },
   sendBatch: {
     summary: 'Send up to 1,000 envelopes, 4 MiB together',

@@ -7,6 +7,7 @@ import {
   type AcceptedEnvelope,
   type EnvelopeError,
   type EnvelopeResult,
+  type SenderRules,
 } from '@relay/events';
 import { mediaTypeOf } from '@relay/http';
 import type { ClientDirectory } from '@relay/identity';
@@ -62,11 +63,16 @@ const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'].map((name) =>
  * Reads the body of `POST /deliveries`: an envelope, or a CloudEvent by the HTTP binding 1.0.2, which is structured
  * (section 3.2) by its content type, or binary (section 3.1) by its headers. Never throws.
  */
-export function readReceived(headers: IncomingHttpHeaders, bytes: Buffer, audience: readonly string[]): EnvelopeResult {
-  if (mediaTypeOf(headers) === CLOUD_EVENT) return readCloudEvent(bytes, audience);
-  if (ATTRIBUTES.every(([, header]) => headers[header] === undefined)) return readEnvelope(bytes, audience);
+export function readReceived(
+  headers: IncomingHttpHeaders,
+  bytes: Buffer,
+  audience: readonly string[],
+  sender: SenderRules,
+): EnvelopeResult {
+  if (mediaTypeOf(headers) === CLOUD_EVENT) return readCloudEvent(bytes, audience, sender);
+  if (ATTRIBUTES.every(([, header]) => headers[header] === undefined)) return readEnvelope(bytes, audience, sender);
   const attributes = Object.fromEntries(ATTRIBUTES.map(([name, header]) => [name, headers[header]?.toString()]));
-  return readBinaryCloudEvent(attributes, bytes, audience);
+  return readBinaryCloudEvent(attributes, bytes, audience, sender);
 }
 
 export const MAX_BATCH_BYTES = 4 * 1024 * 1024;
@@ -87,10 +93,12 @@ export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[
 export function readPart(
   bytes: Buffer,
   audience: readonly string[],
+  sender: SenderRules,
   read = readEnvelope,
 ): AcceptedEnvelope | BatchResult {
-  const result = read(bytes, audience);
-  return result.ok ? result.envelope : invalid(result.fault === 'invalid' ? idOf(bytes) : null, result.errors);
+  const result = read(bytes, audience, sender);
+  if (result.ok) return result.envelope;
+  return invalid(result.fault === 'invalid' || result.fault === 'forbidden' ? idOf(bytes) : null, result.errors);
 }
 
 const invalid = (id: string | null, errors: readonly EnvelopeError[]): BatchResult => ({

@@ -62,6 +62,11 @@ export class ClientDesk {
     return this.#changed(clientId, () => refusedAsConflict(this.#clients(by).changeRole(clientId, role)));
   }
 
+  /** @throws ProblemError `not-found`, `conflict` for a client that is no source */
+  changeTypes(clientId: string, types: readonly string[], by: Actor): Promise<ClientRecord> {
+    return this.#changed(clientId, () => refusedAsConflict(this.#clients(by).changeTypes(clientId, types)));
+  }
+
   /** @throws ProblemError `not-found`, `conflict` for a client with a fixed credential, or one that was just rotated */
   async rotate(clientId: string, rotation: Parameters<Clients['rotateSecret']>[1], by: Actor): Promise<IssuedSecret> {
     const { credential } = await this.find(clientId);

@@ -2,7 +2,7 @@ import { Controller, Get, HttpCode, Inject, Param, Patch, Post, Req } from '@nes
 import { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, PortalLinks, portalUrl, roleToGrant } from '@relay/access';
 import { Audit } from '@relay/audit';
 import { Access, type Body, callerOf, type FastifyRequest, StrictBody } from '@relay/http';
-import { ClientFacts, clientFacts, IssuedClient, NewClient, OPERATOR_ROLES } from '@relay/identity';
+import { ClientFacts, clientFacts, IssuedClient, NewClient, OPERATOR_ROLES, TypePatterns } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig } from '@relay/settings';
 import { z } from 'zod';
@@ -17,8 +17,20 @@ const ClientQuery = z.strictObject({
 });
 
 const ClientChange = z
-  .strictObject({ role: z.enum(OPERATOR_ROLES).describe('The new role of an operator; other clients have none.') })
-  .meta({ id: 'ClientChange', description: 'What is to be changed of a client.' });
+  .strictObject({
+    role: z.enum(OPERATOR_ROLES).optional().describe('The new role of an operator; other clients have none.'),
+    types: TypePatterns.optional(),
+  })
+  .refine(({ role, types }) => (role === undefined) !== (types === undefined), {
+    path: ['role'],
+    error: 'role is expected, or types of a source',
+  })
+  .meta({
+    id: 'ClientChange',
+    description: 'What is to be changed of a client: one member.',
+    minProperties: 1,
+    maxProperties: 1,
+  });
 type ClientChange = z.infer<typeof ClientChange>;
 
 const ClientList = z
@@ -80,9 +92,9 @@ export class ClientsController {
   }
 
   @Patch(':id')
-  @Text('changeClient', 'Change the role of an operator', {
+  @Text('changeClient', 'Change the role of an operator, or the event types of a source', {
     description:
-      'Within two seconds, also for its open sessions and its tokens: a token keeps those of its scopes that the new role has; a higher role needs a new token. A client that is no operator is a conflict, and so is the last enabled admin, who would leave none.',
+      '`role` or `types`, which replaces the former ones. Within two seconds, also for its open sessions and its tokens: a token keeps those of its scopes that the new role has; a higher role needs a new token. A client that has no such member is a conflict, and so is the last enabled admin, who would leave none.',
     path: { id: { ...path.id, example: 'operator_0Zt1' } },
     body: { isRequired: true, schema: ClientChange, example: { role: 'operator' } },
     answer: answerOf('The changed client.', ClientFacts),
@@ -93,7 +105,11 @@ export class ClientsController {
     @StrictBody(ClientChange) body: Body<ClientChange>,
     @Req() request: FastifyRequest,
   ): Promise<ClientFacts> {
-    return clientFacts(await this.desk.changeRole(id, body().role, actorOf(request)));
+    const { role, types = [] } = body();
+    const by = actorOf(request);
+    return clientFacts(
+      await (role === undefined ? this.desk.changeTypes(id, types, by) : this.desk.changeRole(id, role, by)),
+    );
   }
 
   @Post(':id/rotate')

@@ -121,12 +121,37 @@ describe('clients by HTTP', () => {
     [{ kind: 'operator', name: 'x', role: 'root' }, '/role'],
     [{ kind: 'robot', name: 'x' }, '/kind'],
     [{ kind: 'source', name: 'x', partners: ['partner_none'] }, '/partners'],
+    [{ kind: 'source', name: 'x', types: ['order.*', 'order*'] }, '/types/1'],
+    [{ kind: 'partner', name: 'x', types: ['order.*'] }, '/types'],
   ])('names what is wrong with %j', async (body, pointer) => {
     const answer = await operations.call('POST', '/clients', body);
     expect([answer.status, await answer.json()]).toEqual([
       400,
       expect.objectContaining({ errors: [expect.objectContaining({ pointer })] }),
     ]);
+  });
+
+  it('are bound to event types, and bound to others, told with the former ones', async () => {
+    const id = await create({ kind: 'source', name: 'orders', types: ['order.*', 'order.*', 'invoice.paid'] });
+    const types = ['order.*', 'invoice.paid'];
+    expect(await json('GET', `/clients/${id}`)).toMatchObject({ types });
+    const told = operations.told().length;
+    expect(await json('PATCH', `/clients/${id}`, { types: ['refund.*'] })).toMatchObject({ types: ['refund.*'] });
+    expect(await json('PATCH', `/clients/${id}`, { types: ['refund.*'] })).toMatchObject({ types: ['refund.*'] });
+    expect(await json('PATCH', `/clients/${id}`, { types: [] })).toMatchObject({ types: [] });
+    const by = { event: 'client.changed', clientId: id, operator: operations.operator.clientId };
+    expect(operations.told().slice(told)).toEqual([
+      expect.objectContaining({ ...by, types: ['refund.*'], formerTypes: types }),
+      expect.objectContaining({ ...by, types: [], formerTypes: ['refund.*'] }),
+    ]);
+    expect(operations.told()[told - 1]).toMatchObject({ event: 'client.created', clientId: id, types });
+    for (const body of [{}, { types: [], role: 'viewer' }, { types: ['*'] }])
+      expect([body, (await operations.call('PATCH', `/clients/${id}`, body)).status]).toEqual([body, 400]);
+    const partner = await create({ kind: 'partner', name: 'no source' });
+    expect(await json('PATCH', `/clients/${partner}`, { types: ['order.*'] })).toMatchObject({
+      status: 409,
+      detail: `${partner} is a partner, and only sources are bound to event types.`,
+    });
   });
 
   it('answers 404 for an unknown id, and 409 for what cannot be', async () => {
