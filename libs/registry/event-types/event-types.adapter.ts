@@ -74,6 +74,8 @@ export class EventTypesView {
   #version: string | undefined;
   #running: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
+  /** By the stored text, so that a change of one type compiles no schema of another again. */
+  #applied: ReadonlyMap<string, AppliedEventType> = new Map();
 
   constructor(
     private readonly store: Pick<EventTypeStore, 'all' | 'version'>,
@@ -98,13 +100,14 @@ export class EventTypesView {
   async #read(): Promise<void> {
     const version = await this.store.version();
     if (version === this.#version) return;
-    const records = [...(await this.store.all()).values()].map(({ record }) => record);
+    const stored = [...(await this.store.all()).values()];
     // The record of a built-in type says only whether it is archived.
-    const [builtIn, applied] = [true, false].map((is) =>
-      records.filter(({ name }) => (this.hasBuiltIn && isEventType(name)) === is),
-    ) as [EventTypeRecord[], EventTypeRecord[]];
-    const archived = builtIn.filter((record) => record.archived).map(({ name }) => name);
-    eventTypes.replace({ applied: applied.map(appliedOf), archived, hasBuiltIn: this.hasBuiltIn });
+    const [builtIn, own] = [true, false].map((is) =>
+      stored.filter(({ record: { name } }) => (this.hasBuiltIn && isEventType(name)) === is),
+    ) as [StoredType[], StoredType[]];
+    const archived = builtIn.filter(({ record }) => record.archived).map(({ record }) => record.name);
+    this.#applied = new Map(own.map(({ text, record }) => [text, this.#applied.get(text) ?? appliedOf(record)]));
+    eventTypes.replace({ applied: [...this.#applied.values()], archived, hasBuiltIn: this.hasBuiltIn });
     this.#version = version;
   }
 }
