@@ -83,7 +83,7 @@ describe('the way from the log to the endpoints', () => {
   );
 
   it.each([1, 2])(
-    'loses nothing, and finds no poison, if an event type appears and is archived while partitions of %d shards move',
+    'loses nothing, and finds no poison, if an event type appears and is archived while partitions move (shards: %d)',
     async (shards) => {
       const kind = { shards, histories: typeHistories };
       const sums = { commands: 0, deliveries: 0, ofAppliedType: 0, duplicates: 0, faults: 0 };
