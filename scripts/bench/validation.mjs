@@ -1,4 +1,4 @@
-// What the ingress spends on the check of a payload by the schema of an applied event type. A process of its own.
+// Measures the check of a payload by the schema of an applied event type, as the ingress does it, in a process of its own.
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,46 +8,32 @@ import { answer } from './tool.mjs';
 const BYTES = 2_048;
 const CHECKS = 20_000;
 
+const text = (format) => ({ type: 'string', format });
+const object = (properties) => ({ type: 'object', required: Object.keys(properties), properties });
 const SCHEMA = {
-  type: 'object',
-  required: ['id', 'createdAt', 'customer', 'currency', 'lines'],
-  additionalProperties: false,
-  properties: {
-    id: { type: 'string', format: 'uuid' },
-    createdAt: { type: 'string', format: 'date-time' },
-    customer: {
-      type: 'object',
-      required: ['id', 'email'],
-      properties: { id: { type: 'string', format: 'uuid' }, email: { type: 'string', format: 'email' } },
-    },
+  ...object({
+    id: text('uuid'),
+    createdAt: text('date-time'),
+    customer: object({ id: text('uuid'), email: text('email') }),
     currency: { enum: ['CHF', 'EUR', 'USD'] },
     note: { type: 'string', maxLength: 2_000 },
     lines: { type: 'array', minItems: 1, maxItems: 100, items: { $ref: '#/$defs/line' } },
-  },
+  }),
+  additionalProperties: false,
   $defs: {
-    line: {
-      type: 'object',
-      required: ['sku', 'quantity', 'unitPrice'],
-      properties: {
-        sku: { type: 'string', minLength: 4, maxLength: 20 },
-        title: { type: 'string', maxLength: 200 },
-        quantity: { type: 'integer', minimum: 1 },
-        unitPrice: { type: 'number', minimum: 0 },
-        isGift: { type: 'boolean' },
-      },
-    },
+    line: object({
+      sku: { type: 'string', minLength: 4, maxLength: 20 },
+      title: { type: 'string', maxLength: 200 },
+      quantity: { type: 'integer', minimum: 1 },
+      unitPrice: { type: 'number', minimum: 0 },
+    }),
   },
 };
 
 /** An order of twelve lines; its note fills it up to 2 KiB. */
 function aPayload() {
-  const lines = Array.from({ length: 12 }, (_, n) => ({
-    sku: `PEN-${10_000 + n}`,
-    title: 'Fountain pen, medium nib',
-    quantity: n + 1,
-    unitPrice: 12.5 + n,
-    isGift: n % 2 === 0,
-  }));
+  const line = { sku: 'PEN-10000', title: 'Fountain pen, medium nib', quantity: 2, unitPrice: 12.5 };
+  const lines = Array.from({ length: 12 }, () => ({ ...line }));
   const customer = { id: randomUUID(), email: 'ada@example.com' };
   const payload = { id: randomUUID(), createdAt: new Date().toISOString(), customer, currency: 'EUR', note: '', lines };
   return { ...payload, note: '.'.repeat(BYTES - JSON.stringify(payload).length) };

@@ -161,11 +161,9 @@ it('50 event types are applied under load while a worker is killed: nothing is l
     body: { eventTypes: Object.fromEntries(types) },
   });
   expect(status).toBe(200);
-  const isKnown = (): Promise<boolean> =>
-    partner
-      .request('POST', '/webhooks', { eventType: 'applied.type-49', endPointUrl: receiver.url('/last'), apiKey: 'key' })
-      .then((answer) => answer.status === 201);
-  await until('the ingresses know the types', isKnown);
+  const webhook = { eventType: 'applied.type-49', endPointUrl: receiver.url('/last'), apiKey: 'key' };
+  const registered = async () => (await partner.request('POST', '/webhooks', webhook)).status === 201;
+  await until('an ingress knows the types', registered);
   await workers[0]?.kill();
   workers[0]?.start();
   await workers[0]?.ready();

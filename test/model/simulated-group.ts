@@ -4,7 +4,7 @@ import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 export const TOPIC = 'task.created';
 /** An event type that an operator applies within a history. */
 export const APPLIED = 'order.paid';
-/** Partitions of the topic, and that of the applied type, whose number no partition of the other topic has. */
+/** The partitions of both topics. The applied type has the last one, so that a number names one partition. */
 export const PARTITIONS = [0, 1, 2] as const;
 export const APPLIED_PARTITION = 2;
 export const topicOf = (partition: number): string => (partition === APPLIED_PARTITION ? APPLIED : TOPIC);
@@ -60,7 +60,7 @@ export class SimulatedGroup {
   }
 }
 
-/** Called as the member goes. */
+/** The member tells of its changes. */
 interface Member {
   /** It was counted as a member, by a heartbeat or a join. */
   counted(): void;
@@ -93,7 +93,7 @@ export class SimulatedConsumer {
   #generation = -1;
   #assigned: number[] = [];
   #topics: readonly string[] = [];
-  /** `left`: until it runs again, with other topics. */
+  /** A member that left runs again with other topics. */
   #state: 'new' | 'running' | 'left' = 'new';
 
   constructor(

@@ -64,7 +64,7 @@ export class SimulatedWorker {
   readonly #queue: RetryQueue;
   readonly #catchUp: CatchUp;
   readonly #orders: ReplayOrders;
-  /** Those that this process has heard of. */
+  /** The event types that this process has heard of. */
   readonly #types = new EventTypes();
   #heard = 0;
   isAlive = true;

@@ -28,7 +28,7 @@ export class World {
   /** Webhooks that are to be parked, by whoever hands out to them next. */
   readonly congested = new Set<string>();
   readonly webhooks = new SimulatedWebhooks();
-  /** As the ingress has them; a worker hears of a change later. */
+  /** The event types of the ingress. A worker hears of a change later. */
   readonly types = new EventTypes();
   /** What belongs to no shard; with one it goes back with that. */
   readonly global: MemoryState;

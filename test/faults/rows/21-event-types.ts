@@ -5,7 +5,7 @@ import { until } from '../../support/until.js';
 import type { Fault } from '../engine/fault.js';
 import type { Trial } from '../engine/trial.js';
 
-/** Event types of each request, and requests; the worker is killed after half of them. */
+/** Event types of each request, and the number of requests. The worker is killed after half of them. */
 const [AT_ONCE, REQUESTS] = [10, 5];
 /** Longer than a worker waits for further changes: each request is followed by a rejoin of its own. */
 const EVERY_MS = 5_000;
@@ -41,7 +41,7 @@ async function apply(trial: Trial, request: number): Promise<string[]> {
   return names;
 }
 
-/** Posts envelopes of the types in turn. @returns how to end; then each is answered */
+/** Posts envelopes of the types in turn. @returns a function that ends it once each post is answered */
 function postInTurn(trial: Trial, source: Client, types: readonly string[]): () => Promise<unknown> {
   const post = async (type: string): Promise<void> => {
     const envelope = anEnvelope({ id: trial.random.uuid(), type });
