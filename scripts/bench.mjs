@@ -10,7 +10,7 @@ import { profileLines, summarise } from './bench/profile.mjs';
 import { markdownOf, textOf } from './bench/report.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './bench/scenarios.mjs';
 import { save } from './bench/save.mjs';
-import { register, startStack, withRoles } from './bench/system.mjs';
+import { applyTypes, BUILT_IN_TYPES, register, startStack, withRoles } from './bench/system.mjs';
 import { startTool } from './bench/tool.mjs';
 import { endLeftRoles } from './bench/trees.mjs';
 import { build } from './lib/build.mjs';
@@ -40,6 +40,10 @@ async function main(signal) {
 async function bench(options, signal, ends) {
   console.log('starting Kafka, Redis, ingress and worker');
   const stack = await startStack(own, signal);
+  if (options.types > BUILT_IN_TYPES) await applyTypes(stack, options.types, signal);
+  const validation = startTool('validation');
+  const checkUs = spread(await validation.ask('measure', { runs: options.runs }));
+  await validation.stop();
   const tools = { load: startTool('load'), endpoints: startTool('endpoints') };
   for (const tool of Object.values(tools)) ends.push(() => tool.stop());
   const system = { stack, tools, signal, ends };
@@ -73,7 +77,8 @@ async function bench(options, signal, ends) {
         runs: options.runs,
         scale: options.scale,
         machine: await machineOf(stack),
-        settings,
+        settings: { ...settings, 'event types': String(options.types) },
+        checkUs,
         scenarios: measurements,
         processes,
       };

@@ -40,7 +40,7 @@ const totals = (rounds, key) =>
 const three = ({ min, median, max }, digits) => [min, median, max].map((value) => number(value, digits)).join(' / ');
 
 export function checkText(result) {
-  const { commit, isSame, names, rounds, scale, machine, scenarios: found, idle, rows } = result;
+  const { commit, isSame, types, names, rounds, scale, machine, scenarios: found, idle, rows } = result;
   const table = [
     ['', 'figure', 'this tree: min / median / max', `${commit.slice(0, 10)}`, 'ratio', 'median within', ''],
     ...rows.map(({ scenario, label, digits, mine, other, ratio, range, verdict }) => [
@@ -62,7 +62,7 @@ export function checkText(result) {
   return [
     names.map((name) => `${name}  ${scenarios[name].title}`).join('\n'),
     aligned(table),
-    `this tree against ${commit}${isSame ? ': THE SAME CODE, so what differs from 1 is noise' : ''}
+    `this tree with ${types} event types against ${commit} with the built-in ones${isSame ? ': THE SAME CODE, so what differs from 1 is noise' : ''}
 ratio: this tree ÷ the other, pair by pair, of ${rounds} rounds (pairs in each: ${names.map((name) => `${name} ${found[name][0].length}`).join(', ')})${scale === 1 ? '' : `, at ${scale} of the size`}
 median within: where the rounds' median lies, at least 85 % sure; a verdict is about it and a tolerance of ${TOLERANCE * 100} %
 lost, this tree : other: ${names.map((name) => `${name} ${totals(found[name], 'lost')}`).join(', ')}; came twice: ${names.map((name) => `${name} ${totals(found[name], 'repeats')}`).join(', ')}

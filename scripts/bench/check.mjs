@@ -9,7 +9,7 @@ import { checkText, hasFailed, rowsOf } from './check-report.mjs';
 import { machineOf } from './machine.mjs';
 import { cpuOf, cpuSince, quiet, rssOf } from './proc.mjs';
 import { lineOf, runOnce, scaled, scenarios, WARM_UP } from './scenarios.mjs';
-import { register, startRoles, startStack, tokenOf } from './system.mjs';
+import { applyTypes, BUILT_IN_TYPES, register, startRoles, startStack, tokenOf } from './system.mjs';
 import { save } from './save.mjs';
 import { startTool } from './tool.mjs';
 import { commitOf, isSameCode, twoTrees } from './trees.mjs';
@@ -18,7 +18,7 @@ import { commitOf, isSameCode, twoTrees } from './trees.mjs';
 const LOADS = 2;
 
 /** Resolves with 1 when a figure is slower for sure or something was lost. */
-export async function check(own, { rev, names, rounds, scale, json }, signal, ends) {
+export async function check(own, { rev, names, rounds, scale, types, json }, signal, ends) {
   const commit = await commitOf(rev);
   const isSame = await isSameCode(commit);
   const trees = await twoTrees(own, commit, signal, ends);
@@ -32,7 +32,7 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
     console.log(`round ${round}/${rounds}`);
     const order = round % 2 === 1 ? ['mine', 'other'] : ['other', 'mine'];
     const systems = {};
-    for (const side of order) systems[side] = await start(join(own, `relay-servers-${side}`), trees[side]);
+    for (const side of order) systems[side] = await start(side);
     machine ??= await machineOf(systems.mine.stack);
     const broken = Promise.race(order.map((side) => systems[side].broken));
     await Promise.race([broken, playRound(order, systems)]);
@@ -41,16 +41,18 @@ export async function check(own, { rev, names, rounds, scale, json }, signal, en
       ends.splice(ends.indexOf(systems[side].stop), 1);
     }
   }
-  const result = { commit, isSame, names, rounds, scale, machine, ...found };
+  const result = { commit, isSame: isSame && types === BUILT_IN_TYPES, types, names, rounds, scale, machine, ...found };
   result.rows = rowsOf(result);
   console.log(`\n${checkText(result)}\n`);
   save(json ?? join(home, 'check.json'), result);
   return hasFailed(result) ? 1 : 0;
 
-  async function start(folder, tree) {
-    const stack = await startStack(folder, signal, tree);
+  async function start(side) {
+    const folder = join(own, `relay-servers-${side}`);
+    const stack = await startStack(folder, signal, trees[side]);
     const stopStack = () => discard(folder);
     ends.push(stopStack);
+    if (side === 'mine' && types > BUILT_IN_TYPES) await applyTypes(stack, types, signal);
     const roles = await startRoles(stack, signal);
     const stop = async () => {
       await roles.stop();

@@ -2,9 +2,10 @@
 import { parseArgs } from 'node:util';
 import { Fault } from '../lib/process.mjs';
 import { scenarios } from './scenarios.mjs';
+import { BUILT_IN_TYPES } from './system.mjs';
 
-const usage = `usage: npm run bench -- [--runs N] [--only a,b,c,d] [--scale 0.1] [--json FILE] [--write] [--profile ingress|worker]
-       npm run bench -- --check REV [--only a,b,c,d] [--rounds N] [--scale 0.1] [--json FILE]
+const usage = `usage: npm run bench -- [--runs N] [--only a,b,c,d] [--scale 0.1] [--types N] [--json FILE] [--write] [--profile ingress|worker]
+       npm run bench -- --check REV [--only a,b,c,d] [--rounds N] [--scale 0.1] [--types N] [--json FILE]
 ${Object.entries(scenarios)
   .map(([name, { title }]) => `  ${name.padEnd(10)} ${title}`)
   .join('\n')}
@@ -15,12 +16,13 @@ Instead:
 Options:
   --only     these scenarios
   --scale    that share of the envelopes, warm-up included: for trying out the bench, its figures are no measure
+  --types    so many event types, of which 14 are built in; with --check only this work tree has more than these
   --write    puts the result into docs/evidence/performance.md
   --profile  one run with that process under --cpu-prof, and where its time went
   --json     the result with every run goes there, else to .relay/bench.json or .relay/check.json`;
 
 export function readOptions(args) {
-  const { runs, only, scale, json, write, profile, help, check, rounds } = parse(args);
+  const { runs, only, scale, types, json, write, profile, help, check, rounds } = parse(args);
   if (help) {
     console.log(usage);
     process.exit();
@@ -30,6 +32,7 @@ export function readOptions(args) {
     runs: profile ? 1 : Number(runs ?? 3),
     rounds: Number(rounds ?? 5),
     scale: Number(scale ?? 1),
+    types: Number(types ?? BUILT_IN_TYPES),
     names: (only ?? usual).split(','),
     rev: check,
     json,
@@ -38,11 +41,13 @@ export function readOptions(args) {
   };
   const isKnown = options.names.every((name) => name in scenarios);
   const isCount = (number) => Number.isInteger(number) && number > 0;
-  const isSane = [options.runs, options.rounds].every(isCount) && options.scale > 0 && options.scale <= 1;
+  const hasTypes = isCount(options.types) && options.types >= BUILT_IN_TYPES;
+  const isSane = [options.runs, options.rounds].every(isCount) && hasTypes && options.scale > 0 && options.scale <= 1;
   if (!isKnown || !isSane || ![undefined, 'ingress', 'worker'].includes(profile)) throw new Fault(usage);
   if (check === undefined ? rounds : runs || write || profile)
-    throw new Fault('--check takes --only, --rounds, --scale and --json; --rounds goes with --check');
-  if (write && (only || profile || options.scale !== 1)) throw new Fault('--write takes all scenarios at full size');
+    throw new Fault('--check takes --only, --rounds, --scale, --types and --json; --rounds goes with --check');
+  if (write && (only || profile || types || options.scale !== 1))
+    throw new Fault('--write takes all scenarios at full size, with the built-in event types');
   return options;
 }
 
@@ -54,6 +59,7 @@ function parse(args) {
     rounds: text,
     only: text,
     scale: text,
+    types: text,
     json: text,
     check: text,
     write: flag,

@@ -11,6 +11,9 @@ function verdictOf(goal, median) {
   return (goal.atLeast ? median >= goal.atLeast : median <= goal.atMost) ? 'met' : 'missed';
 }
 
+/** Goal of the check of a 2 KiB payload by the schema of an applied event type, in µs. */
+const CHECK_GOAL = { atMost: 10 };
+
 function figureRows(result) {
   const rows = [['', 'measured', 'min', 'median', 'max', 'goal', '']];
   for (const [name, { figures, lost, repeats }] of Object.entries(result.scenarios)) {
@@ -29,6 +32,10 @@ function figureRows(result) {
       lost === 0 ? 'met' : 'missed',
     ]);
   }
+  const { min, median, max } = result.checkUs;
+  const shown = [min, median, max].map((value) => number(value, 1));
+  const label = 'CPU of the check of a 2 KiB payload by its JSON Schema, µs';
+  rows.push(['–', label, ...shown, goalText(CHECK_GOAL, 1), verdictOf(CHECK_GOAL, median)]);
   return rows;
 }
 

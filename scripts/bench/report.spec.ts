@@ -21,6 +21,7 @@ const aResult = (value: number): object => ({
       },
     ]),
   ),
+  checkUs: spread(value),
   processes: { kafka: { startMs: 900, idleMiB: 240 } },
 });
 
@@ -29,6 +30,7 @@ describe('docs/evidence/performance.md', () => {
     [3, '| c | POST to receipt p50, ms | 3.0 | 3.0 | 3.0 | ≤ 5 | met |'],
     [6, '| c | POST to receipt p50, ms | 6.0 | 6.0 | 6.0 | ≤ 5 | missed |'],
     [6_000, '| a | accepted, /s | 6,000 | 6,000 | 6,000 | ≥ 6,000 | met |'],
+    [10, '| – | CPU of the check of a 2 KiB payload by its JSON Schema, µs | 10.0 | 10.0 | 10.0 | ≤ 10 | met |'],
     [5_999, '| a | accepted, /s | 5,999 | 5,999 | 5,999 | ≥ 6,000 | missed |'],
   ])('holds a median of %d against its goal', (value, row) => {
     const text = markdownOf(aResult(value));

@@ -13,6 +13,9 @@ import { EVENT_TYPE } from './envelopes.mjs';
 import { ageOf } from './proc.mjs';
 
 const READY_MS = 60_000;
+export const BUILT_IN_TYPES = 14;
+/** Event types of one request, which creates their topics before it is answered. */
+const APPLIED_AT_ONCE = 20;
 
 /** The built code of this work tree: its Node, and the main file of an app. */
 const ownTree = { label: '', node: node24, mainOf: appMain };
@@ -44,6 +47,27 @@ export async function withClients(tree, env, signal) {
     partner: await relay('admin', 'clients', 'create', 'partner', 'bench'),
     source: await relay('admin', 'clients', 'create', 'source', 'bench'),
   };
+}
+
+/** Applies event types until there are so many, through an operations app that ends again. */
+export async function applyTypes(stack, count, signal) {
+  const ports = await portsOf({ operations: 1 });
+  const { clientId, clientSecret } = await stack.relay(
+    ...'admin clients create operator bench --role admin'.split(' '),
+  );
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const headers = { authorization, 'content-type': 'application/json' };
+  const types = Array.from({ length: count - BUILT_IN_TYPES }, (_, n) => [`bench.type-${n}`, {}]);
+  const roles = await startRoles({ ...stack, env: { ...stack.env, SEARCH_INDEX: 'off' }, ports }, signal);
+  try {
+    for (let from = 0; from < types.length; from += APPLIED_AT_ONCE) {
+      const eventTypes = Object.fromEntries(types.slice(from, from + APPLIED_AT_ONCE));
+      const url = `http://127.0.0.1:${ports.operations.OPERATIONS_PORT}/event-types/apply`;
+      await call(url, { method: 'POST', headers, body: JSON.stringify({ eventTypes }) });
+    }
+  } finally {
+    await roles.stop();
+  }
 }
 
 /** Ports for so many of each app: `worker`, `worker 2` and so on. */

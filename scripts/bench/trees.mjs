@@ -52,7 +52,9 @@ export async function twoTrees(home, commit, signal, ends) {
   }
   const nest = join(other, 'node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
   const program = programOf(other, 'other ');
-  await run(program.node, [nest, 'build'], { cwd: other, signal, capture: true });
+  const generator = join(other, 'scripts', 'client-api.mjs');
+  for (const args of [[generator], [nest, 'build']])
+    await run(program.node, args, { cwd: other, signal, capture: true });
   return { mine: programOf(mine, 'mine '), other: program };
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { App } from '../support/app.js';
-import { anEnvelope, Client } from '../support/client.js';
+import { anEnvelope, call, Client } from '../support/client.js';
 import { LoadBalancer } from '../support/load-balancer.js';
 import { Receiver } from '../support/receiver.js';
 import { Servers } from '../support/servers.js';
@@ -46,6 +46,8 @@ async function client(kind: 'partner' | 'source', name: string): Promise<Client>
 
 interface Asked {
   readonly accepted: Set<string>;
+  /** 99th percentile of the time in ms from a post to its 202. */
+  readonly p99Ms: number;
   /** Every other answer, and every request without one. */
   readonly failed: string[];
 }
@@ -77,29 +79,43 @@ function steadily(perSecond: number, ask: () => Promise<string | undefined>): ()
 /** Posts until it is told to end. @returns the ids that were answered 202, and every other answer */
 function load(source: Client): () => Promise<Asked> {
   const accepted = new Set<string>();
+  const tookMs: number[] = [];
   const end = steadily(PER_SECOND, async () => {
     const envelope = anEnvelope();
+    const since = performance.now();
     const { status, text } = await source.post(envelope);
     if (status !== 202) return `${status} ${text}`;
     accepted.add(envelope.id);
+    tookMs.push(performance.now() - since);
     return undefined;
   });
-  return async () => ({ failed: await end(), accepted });
+  return async () => {
+    const failed = await end();
+    return {
+      failed,
+      accepted,
+      p99Ms: Math.round(tookMs.toSorted((a, b) => a - b)[Math.floor(tookMs.length * 0.99)] ?? 0),
+    };
+  };
+}
+
+/** @returns the credential of an operator who may do anything, as a header */
+async function operatorHeader(name: string): Promise<string> {
+  const { clientId, clientSecret } = await stack.client('operator', name, '--role', 'admin');
+  return `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
 }
 
 /** Looks at the dead letters as an operator does, until it is told to end. */
 async function operator(): Promise<() => Promise<string[]>> {
-  const { clientId, clientSecret } = (await stack.client('operator', 'night', '--role', 'admin')) as Record<
-    string,
-    string
-  >;
-  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const authorization = await operatorHeader('night');
   return steadily(LOOKS_PER_SECOND, async () => {
     const answer = await fetch(`${operatorsBalancer.url}/dead-letters`, { headers: { authorization } });
     const text = await answer.text();
     return answer.status === 200 ? undefined : `${answer.status} ${text}`;
   });
 }
+
+let restart: Asked;
 
 it('a rolling restart of every role under load fails no request after the readiness delay, and loses nothing', async () => {
   const [partner, source] = await Promise.all([client('partner', 'acme'), client('source', 'billing')]);
@@ -124,9 +140,40 @@ it('a rolling restart of every role under load fails no request after the readin
     worker.start();
     await worker.ready();
   }
-  const [{ accepted, failed }, failedLooks] = await Promise.all([end(), endLooks()]);
+  const failedLooks = await endLooks();
+  restart = await end();
+  const { accepted, failed, p99Ms } = restart;
   expect({ failed, failedLooks }).toEqual({ failed: [], failedLooks: [] });
   const counts = () => tally(accepted, receiver.delivered('/hook'));
   await until('all of them are delivered', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
-  print('rolling restart of 2 ingresses, 2 of operations and 3 workers', { ...counts() });
+  print('rolling restart of 2 ingresses, 2 of operations and 3 workers', { ...counts(), p99Ms });
+});
+
+it('50 event types are applied under load while a worker is killed: nothing is lost, and a 202 takes no longer than in a rolling restart', async () => {
+  const [partner, source] = await Promise.all([client('partner', 'orders'), client('source', 'orders')]);
+  await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/types'), apiKey: 'key' });
+  const authorization = await operatorHeader('types');
+  const end = load(source);
+  await until('deliveries run', () => receiver.delivered('/types').length > PER_SECOND);
+  const types = Array.from({ length: 50 }, (_, n) => [`applied.type-${n}`, {}]);
+  const { status } = await call('POST', `${operations[0]?.url}/event-types/apply`, {
+    headers: { authorization },
+    body: { eventTypes: Object.fromEntries(types) },
+  });
+  expect(status).toBe(200);
+  const webhook = { eventType: 'applied.type-49', endPointUrl: receiver.url('/last'), apiKey: 'key' };
+  const registered = async () => (await partner.request('POST', '/webhooks', webhook)).status === 201;
+  await until('an ingress knows the types', registered);
+  await workers[0]?.kill();
+  workers[0]?.start();
+  await workers[0]?.ready();
+  const last = anEnvelope({ type: 'applied.type-49' });
+  await until('the last type is accepted', async () => (await source.post(last)).status === 202);
+  await until('it is delivered', () => receiver.delivered('/last').includes(last.id));
+  const { accepted, failed, p99Ms } = await end();
+  expect(failed).toEqual([]);
+  const counts = () => tally(accepted, receiver.delivered('/types'));
+  await until('all of them are delivered', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
+  print('50 event types applied, a worker killed', { ...counts(), p99Ms });
+  expect(p99Ms).toBeLessThanOrEqual(restart.p99Ms);
 });

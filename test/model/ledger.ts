@@ -1,7 +1,7 @@
 import { NO_WEBHOOK } from '@relay/jobs';
 import type { ReplayRange } from '@relay/replays';
 import type { MemoryState } from '@relay/testing';
-import { PARTITIONS, TOPIC } from './simulated-group.js';
+import { PARTITIONS, topicOf } from './simulated-group.js';
 
 /** What the log holds of an envelope, or of a record that is none. */
 export interface Appended {
@@ -57,7 +57,7 @@ export class Ledger {
   isOfLog(partition: number, shard: number): boolean {
     const { read, highWater } = this.states[shard]?.now.progress.get(this.#nameOf(partition, shard)) ?? {};
     const [topicId] = read?.topicIds ?? [];
-    return this.#topicId === undefined || (read === undefined ? highWater === 0 : topicId === this.#topicId);
+    return this.#topicId === undefined || (read === undefined ? (highWater ?? 0) === 0 : topicId === this.#topicId);
   }
 
   kindOf(partition: number, id: string, text: string): Appended['kind'] {
@@ -98,7 +98,7 @@ export class Ledger {
       for (const shard of this.states.keys()) {
         if (!this.isOfLog(partition, shard))
           throw new Error(`${partition}/${shard} is read as the log of an earlier topic`);
-        const highWater = this.highWaterOf(partition, shard);
+        const highWater = this.highWaterOf(partition, shard) ?? 0;
         if (highWater !== entries.length)
           throw new Error(`the high water of ${partition}/${shard} ends at ${highWater} of ${entries.length}`);
       }
@@ -146,7 +146,7 @@ export class Ledger {
   }
 
   #nameOf(partition: number, shard: number): string {
-    return `${TOPIC}/${partition}${this.states.length === 1 ? '' : `/${shard}`}`;
+    return `${topicOf(partition)}/${partition}${this.states.length === 1 ? '' : `/${shard}`}`;
   }
 
   /** A record with this text waits in the log for the webhook. */
@@ -183,6 +183,11 @@ export class Ledger {
         !this.#isWaiting(partition, shard, webhookId, text),
     );
     return missing === undefined ? undefined : `${missing.url} never got ${text}`;
+  }
+
+  /** Deliveries to one URL. */
+  deliveriesTo(url: string): number {
+    return [...this.#received.keys()].filter((key) => key.startsWith(`${url} `)).length;
   }
 
   get deliveries(): number {

@@ -1,8 +1,9 @@
 import { jest } from '@jest/globals';
 import fc from 'fast-check';
 import { MemoryPartitionProgress } from '@relay/testing';
-import { secondGoesBack, histories, play, shardHistories, type Command } from './history.js';
+import { secondGoesBack, histories, play, shardHistories, typeHistories, type Command } from './history.js';
 import { OneHighWater } from './one-high-water.js';
+import { APPLIED_WEBHOOK } from './simulated-webhooks.js';
 import { World, type ProgressOf } from './world.js';
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? 10_000);
@@ -42,16 +43,17 @@ async function run(history: readonly Command[], kind: Kind, trace?: (line: strin
 }
 
 /** Plays so many histories, at most until one fails. */
-async function check(kind: Kind, numRuns: number): Promise<fc.RunDetails<[Command[]]>> {
-  const sums = { commands: 0, deliveries: 0, duplicates: 0, faults: 0 };
+async function check(
+  kind: Kind,
+  numRuns: number,
+  sums = { commands: 0, deliveries: 0, ofAppliedType: 0, duplicates: 0, faults: 0 },
+): Promise<fc.RunDetails<[Command[]]>> {
   const property = fc.asyncProperty(kind.histories, async (history) => {
-    const {
-      faults,
-      ledger: { deliveries, duplicates },
-    } = await run(history, kind);
+    const { faults, ledger } = await run(history, kind);
     sums.commands += history.length;
-    sums.deliveries += deliveries;
-    sums.duplicates += duplicates;
+    sums.deliveries += ledger.deliveries;
+    sums.ofAppliedType += ledger.deliveriesTo(APPLIED_WEBHOOK.url);
+    sums.duplicates += ledger.duplicates;
     sums.faults += faults;
   });
   const result = await fc.check(property, { numRuns, ...(SEED === undefined ? {} : { seed: Number(SEED) }) });
@@ -76,6 +78,18 @@ describe('the way from the log to the endpoints', () => {
     async () => {
       const result = await check(SEVERAL, RUNS);
       expect(result.failed ? await told(result, SEVERAL) : '').toBe('');
+    },
+    LONGEST_MS,
+  );
+
+  it.each([1, 2])(
+    'loses nothing, and finds no poison, if an event type appears and is archived while partitions move (shards: %d)',
+    async (shards) => {
+      const kind = { shards, histories: typeHistories };
+      const sums = { commands: 0, deliveries: 0, ofAppliedType: 0, duplicates: 0, faults: 0 };
+      const result = await check(kind, Math.ceil(RUNS / 2), sums);
+      expect(result.failed ? await told(result, kind) : '').toBe('');
+      expect(sums.ofAppliedType).toBeGreaterThan(0);
     },
     LONGEST_MS,
   );

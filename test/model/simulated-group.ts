@@ -2,7 +2,12 @@ import type { LogBounds, TopicIds } from '../../apps/worker/src/log/log-reader-o
 import type { Consumer, EachBatchPayload, KafkaMessage } from 'kafkajs';
 
 export const TOPIC = 'task.created';
-export const PARTITIONS = [0, 1] as const;
+/** An event type that an operator applies within a history. */
+export const APPLIED = 'order.paid';
+/** The partitions of both topics. The applied type has the last one, so that a number names one partition. */
+export const PARTITIONS = [0, 1, 2] as const;
+export const APPLIED_PARTITION = 2;
+export const topicOf = (partition: number): string => (partition === APPLIED_PARTITION ? APPLIED : TOPIC);
 
 /** The log and the group that reads it: what the brokers hold, which no fault of a history takes back. */
 export class SimulatedGroup {
@@ -21,16 +26,15 @@ export class SimulatedGroup {
 
   /** What Kafka's admin client tells. */
   readonly bounds: LogBounds = {
-    fetchOffsets: async () => [
-      {
-        topic: TOPIC,
-        partitions: PARTITIONS.map((partition) => ({
+    fetchOffsets: async ({ topics = [] }) =>
+      topics.map((topic) => ({
+        topic,
+        partitions: PARTITIONS.filter((partition) => topicOf(partition) === topic).map((partition) => ({
           partition,
           offset: String(this.committed[partition]),
           metadata: null,
         })),
-      },
-    ],
+      })),
     fetchTopicOffsets: async () =>
       PARTITIONS.map((partition) => {
         const high = String(this.log[partition]?.length);
@@ -56,6 +60,16 @@ export class SimulatedGroup {
   }
 }
 
+/** The member tells of its changes. */
+interface Member {
+  /** It was counted as a member, by a heartbeat or a join. */
+  counted(): void;
+  /** It left the group, to join again with other topics. */
+  left(): void;
+  /** It joins again. */
+  cameBack(): void;
+}
+
 type Listener = (event: { payload: { memberAssignment: Record<string, number[]> } }) => void;
 
 /**
@@ -74,16 +88,19 @@ export class SimulatedConsumer {
   readonly #positions = new Map<number, number>();
   readonly #seeks = new Map<number, number>();
   readonly #fetched = new Map<number, { readonly from: number; readonly messages: KafkaMessage[] }>();
-  readonly #handling = new Set<number>();
+  readonly #handling = new Map<number, Promise<void>>();
   #eachBatch: (payload: EachBatchPayload) => Promise<void> = async () => undefined;
   #generation = -1;
   #assigned: number[] = [];
+  #topics: readonly string[] = [];
+  /** A member that left runs again with other topics. */
+  #state: 'new' | 'running' | 'left' = 'new';
 
   constructor(
     private readonly group: SimulatedGroup,
     private readonly member: number,
     private readonly trace: (line: string) => void,
-    private readonly onCounted: () => void,
+    private readonly told: Member,
   ) {}
 
   get asConsumer(): Consumer {
@@ -94,16 +111,12 @@ export class SimulatedConsumer {
     return this.#generation === this.group.generation;
   }
 
-  /** Whether a batch is being handed out. */
-  get isHandling(): boolean {
-    return this.#handling.size > 0;
-  }
-
   on(event: string, listener: Listener): void {
     this.#listeners.set(event, listener);
   }
 
   seek({ partition, offset }: { partition: number; offset: string }): void {
+    if (this.#state === 'left') throw new Error('the consumer does not run');
     this.#seeks.set(partition, Number(offset));
   }
 
@@ -113,18 +126,37 @@ export class SimulatedConsumer {
   }
 
   async connect(): Promise<void> {}
-  async subscribe(): Promise<void> {}
+  async subscribe({ topics }: { topics: readonly string[] }): Promise<void> {
+    this.#topics = topics;
+  }
   pause(): void {}
+
+  /** Leaves the group once nothing is being handed out; what was fetched or sought is forgotten. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#handling.values());
+    this.#state = 'left';
+    this.#generation = -1;
+    this.#assigned = [];
+    this.#seeks.clear();
+    this.#fetched.clear();
+    this.trace(`worker ${this.member} leaves the group`);
+    this.told.left();
+  }
 
   async run({ eachBatch }: { eachBatch: (payload: EachBatchPayload) => Promise<void> }): Promise<void> {
     this.#eachBatch = eachBatch;
+    if (this.#state === 'left') this.told.cameBack();
+    this.#state = 'running';
   }
 
   /** A heartbeat that succeeds, or shows that the group was divided anew: then this member joins again. */
   beat(): void {
+    if (this.#state !== 'running') return undefined;
     if (this.isCurrent) return this.#tell('heartbeat');
     this.#generation = this.group.generation;
-    this.#assigned = PARTITIONS.filter((partition) => this.group.meantFor[partition] === this.member);
+    this.#assigned = PARTITIONS.filter(
+      (partition) => this.group.meantFor[partition] === this.member && this.#topics.includes(topicOf(partition)),
+    );
     for (const partition of this.#assigned)
       this.#positions.set(partition, Math.max(0, this.group.committed[partition] ?? 0));
     this.trace(`worker ${this.member} joins and gets ${JSON.stringify(this.#assigned)}`);
@@ -146,10 +178,9 @@ export class SimulatedConsumer {
     if (fetched === undefined || this.#handling.has(partition)) return;
     const { from, messages } = fetched;
     this.trace(`worker ${this.member} hands out ${messages.map(({ offset }) => `${partition}/${offset}`).join(' ')}`);
-    this.#handling.add(partition);
     const payload = {
       batch: {
-        topic: TOPIC,
+        topic: topicOf(partition),
         partition,
         messages,
         rawMessages: messages,
@@ -169,11 +200,13 @@ export class SimulatedConsumer {
       this.#fetched.delete(partition);
     };
     // kafkajs takes a failed heartbeat from here and joins again, which is the history's to say.
-    this.#eachBatch(payload as unknown as EachBatchPayload).then(over, over);
+    this.#handling.set(partition, this.#eachBatch(payload as unknown as EachBatchPayload).then(over, over));
   }
 
   #tell(event: string): void {
-    this.onCounted();
-    this.#listeners.get(event)?.({ payload: { memberAssignment: { [TOPIC]: this.#assigned } } });
+    this.told.counted();
+    const memberAssignment: Record<string, number[]> = {};
+    for (const partition of this.#assigned) (memberAssignment[topicOf(partition)] ??= []).push(partition);
+    this.#listeners.get(event)?.({ payload: { memberAssignment } });
   }
 }

@@ -1,12 +1,13 @@
 import type { Webhook } from '@relay/webhooks';
+import { APPLIED, TOPIC } from './simulated-group.js';
 
 const SECRET = `whsec_${Buffer.alloc(24).toString('base64')}`;
 
-/** Three webhooks, two of them at one endpoint. */
-const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partnerId, n) => ({
+/** Three webhooks, two of them at one endpoint, and one of the applied type. */
+const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2', 'p1'] as const).map((partnerId, n) => ({
   id: `00000000-0000-4000-8000-0000000000a${n}`,
   partnerId,
-  eventType: 'task.created',
+  eventType: n === 3 ? APPLIED : TOPIC,
   url: `https://${partnerId}.example/${n}`,
   origin: `https://${partnerId}.example`,
   endpoint: `${partnerId} https://${partnerId}.example`,
@@ -18,7 +19,8 @@ const REGISTERED: readonly Webhook[] = (['p1', 'p2', 'p2'] as const).map((partne
   opened: async () => ({ credential: () => ({ kind: 'apiKey', apiKey: 'k' }), secrets: () => [SECRET] }),
 }));
 
-export const WEBHOOK_IDS = REGISTERED.map(({ id }) => id);
+export const WEBHOOK_IDS = REGISTERED.slice(0, 3).map(({ id }) => id);
+export const APPLIED_WEBHOOK = REGISTERED[3] as Webhook;
 
 /** The registrations as every worker knows them at once: they are a view of a log of their own. */
 export class SimulatedWebhooks {
@@ -40,8 +42,8 @@ export class SimulatedWebhooks {
     return { ...found, version, status: this.disabled.has(id) ? 'disabled' : 'active' };
   }
 
-  matching(audience: readonly string[]): readonly Webhook[] {
-    const all = WEBHOOK_IDS.flatMap((id) => this.find(id) ?? []);
+  matching(type: string, audience: readonly string[]): readonly Webhook[] {
+    const all = REGISTERED.filter(({ eventType }) => eventType === type).flatMap(({ id }) => this.find(id) ?? []);
     return all.filter(({ partnerId }) => audience.length === 0 || audience.includes(partnerId));
   }
 }

@@ -31,8 +31,9 @@ import type { ParkingRule } from '../../apps/worker/src/parking/parking-rule.js'
 import { ReplayOrders } from '../../apps/worker/src/replays/replay-orders.js';
 import { Connection } from './connection.js';
 import { RemoteEndpoints, RemoteOrders, RemoteProgress, RemotePublisher, RemoteQueue } from './remote-stores.js';
-import { SimulatedConsumer, TOPIC } from './simulated-group.js';
+import { APPLIED, SimulatedConsumer, TOPIC } from './simulated-group.js';
 import type { World } from './world.js';
+import { EventTypes } from '../../libs/events/event-types.js';
 
 const NEVER_MS = 2_000_000_000;
 const POLICY = { schedule: [5_000, 5_000, 5_000], horizonMs: 96 * 3_600_000 };
@@ -63,6 +64,9 @@ export class SimulatedWorker {
   readonly #queue: RetryQueue;
   readonly #catchUp: CatchUp;
   readonly #orders: ReplayOrders;
+  /** The event types that this process has heard of. */
+  readonly #types = new EventTypes();
+  #heard = 0;
   isAlive = true;
 
   constructor(
@@ -73,7 +77,12 @@ export class SimulatedWorker {
     this.#redis = world.states.map((_, shard) => new Connection(`worker ${member} redis ${shard}`, false, trace));
     this.#queueRedis = world.states.map((_, shard) => new Connection(`worker ${member} queue ${shard}`, true, trace));
     this.kafka = new Connection(`worker ${member} kafka`, false, trace);
-    this.consumer = new SimulatedConsumer(world.group, member, trace, () => world.rules.mayOwn(member));
+    this.consumer = new SimulatedConsumer(world.group, member, trace, {
+      counted: () => world.rules.mayOwn(member),
+      left: () => world.left(this),
+      cameBack: () => world.cameBack(this),
+    });
+    this.hear();
     const log = new ThrottledLog(world.log);
     const progress = new RemoteProgress(this, world.rules, world.states.map(world.progressOf));
     const queue = (this.#queue = new RemoteQueue(
@@ -110,7 +119,7 @@ export class SimulatedWorker {
       refreshTo: async () => undefined,
       strangers: async () => new Set<readonly string[]>(),
       find: (id: string) => world.webhooks.find(id),
-      matching: (_eventType: string, audience: readonly string[]) => world.webhooks.matching(audience),
+      matching: (type: string, audience: readonly string[]) => world.webhooks.matching(type, audience),
     };
     const prefix = { KAFKA_TOPIC_PREFIX: '' };
     const running = new RunningEnvelopes(log);
@@ -121,16 +130,23 @@ export class SimulatedWorker {
       running,
       new SkippedRecords(publisher, queue, log, metrics, { count: () => undefined }),
     );
+    const topics = (): string[] => [TOPIC, APPLIED].filter((type) => this.#types.is('known', type));
     this.reader = new LogReader(progress, world.group.bounds, world.group.topicIds, world.log, {
       groupId: 'g',
-      topics: () => [TOPIC],
+      topics,
       flushEveryMs: NEVER_MS,
       commitEveryMs: NEVER_MS,
       compareEveryMs: NEVER_MS,
       shards: world.states.length,
     });
     const kafka = { consumer: () => this.consumer.asConsumer } as unknown as Kafka;
-    const options = { deployment: 'relay.registry', groupId: 'g', topics: () => [TOPIC], onDead: () => undefined };
+    const options = {
+      deployment: 'relay.registry',
+      groupId: 'g',
+      topics,
+      onTopics: (changed: () => void) => this.#types.onChange(changed),
+      onDead: () => undefined,
+    };
     const strategy = new KafkaLogStrategy(kafka, this.reader, pause, options, new FetchWatch());
     strategy.addHandler(LOG_CHUNK, (chunk: LogChunk) => fanOut.take(chunk), true);
     void strategy.listen(() => undefined);
@@ -175,6 +191,14 @@ export class SimulatedWorker {
     };
     const deliveries = new CatchUpDeliveries(candidates, throttle, dispatcher, failed, queue);
     return new CatchUp(this.reader, candidates, passes, deliveries, log);
+  }
+
+  /** Hears which types an operator applied or archived; the worker then follows by itself. */
+  hear(): void {
+    const { types } = this.world;
+    if (!this.isAlive || this.#heard === types.version) return;
+    this.#heard = types.version;
+    this.#types.replace({ applied: [types.applied(APPLIED)].filter((type) => type !== undefined) });
   }
 
   /** Looks whether parked webhooks can be caught up and replays delivered. */

@@ -2,7 +2,8 @@ import type { PartitionProgress } from '@relay/progress';
 import { shardNumber } from '@relay/redis';
 import { MemoryPartitionProgress, MemoryReplays, MemoryState } from '@relay/testing';
 import type { Connection } from './connection.js';
-import { PARTITIONS, SimulatedGroup, TOPIC } from './simulated-group.js';
+import { EventTypes } from '../../libs/events/event-types.js';
+import { APPLIED, APPLIED_PARTITION, PARTITIONS, SimulatedGroup, TOPIC, topicOf } from './simulated-group.js';
 import { Rules } from './rules.js';
 import { Ledger, type Appended } from './ledger.js';
 import { SimulatedEndpoints } from './simulated-endpoints.js';
@@ -27,6 +28,8 @@ export class World {
   /** Webhooks that are to be parked, by whoever hands out to them next. */
   readonly congested = new Set<string>();
   readonly webhooks = new SimulatedWebhooks();
+  /** The event types of the ingress. A worker hears of a change later. */
+  readonly types = new EventTypes();
   /** What belongs to no shard; with one it goes back with that. */
   readonly global: MemoryState;
   readonly replays: MemoryReplays;
@@ -66,11 +69,11 @@ export class World {
     const stores = this.states.map(this.progressOf);
     for (const [shard, progress] of stores.entries()) {
       const of = stores.length === 1 ? {} : { shard, shards: stores.length };
-      for (const partition of PARTITIONS)
+      for (const partition of MEMBERS)
         await progress.own({ topic: TOPIC, partition, ...of }, '', { start: 0, take: true });
     }
     this.keep();
-    for (const partition of PARTITIONS) this.group.give(partition, partition);
+    for (const partition of PARTITIONS) this.group.give(partition, partition % MEMBERS.length);
     this.#workers = MEMBERS.map((member) => new SimulatedWorker(this, member));
     await this.turn();
     for (const worker of this.#workers) worker.consumer.beat();
@@ -102,15 +105,24 @@ export class World {
     return this.#workers.filter(({ isAlive }) => isAlive);
   }
 
+  /** An operator applies the type, or archives it once it exists. */
+  apply(isArchived: boolean): void {
+    if (isArchived && !this.types.is('known', APPLIED)) return;
+    const type = { name: APPLIED, description: '', revision: 1, sample: {}, audience: 'any', isArchived } as const;
+    this.types.replace({ applied: [{ ...type, faultsOf: () => [] }] });
+  }
+
   /** Appends an envelope; the same number and variant again is a repeat, another variant a conflict. */
-  append(number: number, variant: number): void {
-    const id = `00000000-0000-4000-8000-${String(100 * this.group.made + number).padStart(12, '0')}`;
+  append(number: number, variant: number, partition = number % MEMBERS.length): void {
+    const type = topicOf(partition);
+    if (!this.types.is('sendable', type)) return;
+    const own = 100 * this.group.made + (partition === APPLIED_PARTITION ? 50 : 0) + number;
+    const id = `00000000-0000-4000-8000-${String(own).padStart(12, '0')}`;
     const payload = { id, userId: id, financialPlanId: id, variant };
-    const text = JSON.stringify({ id, type: TOPIC, payload });
+    const text = JSON.stringify({ id, type, payload });
     const audience = number % 3 === 0 ? ['p1'] : [];
-    const partition = number % PARTITIONS.length;
     const kind = this.ledger.kindOf(partition, id, text);
-    const urls = this.webhooks.matching(audience).map((webhook) => ({ webhookId: webhook.id, url: webhook.url }));
+    const urls = this.webhooks.matching(type, audience).map((webhook) => ({ webhookId: webhook.id, url: webhook.url }));
     const shard = shardNumber(id, this.states.length);
     this.#put(
       partition,
@@ -138,7 +150,7 @@ export class World {
   /** What an ingress does when a partner orders a replay; more than the log holds is none of it. */
   async order(webhookId: string, from: number, count: number): Promise<void> {
     const id = `replay ${(this.#replayed += 1)}`;
-    const ranges = PARTITIONS.map((partition) => {
+    const ranges = MEMBERS.map((partition) => {
       const length = this.group.log[partition]?.length ?? 0;
       return { topic: TOPIC, partition, from: Math.min(from, length), end: Math.min(from + count, length) };
     });
@@ -211,21 +223,40 @@ export class World {
     this.faults += 1;
     worker.crash(arriving);
     this.endpoints.crash(worker, reached);
-    const heir = this.alive[0];
+    this.#bequeath(worker);
+    this.#taken.clear();
+  }
+
+  /** A worker leaves the group to join again with other topics. */
+  left(worker: SimulatedWorker): void {
+    if (!worker.isAlive) return;
+    this.#fault();
+    this.#bequeath(worker);
+  }
+
+  cameBack(worker: SimulatedWorker): void {
+    if (worker.isAlive) this.#giveBack(worker);
+  }
+
+  #bequeath(worker: SimulatedWorker): void {
+    const heir = this.alive.find((each) => each !== worker);
     for (const partition of PARTITIONS) {
       if (heir !== undefined && this.group.meantFor[partition] === worker.member)
         this.group.give(partition, heir.member);
     }
-    this.#taken.clear();
+  }
+
+  #giveBack({ member }: SimulatedWorker): void {
+    const isAlone = this.alive.length === 1;
+    for (const partition of PARTITIONS)
+      if (isAlone || partition % MEMBERS.length === member) this.group.give(partition, member);
   }
 
   startAgain(worker: SimulatedWorker): void {
     if (worker.isAlive) return;
     this.rules.onlyCrashes = false;
     this.#workers[worker.member] = new SimulatedWorker(this, worker.member);
-    const isAlone = this.alive.length === 1;
-    for (const partition of PARTITIONS)
-      if (isAlone || partition === worker.member) this.group.give(partition, worker.member);
+    this.#giveBack(worker);
   }
 
   move(partition: number, worker: SimulatedWorker): void {
@@ -269,7 +300,7 @@ export class World {
         [...this.states.keys()].every(
           (shard) =>
             this.ledger.isOfLog(partition, shard) &&
-            this.ledger.highWaterOf(partition, shard) === this.group.log[partition]?.length,
+            (this.ledger.highWaterOf(partition, shard) ?? 0) === this.group.log[partition]?.length,
         ),
       )
     );

@@ -63,7 +63,13 @@ async function reading(highWater: number, log: { low: number; high: number }, sh
   };
   const client = { consumer: () => consumer } as unknown as Kafka;
   const noPause = { end: () => undefined };
-  const transport = { groupId: 'g', deployment: 'd', topics: () => [topic], onDead: () => undefined };
+  const transport = {
+    groupId: 'g',
+    deployment: 'd',
+    topics: () => [topic],
+    onTopics: () => undefined,
+    onDead: () => undefined,
+  };
   const strategy = new KafkaLogStrategy(client, reader, noPause, transport, new FetchWatch());
   const handedOut: number[] = [];
   /** Records that a marker of a transaction follows. */

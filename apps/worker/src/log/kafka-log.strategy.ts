@@ -3,7 +3,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Server, type CustomTransportStrategy, type MessageHandler } from '@nestjs/microservices';
 import { assignerOf, gapsIn, GroupConsumer, isOtherDeployment, Kafka, logRecordOf } from '@relay/kafka';
 import type { BatchInHand, FetchedBatch, KafkaMessage } from '@relay/kafka';
-import { eventTypes } from '@relay/events';
 import { reasonOf } from '@relay/telemetry';
 import { isObservable, lastValueFrom } from 'rxjs';
 import { BatchPart, HeartbeatWait, LOG_CHUNK, type LogChunk } from './batch.js';
@@ -26,6 +25,8 @@ export interface KafkaLogOptions {
   /** Unique for each deployment: the name of its registry's topic. */
   deployment: string;
   topics: () => readonly string[];
+  /** Calls back after each change of the topics. */
+  onTopics: (changed: () => void) => void;
   /** Called when the consumer has stopped for good, so that the process must be restarted. */
   onDead: (reason: string) => void;
 }
@@ -114,7 +115,7 @@ export class KafkaLogStrategy extends Server implements CustomTransportStrategy 
     this.#topics = this.options.topics();
     await this.#consumer.connect(this.#topics);
     await this.#consumer.run();
-    eventTypes.onChange(() => this.#follow());
+    this.options.onTopics(() => this.#follow());
   }
 
   /** Joins the group again once event types with topics of their own were added. */

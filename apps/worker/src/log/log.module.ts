@@ -1,6 +1,6 @@
 import { QUEUE_SHARDS } from '@relay/jobs';
 import { Module } from '@nestjs/common';
-import { envelopeTopics, registryTopic } from '@relay/events';
+import { envelopeTopics, eventTypes, registryTopic } from '@relay/events';
 import { PartitionProgress, RedisPartitionProgress, ShardedPartitionProgress } from '@relay/progress';
 import { OneServer, Shards } from '@relay/redis';
 import { RegistryView } from '@relay/registry';
@@ -48,6 +48,7 @@ import { KafkaTopicIds } from './topic-ids.adapter.js';
         groupId: config.KAFKA_CONSUMER_GROUP,
         deployment: registryTopic(config.KAFKA_TOPIC_PREFIX),
         topics: () => envelopeTopics(config.KAFKA_TOPIC_PREFIX),
+        onTopics: (changed) => eventTypes.onChange(changed),
         onDead: fatal,
       }),
       inject: [WORKER_CONFIG, FATAL],
