@@ -55,7 +55,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY --from=packages /app/package.json /app/sbom.cdx.json ./
 COPY --from=build /app/bundled dist
 COPY --chmod=0755 scripts/image/relay /usr/local/bin/relay
-COPY scripts/image/role.mjs scripts/image/smoke-test.mjs scripts/image/healthy.mjs scripts/receiver.mjs ./
+COPY scripts/image/role.mjs scripts/image/event-types.mjs scripts/image/smoke-test.mjs scripts/image/healthy.mjs scripts/receiver.mjs ./
 # One health port for all roles, which HEALTHCHECK asks.
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin NODE_ENV=production HEALTH_PORT=3200
 USER 65532:65532

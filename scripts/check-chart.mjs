@@ -29,6 +29,8 @@ const REFUSED = [
   ['--set=config.REDIS_SHARDS=3', 'REDIS_SHARDS'],
   ['--set=worker.replicas=3', 'replicas'],
   ['--set=global.imageRegistry=3', 'imageRegistry'],
+  ['--set=config.MAX_EVENT_TYPES=many', 'MAX_EVENT_TYPES'],
+  ['--set=eventTypes=3', 'eventTypes'],
   ['--set=podLabels.app\\.kubernetes\\.io/name=other', 'podLabels'],
 ];
 /** Functions of helm whose result is another one each time. */

@@ -104,6 +104,9 @@ export function valuesSchema(): Schema {
         podSecurityContext: open,
         securityContext: open,
         config: closed(settings()),
+        // Operations checks the definitions.
+        eventTypes: { type: ['object', 'string'] },
+        pruneEventTypes: flag,
         existingSecret: filled,
         secretKeys: closed(secretKeys()),
         caBundle: closed({ configMap: text, key: filled }),

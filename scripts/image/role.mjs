@@ -8,6 +8,7 @@ const programs = {
   worker: app('worker'),
   operations: app('operations'),
   relay: app('cli'),
+  'event-types': join(import.meta.dirname, 'event-types.mjs'),
   'smoke-test': join(import.meta.dirname, 'smoke-test.mjs'),
   receiver: join(import.meta.dirname, 'receiver.mjs'),
 };

@@ -54,11 +54,21 @@ describe('@relay/client', () => {
   });
 });
 
+/** Compiles only if the written types have every event type, and tell them apart. */
+const USES = `import type { EventType, NoticeType } from '@partner-relay/client';
+import type { Envelope, EnvelopeOf, Payloads } from './events.mjs';
+export const hasAll: Exclude<EventType | NoticeType, keyof Payloads> extends never ? true : false = true;
+export const userOf = (envelope: Envelope): string =>
+  envelope.type === 'task.created' ? envelope.payload.userId : envelope.type === 'webhook.enabled' ? envelope.payload.origin : '';
+// @ts-expect-error A task has a plan.
+export const payload: EnvelopeOf<'task.created'>['payload'] = { id: '', userId: '' };
+`;
+
 describe('the package of libs/clients/client', () => {
   const project = mkdtempSync(join(tmpdir(), 'relay-package-'));
   afterAll(() => rmSync(project, { recursive: true }));
 
-  it('compiles and runs the examples of its README in a project that has nothing but zod', async () => {
+  it('compiles and runs the examples of its README, and compiles the types it writes, in a project that has nothing but zod', async () => {
     const modules = join(project, 'node_modules');
     mkdirSync(join(modules, '@types'), { recursive: true });
     for (const name of ['zod', '@types/node', 'undici-types'])
@@ -82,9 +92,14 @@ describe('the package of libs/clients/client', () => {
       return file;
     };
     const [file, states] = [example('verifyDelivery', 'receiver.mts'), example('listWebhookStates', 'states.mts')];
+    const main = join(assembled, 'clients', 'client', 'main.js');
+    const types = ['types', '--url', relay.ingress.url, '--out', join(project, 'events.mts')];
+    execFileSync(process.execPath, [main, ...types], { stdio: 'pipe' });
+    const uses = join(project, 'uses.mts');
+    writeFileSync(uses, USES);
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const settings = ['--strict', '--target', 'es2023', '--module', 'nodenext', '--types', 'node'];
-    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, file, states], { cwd: project, stdio: 'pipe' });
+    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, file, states, uses], { cwd: project, stdio: 'pipe' });
 
     const receiver = new Program(process.execPath, [file]);
     try {

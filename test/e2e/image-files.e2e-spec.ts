@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SpanCollector } from '@relay/testing';
@@ -49,6 +49,37 @@ describe('the program that helm test runs', () => {
     const { stdout } = await smokeTest(relay.receiver.url('/smoke'));
     expect(stdout).toContain('delivered');
   });
+});
+
+it("the program of the chart's Job applies event types as an operator of its own, and says what is wrong with them", async () => {
+  const file = join(folder, 'event-types.yaml');
+  const operations = await App.launch('operations', relay.stack.env);
+  const run = (text: string, ...options: string[]) => {
+    writeFileSync(file, text);
+    const env = { ...relay.stack.env, OPERATIONS_URL: operations.url };
+    return promisify(execFile)(
+      process.execPath,
+      [join(folder, 'role.mjs'), 'event-types', '--file', file, ...options],
+      {
+        env,
+      },
+    );
+  };
+  try {
+    // The Job does not wait until operations is ready.
+    const { stdout, stderr } = await run('{"eventTypes":{"order.paid":{"description":"An order was paid."}}}');
+    expect([stdout, stderr]).toEqual(['created order.paid\n', '']);
+    expect(await run('eventTypes: {}\n', '--prune')).toMatchObject({ stdout: 'archived order.paid\n' });
+    await expect(run('eventTypes:\n  relay.own: {}\n')).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`${file}:2:3 relay.own:`),
+    });
+    const clients = (await relay.stack.relay('operators', 'list')) as { name: string; disabled: boolean }[];
+    const made = clients.filter(({ name }) => name === 'helm');
+    expect(made.map(({ disabled }) => disabled)).toEqual([true, true, true]);
+  } finally {
+    await operations.stop();
+  }
 });
 
 it('the roles load what they need late: the queue, dead letters, the search’s thread, the board, the pages, the exporter of spans', async () => {

@@ -351,6 +351,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- if and .Values.operationsIngress.enabled (not .Values.operationsIngress.host) -}}{{- fail "operationsIngress.host is empty: without one it would take the requests of every other host" -}}{{- end -}}
 {{- if and .Values.operationsHttpRoute.enabled (not .Values.operationsHttpRoute.hostnames) -}}{{- fail "operationsHttpRoute.hostnames is empty: without one it would take the requests of every other host" -}}{{- end -}}
 {{- if and (or .Values.operationsIngress.enabled .Values.operationsHttpRoute.enabled) .Values.networkPolicy.enabled (not .Values.networkPolicy.operationsFrom) -}}{{- fail "networkPolicy.operationsFrom is empty: name the gateway's pods in it, or nothing reaches operations" -}}{{- end -}}
+{{- if and .Values.eventTypes (not .Values.operations.enabled) -}}{{- fail "eventTypes are applied through operations: set operations.enabled, or leave eventTypes empty" -}}{{- end -}}
 {{- range $name := list "httpRoute" "operationsHttpRoute" -}}
 {{- $route := index $.Values $name -}}
 {{- if and $route.enabled (not $route.parentRefs) -}}{{- fail (printf "%s.parentRefs is empty: name a gateway in it, or nothing leads to the relay" $name) -}}{{- end -}}

@@ -25,12 +25,17 @@ describe('readArguments', () => {
       forwardTo: new URL('http://127.0.0.1:1/x'),
       json: true,
     });
+    expect(read(['types'], { RELAY_URL: 'http://a' })).toEqual({ url: 'http://a', out: undefined });
+    expect(read(['types', '--out', 'events.ts'])).toEqual({ url: 'https://relay.example', out: 'events.ts' });
     expect(read(['--help'])).toEqual({ help: true });
   });
 
   it.each([
-    [[], ENV, 'the command is `listen`'],
-    [['send'], ENV, 'the command is `listen`'],
+    [[], ENV, 'the command is `listen` or `types`'],
+    [['constructor'], ENV, 'the command is `listen` or `types`'],
+    [['types', '--json'], ENV, '--json is no option of types'],
+    [['listen', '--out', 'events.ts'], ENV, '--out is no option of listen'],
+    [['types', '--out', ''], ENV, '--out: a file is missing'],
     [['listen', '--port', '1'], ENV, '--port'],
     [['listen'], { ...ENV, RELAY_URL: 'relay.example' }, '--url: relay.example is no http or https address'],
     [['listen'], {}, 'give --url or RELAY_URL'],

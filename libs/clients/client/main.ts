@@ -1,11 +1,13 @@
 #!/usr/bin/env node
+import { writeFileSync } from 'node:fs';
 import * as http from 'node:http';
 import { parseArgs } from 'node:util';
 import { readArguments, USAGE } from './arguments.js';
 import { forwardDeliveries } from './forward-deliveries.js';
+import { payloadTypes } from './payload-types.js';
 import { RelayClient } from './relay-client.adapter.js';
 
-// `npx @partner-relay/client listen`
+// `npx @partner-relay/client listen` and `types`
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const ending = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => ending.abort());
@@ -30,11 +32,17 @@ else if ('fault' in given) {
   process.exitCode = 2;
 } else
   try {
-    const { settings, types, forwardTo, json } = given;
-    const print = (value: object, text: string): void => {
-      if (process.stdout.errored === null) process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
-    };
-    await forwardDeliveries(new RelayClient(settings), { types, forwardTo, print, signal: ending.signal });
+    if ('out' in given) {
+      const text = await payloadTypes(given.url, ending.signal);
+      if (given.out === undefined) process.stdout.write(text);
+      else writeFileSync(given.out, text);
+    } else {
+      const { settings, types, forwardTo, json } = given;
+      const print = (value: object, text: string): void => {
+        if (process.stdout.errored === null) process.stdout.write(`${json ? JSON.stringify(value) : text}\n`);
+      };
+      await forwardDeliveries(new RelayClient(settings), { types, forwardTo, print, signal: ending.signal });
+    }
   } catch (error) {
     say(`error: ${error instanceof Error ? error.message : String(error)}`);
     process.exitCode = 1;
