@@ -14,7 +14,7 @@ import { skipped } from './languages.js';
 const jars = process.env['RELAY_CONNECT_JARS'];
 const outbox = new Document('docs/operations/outbox.md');
 const sinks = new Document('docs/operations/connect.md');
-const ROOT_OF_SQL = 'postgres';
+const USER = 'postgres';
 
 if (jars === undefined) skipped('skipped: Kafka Connect runs by `npm run test:connect` of the lab');
 else
@@ -25,9 +25,10 @@ else
     let database: Program;
     let connect: Program;
     let port: number;
+    let data: string;
 
     const sql = (...lines: string[]): string =>
-      execFileSync('psql', ['-qtA', '-h', '127.0.0.1', '-p', String(port), '-U', ROOT_OF_SQL, 'shop'], {
+      execFileSync('psql', ['-qtA', '-h', '127.0.0.1', '-p', String(port), '-U', USER, 'shop'], {
         input: lines.join('\n'),
         encoding: 'utf8',
       });
@@ -48,7 +49,7 @@ else
           ['plugin.path=/opt/connect-plugins', 'listeners=http://127.0.0.1:0'],
           ['/var/lib/connect', folder],
           ['database.port=5432', `database.port=${port}`],
-          ['database.user=outbox', `database.user=${ROOT_OF_SQL}`],
+          ['database.user=outbox', `database.user=${USER}`],
           ['replacement=$', `replacement=${env['KAFKA_TOPIC_PREFIX']}$`],
           ['topics=order.paid', `topics=${topic}`],
         ].reduce((all, [printed = '', ours = '']) => all.replace(printed, ours), text);
@@ -85,16 +86,16 @@ else
       }
 
       // PostgreSQL refuses to run as root.
-      const [user, group] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, ROOT_OF_SQL])));
-      const data = mkdtempSync(join(tmpdir(), 'relay-postgres-'));
+      const [user, group] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, USER])));
+      data = mkdtempSync(join(tmpdir(), 'relay-postgres-'));
       chownSync(data, user ?? 0, group ?? 0);
-      const asPostgres = ['-u', ROOT_OF_SQL, '--'];
-      execFileSync('runuser', [...asPostgres, 'initdb', '-A', 'trust', '-D', data], { stdio: 'pipe' });
+      const asPostgres = [`--reuid=${user}`, `--regid=${group}`, '--clear-groups'];
+      execFileSync('setpriv', [...asPostgres, 'initdb', '-A', 'trust', '-D', data], { stdio: 'pipe' });
       const options = ['wal_level=logical', 'listen_addresses=127.0.0.1', `unix_socket_directories=${data}`];
       const settings = [...options, `port=${port}`].flatMap((option) => ['-c', option]);
-      database = new Program('runuser', [...asPostgres, 'postgres', '-D', data, ...settings]);
+      database = new Program('setpriv', [...asPostgres, 'postgres', '-D', data, ...settings]);
       await database.prints(/ready to accept connections/);
-      execFileSync('createdb', ['-h', '127.0.0.1', '-p', String(port), '-U', ROOT_OF_SQL, 'shop']);
+      execFileSync('createdb', ['-h', '127.0.0.1', '-p', String(port), '-U', USER, 'shop']);
       sql(outbox.block('sql', 'CREATE TABLE'));
       connect = await startConnect();
     });
@@ -102,7 +103,7 @@ else
       await connect?.end();
       await database?.end('SIGINT');
       await relay?.close();
-      rmSync(folder, { recursive: true });
+      for (const each of [folder, data]) rmSync(each, { recursive: true });
     });
 
     it('takes a row of the outbox to the webhooks of the partners that it names, and no others', async () => {
@@ -126,12 +127,20 @@ else
       expect((await dlq.read())[0]?.headers['relay-reason']).toMatch(/^\/id .* must be a UUID/);
     });
 
+    it('gives a row without partners an audience of nobody', async () => {
+      sql('ALTER TABLE outbox ALTER partners DROP NOT NULL;');
+      insert([`'${partner.clientId}'`, 'NULL']);
+      const list = ['dead-letters', 'list', '--reason', 'audience_unknown'];
+      const letters = async () => (await relay.stack.relay(...list)) as unknown[];
+      await until('it is a dead letter', async () => (await letters()).length === 1, { seen });
+    });
+
     it('writes all rows again without its offsets, and the worker drops the repeats', async () => {
       await connect.end();
       rmSync(join(folder, 'offsets'));
       connect = await startConnect();
       const topic = relay.stack.topic('order.paid');
-      await until('all rows are written again', async () => (await topic.count()) === 6, { seen });
+      await until('all rows are written again', async () => (await topic.count()) === 8, { seen });
       await until('nothing lags', async () => (await relay.stack.lag('order.paid')) === 0);
       expect(relay.receiver.at('/own')).toHaveLength(2);
       expect(relay.receiver.at('/other')).toEqual([]);
