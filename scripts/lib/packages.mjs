@@ -53,6 +53,11 @@ const programs = {
     apt: ['conntrack'],
     brew: 'conntrack-tools',
   },
+  postgres: {
+    found: () => existsSync('/usr/lib/postgresql'),
+    apt: ['postgresql'],
+    brew: 'postgresql',
+  },
   mvn: { found: () => onPath('mvn'), apt: ['maven'], brew: 'maven' },
 };
 

@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { App } from '../support/app.js';
 import { anEnvelope, type Answer, call } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
+import { Document } from '../support/document.js';
 import { Receiver } from '../support/receiver.js';
 import { partner, relay, source, startRelay } from '../support/shared-relay.js';
+import type { Settings } from '../support/stack.js';
 import { tally } from '../support/tally.js';
+import { Terminal } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
 interface Login {
@@ -15,13 +21,15 @@ interface Login {
 let operations: App<'operations'>;
 let receiver: Receiver;
 let admin: Login;
+const folder = mkdtempSync(join(tmpdir(), 'relay-event-types-'));
 startRelay({}, async () => {
   await operations?.stop();
   await receiver?.close();
+  rmSync(folder, { recursive: true });
 });
 beforeAll(async () => {
   receiver = await Receiver.open();
-  operations = await App.start('operations', relay.stack.env);
+  operations = await App.start('operations', { ...relay.stack.env, SEARCH_INDEX: join(folder, 'index.sqlite') });
   admin = await relay.stack.client('operator', 'types', '--role', 'admin');
 });
 
@@ -29,6 +37,12 @@ const operate = (method: string, path: string, body?: unknown): Promise<Answer> 
   const authorization = `Basic ${Buffer.from(`${admin.clientId}:${admin.clientSecret}`).toString('base64')}`;
   return call(method, `${operations.url}${path}`, { headers: { authorization }, body });
 };
+/** Settings of a command line that asks these operations as an admin. */
+const login = (): Settings => ({
+  OPERATIONS_URL: operations.url,
+  OPERATOR_CLIENT_ID: admin.clientId,
+  OPERATOR_CLIENT_SECRET: admin.clientSecret,
+});
 const send = (type: string, payload: object): Promise<Answer> => source.post({ id: randomUUID(), type, payload });
 const register = (eventType: string, path: string): Promise<Answer> =>
   partner.request('POST', '/webhooks', { eventType, endPointUrl: receiver.url(path), apiKey: 'k' });
@@ -39,9 +53,11 @@ const SCHEMA = {
   properties: { id: { type: 'string' }, total: { type: 'number', minimum: 0 } },
 };
 
-it('a type that an operator applies is sent, registered for and delivered without a restart', async () => {
-  const unknown = await send('order.paid', { id: 'o_1', total: 1 });
-  expect(unknown).toMatchObject({
+it('the tutorial leads from a file to a delivered envelope and to faults in words, and no process restarts', async () => {
+  const page = new Document('docs/tutorial.md');
+  const processes = () => [relay.ingress, relay.worker, operations].map(({ pid, isRunning }) => [pid, isRunning]);
+  const before = processes();
+  expect(await send('order.paid', { id: 'o_1', total: 1 })).toMatchObject({
     status: 400,
     json: {
       errors: [
@@ -50,22 +66,48 @@ it('a type that an operator applies is sent, registered for and delivered withou
     },
   });
 
-  const applied = await operate('POST', '/event-types/apply', {
-    eventTypes: { 'order.paid': { description: 'An order was paid.', schema: SCHEMA, key: '/id' } },
-  });
-  expect(applied).toMatchObject({
-    status: 200,
-    json: { changes: [{ name: 'order.paid', change: 'created', revision: 1 }] },
-  });
+  const terminal = new Terminal({ ...relay.stack.env, ...login() });
+  const steps = page.blocks('bash').map((code) =>
+    [
+      ['http://127.0.0.1:3000', relay.ingress.url],
+      ['http://127.0.0.1:3300/', receiver.url('/')],
+      ['event-types.yaml', join(folder, 'event-types.yaml')],
+    ].reduce((text, [printed = '', ours = '']) => text.replaceAll(printed, ours), code),
+  );
+  const next = (): Promise<string> => terminal.run(steps.shift() ?? '');
+  // Where a reader types the next command, the ingress has heard of the type.
+  const heard = (revision: number): Promise<boolean> =>
+    until('the ingress knows the schema', async () =>
+      (await call('GET', `${relay.ingress.url}/event-types`)).text.includes(`/order.paid/${revision}.json`),
+    );
+  const answer = async (): Promise<unknown> => JSON.parse(await next());
+  try {
+    writeFileSync(join(folder, 'event-types.yaml'), page.block('yaml', 'order.paid'));
+    await next();
+    expect(await next()).toBe('created order.paid\n');
+    await heard(1);
+    expect(await answer()).toEqual({ id: expect.any(String) });
+    expect(await answer()).toMatchObject({ type: 'order.paid', status: 'accepted' });
+    await until('the envelope is delivered', () => receiver.at('/orders').length === 1);
+    expect(receiver.at('/orders')[0]).toMatchObject({ headers: { 'relay-event-type': 'order.paid' } });
+    const story = steps.shift() ?? '';
+    await until('its story tells that', async () => / 204 .* delivered$/m.test(await terminal.run(story)));
+    const shown = JSON.parse(`{${page.block('text', '"errors"')}}`) as object;
+    const refused = await next();
+    expect(JSON.parse(refused)).toMatchObject({ status: 400, ...shown });
+    expect(refused).not.toContain('a lot');
 
-  await until('the ingress knows the type', async () => (await register('order.paid', '/orders')).status === 201);
-  const wrong = await send('order.paid', { id: 'o_1', total: 'a lot' });
-  expect(wrong).toMatchObject({ status: 400, json: { errors: [{ pointer: '/payload/total' }] } });
-  expect(JSON.stringify(wrong.json)).not.toContain('a lot');
-
-  expect(await send('order.paid', { id: 'o_1', total: 12.5 })).toMatchObject({ status: 202 });
-  await until('it is delivered', () => receiver.at('/orders').length === 1);
-  expect(receiver.at('/orders')[0]).toMatchObject({ headers: { 'relay-event-type': 'order.paid' } });
+    expect(await next()).toMatch(/^would be changed order\.paid \(revision 2\)$/m);
+    expect(await next()).toBe('changed order.paid (revision 2)\n');
+    await heard(2);
+    expect(await answer()).toMatchObject({ status: 400, errors: [{ pointer: '/payload/currency' }] });
+    expect(await answer()).toMatchObject({ status: 'accepted' });
+    expect(steps).toEqual([]);
+    await until('both envelopes are delivered', () => receiver.at('/orders').length === 2);
+    expect(processes()).toEqual(before);
+  } finally {
+    await terminal.close();
+  }
 });
 
 it('an applied type is in the documents of the ingress, with its schema', async () => {
@@ -74,8 +116,10 @@ it('an applied type is in the documents of the ingress, with its schema', async 
   expect(found).toHaveLength(22);
   const own = found.find(({ name }) => name === 'order.paid');
   const path = new URL(own?.payloadSchema ?? '').pathname;
-  expect(path).toBe('/schemas/order.paid/1.json');
-  expect((await call('GET', `${relay.ingress.url}${path}`)).json).toMatchObject(SCHEMA);
+  expect(path).toBe('/schemas/order.paid/2.json');
+  expect((await call('GET', `${relay.ingress.url}${path}`)).json).toMatchObject({
+    required: ['id', 'total', 'currency'],
+  });
 });
 
 it('a dry run of a changed schema says how many of the newest records it refuses, and why', async () => {
@@ -95,9 +139,13 @@ it('a dry run of a changed schema says how many of the newest records it refuses
 });
 
 it('an archived type takes no envelope and no webhook, and its webhooks can still be changed', async () => {
+  expect(await register('order.paid', '/own')).toMatchObject({ status: 201 });
   expect(await operate('DELETE', '/event-types/order.paid')).toMatchObject({ status: 204 });
-  await until('the ingress refuses it', async () => (await send('order.paid', { id: 'o_2', total: 1 })).status === 400);
-  const refused = await send('order.paid', { id: 'o_2', total: 1 });
+  await until(
+    'the ingress refuses it',
+    async () => (await send('order.paid', { id: 'o_2', total: 1, currency: 'EUR' })).status === 400,
+  );
+  const refused = await send('order.paid', { id: 'o_2', total: 1, currency: 'EUR' });
   expect(refused).toMatchObject({
     json: { errors: [{ pointer: '/type', detail: expect.stringContaining('order.paid is archived') }] },
   });
@@ -137,12 +185,7 @@ it('definitions with faults are refused with every fault, and nothing changes', 
 });
 
 it('the command line applies a YAML file, names its faults by their lines, and lists the types', async () => {
-  const cli = new CommandLine({
-    ...relay.stack.env,
-    OPERATIONS_URL: operations.url,
-    OPERATOR_CLIENT_ID: admin.clientId,
-    OPERATOR_CLIENT_SECRET: admin.clientSecret,
-  });
+  const cli = new CommandLine({ ...relay.stack.env, ...login() });
   const apply = async (text: string, ...options: string[]): Promise<unknown[]> => {
     const { code, out, err } = await cli.run(['event-types', 'apply', '-f', '-', ...options], {}, text);
     return [code, out, err];

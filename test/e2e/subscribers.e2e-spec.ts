@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { anEnvelope, type Client } from '../support/client.js';
 import { Document } from '../support/document.js';
 import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
+import { until } from '../support/until.js';
 
 const page = new Document('docs/partners.md');
 const [python, java, go] = [confluentKafka(), kafkaClassPath(), franzGo()];
@@ -100,4 +102,84 @@ describe('a subscriber of docs/partners.md', () => {
   );
 
   for (const { language, lacks } of subscribers) if (lacks !== undefined) skipped(`in ${language}, skipped: ${lacks}`);
+});
+
+const producing = new Document('docs/operations/produce.md');
+const producers = subscribers.flatMap(({ language, lacks, start }) =>
+  producing.blocks(language).map((code) => ({ language, lacks, start, code })),
+);
+
+describe('a producer of docs/operations/produce.md', () => {
+  let relay: Relay;
+  let partner: Client;
+  const folder = mkdtempSync(join(tmpdir(), 'relay-producer-'));
+  beforeAll(async () => {
+    relay = await Relay.start();
+    partner = await relay.partner();
+    const file = join(folder, 'event-types.yaml');
+    writeFileSync(file, new Document('docs/tutorial.md').block('yaml', 'order.paid'));
+    await relay.stack.relay('event-types', 'apply', '-f', file);
+    for (const [each, path] of [
+      [partner, '/own'],
+      [await relay.partner('other'), '/other'],
+    ] as const) {
+      const webhook = { eventType: 'order.paid', endPointUrl: relay.receiver.url(path), apiKey: 'key' };
+      await until('it is registered', async () => (await each.request('POST', '/webhooks', webhook)).status === 201);
+    }
+  });
+  afterAll(async () => {
+    rmSync(folder, { recursive: true });
+    await relay.close();
+  });
+
+  it('is there in Python and in Java', () => {
+    expect(producers.map(({ language }) => language)).toEqual(['python', 'java']);
+  });
+
+  it.each(producers.filter(({ lacks }) => lacks === undefined))(
+    'in $language has its envelope delivered once to the partner it names, and what is wrong with others shown',
+    async ({ start, code }) => {
+      const { env } = relay.stack;
+      const id = randomUUID();
+      const topic = relay.stack.topic('order.paid');
+      /** Runs the code with some of its text changed, until the worker has settled the record. */
+      const produce = async (...changes: readonly (readonly [string, string])[]): Promise<void> => {
+        const given = [
+          ['TOPIC = "', `TOPIC = "${env['KAFKA_TOPIC_PREFIX']}`],
+          ['127.0.0.1:9092', env['KAFKA_BROKERS'] ?? ''],
+          ['partner_…', partner.clientId],
+          ['6f1e2d3c-4b5a-4968-8776-655443322110', id],
+        ] as const;
+        const changed = [...changes, ...given].reduce((text, [from, to]) => text.replaceAll(from, to), code);
+        const before = await topic.count();
+        const program = start(changed, folder);
+        expect([await program.ended(), program.output]).toEqual([0, expect.not.stringContaining('Exception')]);
+        expect(await topic.count()).toBe(before + 1);
+        await until('nothing lags', async () => (await relay.stack.lag('order.paid')) === 0);
+      };
+      const got = (path = '/own') => relay.receiver.at(path).filter(({ headers }) => headers['webhook-id'] === id);
+
+      await produce();
+      await until('it is delivered', () => got().length === 1);
+      const sent = { id, type: 'order.paid', payload: { id: 'o_1', total: 12.5 } };
+      expect(JSON.parse(String(got()[0]?.body))).toEqual(sent);
+      const record = (await topic.read()).find(({ headers }) => headers['ce_id'] === id);
+      expect(record).toMatchObject({ key: 'o_1', headers: { ce_type: 'order.paid', ce_specversion: '1.0' } });
+
+      await produce();
+      await produce(['12.5', '13']);
+      const conflicts = ['dead-letters', 'list', '--reason', 'id_conflict'];
+      expect(await relay.stack.relay(...conflicts)).toContainEqual(expect.objectContaining({ envelopeId: id }));
+      await produce(['6f1e2d3c-4b5a-4968-8776-655443322110', 'order-1']);
+      const poison = (await relay.stack.topic('order.paid.dlq').read()).at(-1);
+      expect(poison?.headers).toMatchObject({
+        'relay-reason': expect.stringMatching(/^\/id .* must be a UUID/),
+        'relay-topic': topic.name,
+      });
+      expect(got()).toHaveLength(1);
+      expect(got('/other')).toEqual([]);
+    },
+  );
+
+  for (const { language, lacks } of producers) if (lacks !== undefined) skipped(`in ${language}, skipped: ${lacks}`);
 });
