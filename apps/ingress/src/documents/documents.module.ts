@@ -6,6 +6,7 @@ import {
   Header,
   Module,
   Param,
+  Req,
   Res,
   type DynamicModule,
   type Type,
@@ -22,15 +23,16 @@ import {
   PAYLOADS,
   withNames,
 } from '@relay/events';
-import { Access, type FastifyReply } from '@relay/http';
+import { Access, callerIdOf, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { openApi, Operation, operationsOf, routesOf, type OperationText } from '@relay/openapi';
 import { errorsPage, ProblemBody, ProblemError } from '@relay/problem';
 import type { IngressConfig } from '@relay/settings';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
+import { PartnerRoutes, Reads } from '../access/partner-routes.js';
 import { asyncApi, type AsyncApiFacts } from './asyncapi.js';
 import { docsPage, STYLE } from './docs-page.js';
-import { EventCatalogue, eventCatalogue } from './event-catalogue.js';
+import { EventCatalogue, eventCatalogue, schemaPathOf } from './event-catalogue.js';
 import { ingressApi } from './ingress-api.js';
 
 const anyDocument = z.looseObject({}).describe('The document.');
@@ -63,6 +65,17 @@ const operations = operationsOf('Documents', {
     },
     problems: ['not-found'],
   },
+  listOwnEventTypes: {
+    summary: 'The event types that you can register webhooks for',
+    description: 'Those of `GET /event-types`, and those that only chosen partners see, you among them.',
+    answer: { description: 'All event types.', content: { schema: EventCatalogue } },
+  },
+  readOwnPayloadSchema: {
+    summary: 'The JSON Schema of the payload of an event type that you can register webhooks for',
+    path: { name: { schema: z.string().describe('Name of the event type.'), example: 'order.paid' } },
+    answer: { description: 'The document.', content: { schema: anyDocument } },
+    problems: ['not-found'],
+  },
 });
 
 /** All published documents, as bytes that every answer shares: they are the largest answers without authentication. */
@@ -92,6 +105,11 @@ export class Documents {
       this.#built = this.#build();
     }
     return this.#built;
+  }
+
+  /** Returns the event types that a partner sees. */
+  eventTypesFor(partnerId: string): z.infer<typeof EventCatalogue> {
+    return eventCatalogue(this.facts.publicUrl, this.facts.topicPrefix, partnerId);
   }
 
   #build(): Built {
@@ -151,7 +169,7 @@ const Serves = (text: OperationText, mediaType: string): MethodDecorator =>
 /** Serves the documents about the relay, for generators, validators and people. */
 @Controller()
 @Access({ kind: 'public' })
-export class DocumentsController {
+class DocumentsController {
   constructor(private readonly documents: Documents) {}
 
   @Get('openapi.json')
@@ -194,11 +212,35 @@ export class DocumentsController {
   }
 }
 
+/** Serves the event types that one partner sees. */
+@PartnerRoutes('webhooks/event-types')
+class PartnerEventTypesController {
+  constructor(private readonly documents: Documents) {}
+
+  @Get()
+  @Reads(operations.listOwnEventTypes)
+  list(@Req() request: FastifyRequest): z.infer<typeof EventCatalogue> {
+    return this.documents.eventTypesFor(callerIdOf(request));
+  }
+
+  @Get(':name/schema')
+  @Reads(operations.readOwnPayloadSchema)
+  schema(@Param('name') name: string, @Req() request: FastifyRequest): unknown {
+    const isSeen = eventTypes.is('registrable', name) && eventTypes.isFor(name, callerIdOf(request));
+    const found = eventTypes.applied(name)?.schema ?? this.documents.now.schemas.get(`${schemaPathOf(name)}.json`);
+    if (!isSeen || found === undefined) throw new ProblemError('not-found', 'There is no such schema.');
+    return found instanceof Buffer ? JSON.parse(found.toString()) : found;
+  }
+}
+
+/** The controllers of this module: the API document describes them beside those of the other modules. */
+export const DOCUMENT_CONTROLLERS: Type[] = [DocumentsController, PartnerEventTypesController];
+
 @Module({})
 export class DocumentsModule {
   /** @param controllers all controllers of the app except this module's */
   static register(controllers: readonly Type[], config: IngressConfig): DynamicModule {
-    const documents = new Documents([...controllers, DocumentsController], {
+    const documents = new Documents([...controllers, ...DOCUMENT_CONTROLLERS], {
       publicUrl: config.PUBLIC_URL,
       version: RELAY_VERSION,
       topicPrefix: config.KAFKA_TOPIC_PREFIX,
@@ -206,7 +248,7 @@ export class DocumentsModule {
     });
     return {
       module: DocumentsModule,
-      controllers: [DocumentsController],
+      controllers: DOCUMENT_CONTROLLERS,
       providers: [{ provide: Documents, useValue: documents }],
     };
   }

@@ -44,29 +44,42 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
 });
 
 /** Path of the schema of a payload, without its ending; undefined if any object is a payload. */
-function schemaPathOf(name: string): string | undefined {
+export function schemaPathOf(name: string): string | undefined {
   const applied = eventTypes.applied(name);
   if (applied === undefined) return payloadSchemaOf(name);
   return applied.schema === undefined ? undefined : `${name}/${applied.revision}`;
 }
 
-/** Returns all event types for which every partner can register. */
-export const eventCatalogue = (publicUrl: string, topicPrefix: string): z.infer<typeof EventCatalogue> => ({
-  eventTypes: eventTypes.shown('registrable').map((name) => {
+/**
+ * Returns the event types for which every partner can register.
+ * @param partnerId adds those of this partner, whose schemas need its token
+ */
+export const eventCatalogue = (
+  publicUrl: string,
+  topicPrefix: string,
+  partnerId?: string,
+): z.infer<typeof EventCatalogue> => ({
+  eventTypes: namesFor(partnerId).map((name) => {
+    const { deprecated, partners } = eventTypes.applied(name) ?? {};
     const schema = schemaPathOf(name);
-    const deprecated = eventTypes.applied(name)?.deprecated;
+    const place = partners === undefined ? `schemas/${schema}.json` : `webhooks/event-types/${name}/schema`;
     const facts: z.infer<typeof EventTypeFacts> = {
       name,
       description: descriptionOf(name),
       sentBy: isNoticeType(name) ? 'relay' : 'sources',
       topic: topicOf(topicPrefix, name),
-      payloadSchema: schema === undefined ? null : `${publicUrl}/schemas/${schema}.json`,
+      payloadSchema: schema === undefined ? null : `${publicUrl}/${place}`,
       sample: exampleOf(name) as z.infer<typeof EventTypeFacts>['sample'],
     };
     if (deprecated !== undefined) facts.deprecated = deprecated;
     return facts;
   }),
 });
+
+const namesFor = (partnerId: string | undefined): readonly string[] =>
+  partnerId === undefined
+    ? eventTypes.shown('registrable')
+    : eventTypes.names('registrable').filter((name) => eventTypes.isFor(name, partnerId));
 
 function descriptionOf(name: string): string {
   if (isNoticeType(name)) return NOTICE_MEANINGS[name];
