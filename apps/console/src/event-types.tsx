@@ -38,7 +38,7 @@ export function EventTypes() {
       actions={may('admin') && <Link to={['event-types']} query={{ new: 'yes' }} isButton name="New event type" />}
     >
       <div class="filters">
-        <TextField label="Search" type="search" {...q} hint="Words of the name or the description." />
+        <TextField label="Search" type="search" {...q} hint="In names and descriptions." />
         <ChoiceField label="State" {...state} choices={STATES} />
       </div>
       <Loaded of={load} what="event types">
@@ -58,12 +58,6 @@ export function EventTypes() {
                   { name: 'Name', cell: ({ name }) => <Link to={['event-types', name]} name={name} /> },
                   { name: 'Description', cell: ({ description }) => description || '–' },
                   { name: 'State', cell: (type) => <States of={type} /> },
-                  { name: 'Partners', cell: ({ partners }) => partners?.length ?? 'all', isNumber: true },
-                  {
-                    name: 'Revision',
-                    cell: ({ schema, revision }) => (schema === undefined ? '–' : revision),
-                    isNumber: true,
-                  },
                 ]}
                 empty={<Empty title="No event type is like that" />}
               />
@@ -76,10 +70,11 @@ export function EventTypes() {
   );
 }
 
-const States = ({ of: { origin, archived, deprecated } }: { readonly of: EventType }) => (
+const States = ({ of: { origin, archived, deprecated, partners } }: { readonly of: EventType }) => (
   <span class="badges">
     {archived ? <Badge kind="warn">archived</Badge> : <Badge kind="good">active</Badge>}
     {deprecated !== undefined && <Badge kind="warn">deprecated</Badge>}
+    {partners !== undefined && <Badge kind="info">for {countOf(partners.length, 'partner')}</Badge>}
     {origin === 'built-in' && <Badge kind="info">built in</Badge>}
   </span>
 );
@@ -116,7 +111,7 @@ export function EventTypePage({ name }: { readonly name: string }) {
                 <Link
                   to={['webhooks']}
                   query={{ eventType: name }}
-                  name={total === undefined ? 'Its webhooks' : `Its ${countOf(total, 'webhook')}`}
+                  name={total === undefined ? 'Webhooks' : countOf(total, 'webhook')}
                 />
               </div>
             </div>

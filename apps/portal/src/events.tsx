@@ -33,7 +33,7 @@ export function Events() {
     <Screen title="Events">
       <p class="quiet">What a webhook can be registered for, and what your endpoint gets.</p>
       <div class="filters">
-        <TextField label="Search" type="search" {...q} hint="Words of the name or the description." />
+        <TextField label="Search" type="search" {...q} hint="In names and descriptions." />
       </div>
       <Loaded of={catalogue} what="the event types">
         {({ eventTypes }) => {

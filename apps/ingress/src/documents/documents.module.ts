@@ -32,7 +32,7 @@ import { z } from 'zod';
 import { PartnerRoutes, Reads } from '../access/partner-routes.js';
 import { asyncApi, type AsyncApiFacts } from './asyncapi.js';
 import { docsPage, STYLE } from './docs-page.js';
-import { EventCatalogue, eventCatalogue, schemaPathOf } from './event-catalogue.js';
+import { EventCatalogue, eventCatalogue, OwnEventTypes, schemaPathOf } from './event-catalogue.js';
 import { ingressApi } from './ingress-api.js';
 
 const anyDocument = z.looseObject({}).describe('The document.');
@@ -68,7 +68,7 @@ const operations = operationsOf('Documents', {
   listOwnEventTypes: {
     summary: 'The event types that you can register webhooks for',
     description: 'Those of `GET /event-types`, and those that only chosen partners see, you among them.',
-    answer: { description: 'All event types.', content: { schema: EventCatalogue } },
+    answer: { description: 'All event types.', content: { schema: OwnEventTypes } },
   },
   readOwnPayloadSchema: {
     summary: 'The JSON Schema of the payload of an event type that you can register webhooks for',
@@ -108,7 +108,7 @@ export class Documents {
   }
 
   /** Returns the event types that a partner sees. */
-  eventTypesFor(partnerId: string): z.infer<typeof EventCatalogue> {
+  eventTypesFor(partnerId: string): z.infer<typeof OwnEventTypes> {
     return eventCatalogue(this.facts.publicUrl, this.facts.topicPrefix, partnerId);
   }
 
@@ -219,7 +219,7 @@ class PartnerEventTypesController {
 
   @Get()
   @Reads(operations.listOwnEventTypes)
-  list(@Req() request: FastifyRequest): z.infer<typeof EventCatalogue> {
+  list(@Req() request: FastifyRequest): z.infer<typeof OwnEventTypes> {
     return this.documents.eventTypesFor(callerIdOf(request));
   }
 

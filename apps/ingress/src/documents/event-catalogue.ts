@@ -43,6 +43,18 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
+/** The document lists no names of types that only chosen partners see. */
+export const OwnEventTypes = z
+  .object({
+    eventTypes: z.array(
+      EventTypeFacts.extend({
+        name: z.string().describe('Its name, for `eventType` of a webhook.'),
+        sample: z.looseObject({}).describe('An envelope as your endpoint receives it.'),
+      }).meta({ id: 'OwnEventType', description: 'A type of event to which you can register a webhook.' }),
+    ),
+  })
+  .meta({ id: 'OwnEventTypes', description: 'All event types that you see, in the order of `GET /event-types`.' });
+
 /** Path of the schema of a payload, without its ending; undefined if any object is a payload. */
 export function schemaPathOf(name: string): string | undefined {
   const applied = eventTypes.applied(name);
@@ -71,7 +83,9 @@ export const eventCatalogue = (
       payloadSchema: schema === undefined ? null : `${publicUrl}/${place}`,
       sample: exampleOf(name) as z.infer<typeof EventTypeFacts>['sample'],
     };
-    if (deprecated !== undefined) facts.deprecated = deprecated;
+    // A replacement that the reader does not see stays unnamed.
+    if (deprecated !== undefined)
+      facts.deprecated = eventTypes.isFor(deprecated.use ?? '', partnerId ?? '') ? deprecated : {};
     return facts;
   }),
 });
