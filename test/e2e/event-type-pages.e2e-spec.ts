@@ -148,8 +148,7 @@ else
       await desk.press('Cancel');
       await desk.sees(
         'order.paid was changed while you typed',
-        'Description is now:',
-        'Changed elsewhere.',
+        'Description is now: Changed elsewhere.',
         'Schema is now:',
       );
       await isFine('conflict');
@@ -241,6 +240,12 @@ else
       await portal.open(await portalLink(partner, { access: 'write', next: '/events' }));
       await portal.sees('23 event types', 'tax_return', 'order.settled');
       await isFine('portal', portal);
+      const sizes = "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/files/'))";
+      const bytes = await portal.page.evaluate(
+        `${sizes}.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
+      );
+      expect(bytes).toBeGreaterThan(10_000);
+      expect(bytes).toBeLessThan(32 * 1_024);
       await portal.type('Search', 'ORDER paid');
       await portal.sees('1 of 23 event types', 'deprecated');
       await portal.seesNo('tax_return');

@@ -120,8 +120,7 @@ function Form({ type, version, reload }: Filled & { readonly reload: () => void 
   const others = useLoad('others', () => api.call('listEventTypes', {})).value?.eventTypes ?? [];
   const clients = useLoad('clients', loadClients);
   const isOld = filled.version !== version;
-  const faultsAt = (member: string) =>
-    check.faults.filter(({ pointer }) => pointer.split('/')[1] === member).map((fault) => ({ ...fault }));
+  const faultsAt = (member: string) => check.faults.filter(({ pointer }) => pointer.split('/')[1] === member);
   const errorAt = (member: string): string | undefined =>
     faultsAt(member)
       .map(({ detail }) => detail)
@@ -290,15 +289,18 @@ interface ChangedProps {
 /** Says that somebody else changed the type meanwhile: the members that differ, and how to go on. */
 const Changed = ({ was, is, keep, drop }: ChangedProps) => (
   <Notice kind="warn" title={`${is.name} was changed while you typed`}>
-    {MEMBERS.filter(([member]) => textOf(was?.[member]) !== textOf(is[member])).map(([member, label]) => (
-      <div key={member} class="changed">
-        <p>{label} is now:</p>
-        <Viewer
-          label={`${label} now`}
-          text={typeof is[member] === 'string' ? is[member] : textOf(is[member]) || 'none'}
-        />
-      </div>
-    ))}
+    {MEMBERS.filter(([member]) => textOf(was?.[member]) !== textOf(is[member])).map(([member, label]) =>
+      typeof is[member] === 'object' ? (
+        <div key={member} class="changed">
+          <p>{label} is now:</p>
+          <Viewer label={`${label} now`} text={textOf(is[member])} />
+        </div>
+      ) : (
+        <p key={member}>
+          {label} is now: {is[member] || 'none'}
+        </p>
+      ),
+    )}
     {is.archived && was?.archived === false && <p>It is archived now.</p>}
     <div class="buttons">
       <Button name="Keep what I typed" run={keep} />

@@ -25,8 +25,8 @@ export function membersOf(root: Schema): Member[] {
       const inside = partsOf(member, root);
       const at = `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`;
       // The type of a list names that of its items.
-      const isNamed = name !== '*' || childrenOf(inside, root).length > 0;
-      if (isNamed) found.push({ pointer: at, type: typeOf(inside, root, 2), isRequired, description: wordsIn(inside) });
+      if (name !== '*')
+        found.push({ pointer: at, type: typeOf(inside, root, 2), isRequired, description: wordsIn(inside) });
       walk(member, at, [...above, parts]);
     }
   };
