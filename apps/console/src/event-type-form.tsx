@@ -271,8 +271,8 @@ function effectOf(type: EventType | undefined, { schema }: Definition): string {
 }
 
 function wordsOfCheck({ change, faults, away }: ReturnType<typeof useCheck>, name: string): string {
-  if (away !== '') return `The relay cannot check it now. ${away} This page asks again by itself.`;
   if (name === '') return 'The relay checks the definition as you type, once it has a name.';
+  if (away !== '') return `The relay cannot check it now. ${away} This page asks again by itself.`;
   if (faults.length > 0) return `The relay found ${countOf(faults.length, 'fault')}.`;
   if (change === undefined) return 'The relay checks it…';
   const ignored = change.annotations.length === 0 ? '' : ` Nothing checks ${change.annotations.join(', ')}.`;
