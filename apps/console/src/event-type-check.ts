@@ -13,17 +13,17 @@ interface PointedFault {
   readonly detail: string;
 }
 
-/** What the relay says of a definition that is being typed. */
+/** Answer of the relay about a definition that is being typed. */
 interface Check {
-  /** What it would do; undefined while that is not known. */
+  /** Effect of the definition; undefined while it has faults or is not checked. */
   readonly change: Answer<'applyEventTypes'>['changes'][number] | undefined;
   readonly faults: readonly PointedFault[];
-  /** Why the relay cannot check now; what it said before stays. */
+  /** Why the relay cannot check now; its last answer stays. */
   readonly away: string;
 }
 
 /**
- * Asks the relay, whenever the reader pauses, what it would make of a definition.
+ * Has the relay check a definition whenever the reader pauses. The relay changes nothing.
  * @param definition as JSON; undefined while a part of it cannot be read
  */
 export function useCheck(name: string, definition: string | undefined): Check {

@@ -34,7 +34,7 @@ interface Filled {
 
 /** No type has this version: the relay then refuses to replace one. */
 const NEW: Filled = { type: undefined, version: '"0"' };
-/** Of the choice of a type that replaces a deprecated one; no name has a space. */
+/** Stands for a deprecated type without a replacement; no name has a space. */
 const NO_OTHER = ' ';
 
 export const NewEventType = () => (

@@ -4,7 +4,7 @@ export interface LineFault {
   readonly detail: string;
 }
 
-/** What a reader typed as JSON. */
+/** Result of reading a typed text as JSON. */
 export type JsonText =
   | { readonly kind: 'empty' }
   | { readonly kind: 'faulty'; readonly fault: LineFault }
@@ -35,7 +35,7 @@ function lineIn(lines: ReadonlyMap<string, number>, pointer: string): number {
 
 class FaultyText extends Error {}
 
-/** The API takes 32 levels; more would exhaust the stack. */
+/** The API takes 32 levels, and many thousands exhaust the stack. */
 const MAX_DEPTH = 100;
 const SPACE = /[ \t\r\n]*/y;
 const TOKEN =
