@@ -84,7 +84,17 @@ else
     it('are the same in the console, which stays signed in, and ask before they lose what was typed', async () => {
       const titleOf = (): Promise<unknown> => desk.page.evaluate("document.querySelector('h1').innerText");
       const ids = [`webhooks/${webhook}`, `clients/${operator.clientId}`, `envelopes/${envelope}`];
-      const lists = ['', 'endpoints', 'webhooks', 'dead-letters', 'replays', 'clients', 'audit', 'nowhere'];
+      const lists = [
+        '',
+        'endpoints',
+        'webhooks',
+        'dead-letters',
+        'replays',
+        'clients',
+        'event-types',
+        'audit',
+        'nowhere',
+      ];
       for (const place of [...lists, ...ids, `search?q=${envelope}`, 'clients/new']) {
         await desk.open(`#/${place}`);
         await desk.seesNo('Loading');

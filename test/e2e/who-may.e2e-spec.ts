@@ -30,7 +30,7 @@ const INGRESS: Readonly<Record<string, string>> = {
   sources: 'sendEnvelope sendBatch',
   partners: 'createSession readSession endSession listen listWebhooks updateWebhook deleteWebhook createPortalLink',
   lookers: `readWebhook listWebhookStates listDeliveries listAllDeliveries readDeliveries readPayload listReplays readReplay
-    endPortalToken`,
+    listOwnEventTypes readOwnPayloadSchema endPortalToken`,
   changers: `patchWebhook removeWebhook readWebhookSecret rotateWebhookSecret enableWebhook disableWebhook testWebhook replayWebhook
     cancelReplay retryDeliveries retrySelection`,
   adders: 'registerWebhook testDraft',

@@ -22,6 +22,8 @@ import { Audit } from './audit.js';
 import { ClientPage } from './client.js';
 import { Clients, NewClientPage } from './clients.js';
 import { DeadLetterPage, DeadLetters } from './dead-letters.js';
+import { EditEventType, NewEventType } from './event-type-form.js';
+import { EventTypePage, EventTypes } from './event-types.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
@@ -35,12 +37,13 @@ const SECTIONS = [
   { name: 'Webhooks', path: ['webhooks'] },
   { name: 'Dead letters', path: ['dead-letters'] },
   { name: 'Replays', path: ['replays'] },
+  { name: 'Event types', path: ['event-types'] },
   { name: 'Clients', path: ['clients'] },
   { name: 'Audit', path: ['audit'] },
 ];
 
 function Here() {
-  const [section, id] = place.value.path;
+  const [section, id, part] = place.value.path;
   if (section === undefined) return <Now />;
   if (section === 'search') return <Search key={place.value.query['q']} />;
   if (section === 'envelopes') return <Story key={id} id={id ?? ''} />;
@@ -48,6 +51,11 @@ function Here() {
   if (section === 'webhooks') return id === undefined ? <Webhooks /> : <WebhookPage key={id} id={id} />;
   if (section === 'dead-letters') return id === undefined ? <DeadLetters /> : <DeadLetterPage key={id} id={id} />;
   if (section === 'replays' && id === undefined) return <Replays />;
+  // Every name is free for an event type, so that the new one has none.
+  if (section === 'event-types' && place.value.query['new'] !== undefined) return <NewEventType />;
+  if (section === 'event-types' && id === undefined) return <EventTypes />;
+  if (section === 'event-types' && part === 'edit') return <EditEventType key={id} name={id ?? ''} />;
+  if (section === 'event-types') return <EventTypePage key={id} name={id ?? ''} />;
   if (section === 'clients' && id === 'new') return <NewClientPage />;
   if (section === 'clients') return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
   if (section === 'audit') return <Audit />;

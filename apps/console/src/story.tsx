@@ -24,7 +24,7 @@ import {
   Viewer,
 } from '@relay/ui';
 import { type Answer, api, type Calls, mayLook, type QueryOf } from './session.js';
-import { ClientLink, EVENT_TYPES, REASONS, tookText } from './words.js';
+import { ClientLink, REASONS, tookText, useEventTypes } from './words.js';
 
 type Delivery = Answer<'readEnvelopeStory'>['deliveries'][number];
 
@@ -38,7 +38,6 @@ const KINDS: Readonly<Record<string, Kind>> = {
   'dead-letter': 'bad',
   purged: 'bad',
 };
-const KNOWN_TYPES = Object.fromEntries(EVENT_TYPES.map((type) => [type, type]));
 const WAITS: Readonly<Record<string, string>> = {
   schedule: 'for its next attempt',
   'retry-after': 'until the time its endpoint asked for (Retry-After)',
@@ -142,6 +141,7 @@ const OneDelivery = ({ of }: { readonly of: Delivery }) => (
 
 /** For an envelope that was never attempted: its type and about when it came lead to it in the log. */
 function Clue({ id }: { readonly id: string }) {
+  const types = useEventTypes();
   const [type, around] = [useSignal(place.value.query['type'] ?? 'task.created'), useSignal('')];
   const submit = (event: Event): void => {
     event.preventDefault();
@@ -154,7 +154,11 @@ function Clue({ id }: { readonly id: string }) {
       </Empty>
       <form class="panel" onSubmit={submit}>
         <div class="filters">
-          <ChoiceField label="Event type" value={type} choices={KNOWN_TYPES} />
+          <ChoiceField
+            label="Event type"
+            value={type}
+            choices={Object.fromEntries(types.map((each) => [each, each]))}
+          />
           <TextField label="Came about" type="datetime-local" value={around} isRequired hint="Your time." />
         </div>
         <div class="buttons">

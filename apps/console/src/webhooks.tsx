@@ -21,7 +21,7 @@ import {
 } from '@relay/ui';
 import { OrderReplay } from './replays.js';
 import { type Answer, api, may, type QueryOf } from './session.js';
-import { choicesOf, ClientLink, EVENT_TYPES, shareText, Since, Trouble, troubleOf, WebhookTable } from './words.js';
+import { choicesOf, ClientLink, shareText, Since, Trouble, troubleOf, useEventTypes, WebhookTable } from './words.js';
 
 const TROUBLES = {
   '': 'any or none',
@@ -50,7 +50,7 @@ export function Webhooks() {
       <div class="filters">
         <ChoiceField label="Status" {...filters.status} choices={choicesOf(['active', 'parked', 'disabled'], 'any')} />
         <ChoiceField label="Trouble" {...filters.trouble} choices={TROUBLES} />
-        <ChoiceField label="Event type" {...filters.eventType} choices={choicesOf(EVENT_TYPES, 'any')} />
+        <ChoiceField label="Event type" {...filters.eventType} choices={choicesOf(useEventTypes(), 'any')} />
         <TextField label="Partner" {...filters.partner} hint="Its client id." />
         <ChoiceField label="Order" {...filters.sort} choices={ORDERS} />
       </div>

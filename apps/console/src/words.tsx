@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { Badge, type Choices, countText, durationText, type Kind, Link, Table, Time } from '@relay/ui';
-import { names, type Answer, type Calls } from './session.js';
+import { Badge, type Choices, countText, durationText, type Kind, Link, Table, Time, useLoad } from '@relay/ui';
+import { api, names, type Answer } from './session.js';
 
 type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 
@@ -14,33 +14,22 @@ export const REASONS: Readonly<Record<string, string>> = {
   handling_failed: 'the relay could not handle it',
 };
 
-type EventType = NonNullable<NonNullable<Calls['listWebhooks']['data']['query']>['eventType']>;
+/** Types of the relay's own envelopes. */
+const NOTICES = [
+  'webhook.failing',
+  'webhook.disabled',
+  'webhook.enabled',
+  'webhook.parked',
+  'deliveries.expiring',
+  'replay.finished',
+  'secret.rotated',
+];
 
-/** Event types of envelopes, then of notices. A page cannot import the relay's lists, so the compiler compares them with the API. */
-const KNOWN: Readonly<Record<EventType, true>> = {
-  'task.created': true,
-  'task.updated': true,
-  'task.deleted': true,
-  'recommendation.created': true,
-  'recommendation.updated': true,
-  'recommendation.deleted': true,
-  'plan.created': true,
-  'plan.updated': true,
-  'plan.completed': true,
-  'message.created': true,
-  'notification.completed': true,
-  'tax_return.created': true,
-  'tax_return.updated': true,
-  'tax_return.filed': true,
-  'webhook.failing': true,
-  'webhook.disabled': true,
-  'webhook.enabled': true,
-  'webhook.parked': true,
-  'deliveries.expiring': true,
-  'replay.finished': true,
-  'secret.rotated': true,
-};
-export const EVENT_TYPES = Object.keys(KNOWN) as readonly EventType[];
+/** Names of the event types of this relay, then of notices. */
+export function useEventTypes(): readonly string[] {
+  const types = useLoad('event types', () => api.call('listEventTypes', {})).value?.eventTypes ?? [];
+  return [...types.map(({ name }) => name), ...NOTICES];
+}
 
 /** Choices of a filter, all of them first. */
 export const choicesOf = (values: readonly string[], all: string): Choices => ({

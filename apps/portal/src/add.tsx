@@ -63,7 +63,7 @@ function Form() {
   const fields = draft.value;
   const [isShown, setShown] = useState(false);
   const [made, setMade] = useState<readonly Made[]>([]);
-  const catalogue = useLoad('events', () => api.call('readEventTypes', {}));
+  const catalogue = useLoad('events', () => api.call('listOwnEventTypes', {}));
   useEffect(() => {
     const { type } = place.value.query;
     if (type !== undefined) fields.types.value = [...new Set([...fields.types.value, type])];
@@ -139,7 +139,9 @@ function Form() {
             <SeveralField
               label="Events"
               value={fields.types}
-              choices={Object.fromEntries(eventTypes.map(({ name }) => [name, name]))}
+              choices={Object.fromEntries(
+                eventTypes.map(({ name, deprecated }) => [name, deprecated ? `${name} (deprecated)` : name]),
+              )}
               error={isShown && fields.types.value.length === 0 ? 'Choose one at least.' : undefined}
             />
           )}

@@ -70,6 +70,8 @@ export interface ProblemText {
   readonly detail?: string;
   readonly requestId?: string;
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  /** Commands that an operator runs before the request can succeed. */
+  readonly commands?: readonly string[];
 }
 
 /** An answer that is no success. `status` is 0 when nothing answered. */

@@ -7,6 +7,7 @@ import {
   Inject,
   Module,
   Param,
+  Req,
   Res,
   type DynamicModule,
   type Type,
@@ -24,15 +25,16 @@ import {
   PAYLOADS,
   withNames,
 } from '@relay/events';
-import { Access, type FastifyReply } from '@relay/http';
+import { Access, callerIdOf, type FastifyReply, type FastifyRequest } from '@relay/http';
 import { openApi, Operation, operationsOf, routesOf, type OperationText } from '@relay/openapi';
 import { errorsPage, ProblemBody, ProblemError } from '@relay/problem';
 import type { IngressConfig } from '@relay/settings';
 import { WebhookInput, WebhookRecord } from '@relay/webhooks';
 import { z } from 'zod';
+import { PartnerRoutes, Reads } from '../access/partner-routes.js';
 import { asyncApi, type AsyncApiFacts } from './asyncapi.js';
 import { docsPage, STYLE } from './docs-page.js';
-import { EventCatalogue, eventCatalogue } from './event-catalogue.js';
+import { EventCatalogue, eventCatalogue, OwnEventTypes, schemaPathOf } from './event-catalogue.js';
 import { ingressApi } from './ingress-api.js';
 
 const anyDocument = z.looseObject({}).describe('The document.');
@@ -64,6 +66,17 @@ const operations = operationsOf('Documents', {
       revision: { schema: z.string().describe('Revision of the schema, and `.json`.'), example: '1.json' },
     },
     problems: ['not-found', 'unavailable'],
+  },
+  listOwnEventTypes: {
+    summary: 'The event types that you can register webhooks for',
+    description: 'Those of `GET /event-types`, and those that only chosen partners see, you among them.',
+    answer: { description: 'All event types.', content: { schema: OwnEventTypes } },
+  },
+  readOwnPayloadSchema: {
+    summary: 'The JSON Schema of the payload of an event type that you can register webhooks for',
+    path: { name: { schema: z.string().describe('Name of the event type.'), example: 'order.paid' } },
+    answer: { description: 'The document.', content: { schema: anyDocument } },
+    problems: ['not-found'],
   },
 });
 
@@ -104,6 +117,11 @@ export class Documents {
     const { schema, partners } = (await types.former(name, revision)) ?? {};
     if (schema === undefined || partners !== undefined) return undefined;
     return schemaBytes(this.facts.publicUrl, `${name}/${file}`, schema);
+  }
+
+  /** Returns the event types that a partner sees. */
+  eventTypesFor(partnerId: string): z.infer<typeof OwnEventTypes> {
+    return eventCatalogue(this.facts.publicUrl, this.facts.topicPrefix, partnerId);
   }
 
   #build(): Built {
@@ -166,7 +184,7 @@ const Serves = (text: OperationText, mediaType: string): MethodDecorator =>
 /** Serves the documents about the relay, for generators, validators and people. */
 @Controller()
 @Access({ kind: 'public' })
-export class DocumentsController {
+class DocumentsController {
   constructor(
     private readonly documents: Documents,
     @Inject(EventTypeStore) private readonly types: Pick<EventTypeStore, 'former'>,
@@ -216,11 +234,35 @@ function found(schema: Buffer | undefined): Buffer {
   return schema;
 }
 
+/** Serves the event types that one partner sees. */
+@PartnerRoutes('webhooks/event-types')
+class PartnerEventTypesController {
+  constructor(private readonly documents: Documents) {}
+
+  @Get()
+  @Reads(operations.listOwnEventTypes)
+  list(@Req() request: FastifyRequest): z.infer<typeof OwnEventTypes> {
+    return this.documents.eventTypesFor(callerIdOf(request));
+  }
+
+  @Get(':name/schema')
+  @Reads(operations.readOwnPayloadSchema)
+  schema(@Param('name') name: string, @Req() request: FastifyRequest): unknown {
+    const isSeen = eventTypes.is('registrable', name) && eventTypes.isFor(name, callerIdOf(request));
+    const schema = eventTypes.applied(name)?.schema ?? this.documents.now.schemas.get(`${schemaPathOf(name)}.json`);
+    if (!isSeen || schema === undefined) throw new ProblemError('not-found', 'There is no such schema.');
+    return schema instanceof Buffer ? JSON.parse(schema.toString()) : schema;
+  }
+}
+
+/** The controllers of this module: the API document describes them beside those of the other modules. */
+export const DOCUMENT_CONTROLLERS: Type[] = [DocumentsController, PartnerEventTypesController];
+
 @Module({})
 export class DocumentsModule {
   /** @param controllers all controllers of the app except this module's */
   static register(controllers: readonly Type[], config: IngressConfig): DynamicModule {
-    const documents = new Documents([...controllers, DocumentsController], {
+    const documents = new Documents([...controllers, ...DOCUMENT_CONTROLLERS], {
       publicUrl: config.PUBLIC_URL,
       version: RELAY_VERSION,
       topicPrefix: config.KAFKA_TOPIC_PREFIX,
@@ -228,7 +270,7 @@ export class DocumentsModule {
     });
     return {
       module: DocumentsModule,
-      controllers: [DocumentsController],
+      controllers: DOCUMENT_CONTROLLERS,
       providers: [{ provide: Documents, useValue: documents }],
     };
   }

@@ -43,30 +43,57 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
+/** The document lists no names of types that only chosen partners see. */
+export const OwnEventTypes = z
+  .object({
+    eventTypes: z.array(
+      EventTypeFacts.extend({
+        name: z.string().describe('Its name, for `eventType` of a webhook.'),
+        sample: z.looseObject({}).describe('An envelope as your endpoint receives it.'),
+      }).meta({ id: 'OwnEventType', description: 'A type of event to which you can register a webhook.' }),
+    ),
+  })
+  .meta({ id: 'OwnEventTypes', description: 'All event types that you see, in the order of `GET /event-types`.' });
+
 /** Path of the schema of a payload, without its ending; undefined if any object is a payload. */
-function schemaPathOf(name: string): string | undefined {
+export function schemaPathOf(name: string): string | undefined {
   const applied = eventTypes.applied(name);
   if (applied === undefined) return payloadSchemaOf(name);
   return applied.schema === undefined ? undefined : `${name}/${applied.revision}`;
 }
 
-/** Returns all event types for which every partner can register. */
-export const eventCatalogue = (publicUrl: string, topicPrefix: string): z.infer<typeof EventCatalogue> => ({
-  eventTypes: eventTypes.shown('registrable').map((name) => {
+/**
+ * Returns the event types for which every partner can register.
+ * @param partnerId adds those of this partner, whose schemas need its token
+ */
+export const eventCatalogue = (
+  publicUrl: string,
+  topicPrefix: string,
+  partnerId?: string,
+): z.infer<typeof EventCatalogue> => ({
+  eventTypes: namesFor(partnerId).map((name) => {
+    const { deprecated, partners } = eventTypes.applied(name) ?? {};
     const schema = schemaPathOf(name);
-    const deprecated = eventTypes.applied(name)?.deprecated;
+    const place = partners === undefined ? `schemas/${schema}.json` : `webhooks/event-types/${name}/schema`;
     const facts: z.infer<typeof EventTypeFacts> = {
       name,
       description: descriptionOf(name),
       sentBy: isNoticeType(name) ? 'relay' : 'sources',
       topic: topicOf(topicPrefix, name),
-      payloadSchema: schema === undefined ? null : `${publicUrl}/schemas/${schema}.json`,
+      payloadSchema: schema === undefined ? null : `${publicUrl}/${place}`,
       sample: exampleOf(name) as z.infer<typeof EventTypeFacts>['sample'],
     };
-    if (deprecated !== undefined) facts.deprecated = deprecated;
+    // A replacement that the reader does not see stays unnamed.
+    if (deprecated !== undefined)
+      facts.deprecated = eventTypes.isFor(deprecated.use ?? '', partnerId ?? '') ? deprecated : {};
     return facts;
   }),
 });
+
+const namesFor = (partnerId: string | undefined): readonly string[] =>
+  partnerId === undefined
+    ? eventTypes.shown('registrable')
+    : eventTypes.names('registrable').filter((name) => eventTypes.isFor(name, partnerId));
 
 function descriptionOf(name: string): string {
   if (isNoticeType(name)) return NOTICE_MEANINGS[name];

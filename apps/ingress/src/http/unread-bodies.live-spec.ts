@@ -5,7 +5,6 @@ import { Controller, Get, Module, type Type } from '@nestjs/common';
 import { Redis } from 'ioredis';
 import { Registry } from 'prom-client';
 import { Agent, fetch, type Response } from 'undici';
-import { DocumentsController } from '../documents/documents.module.js';
 import { routesOf, type Route } from '@relay/openapi';
 import { controllersOf, FEATURES } from '../ingress.module.js';
 import { appOfSpec, aConfig, startSpecApp } from './spec-app.js';
@@ -75,7 +74,7 @@ const halfBatch = (key: string): Buffer =>
     Buffer.alloc(4 * MIB - 1, ' '),
   ]);
 
-const routes = [...routesOf(controllersOf(FEATURES)), ...routesOf([DocumentsController])];
+const routes = routesOf(controllersOf(FEATURES));
 const pathOf = ({ path }: Route): string => path.replaceAll(/:\w+/g, '0f0e0d0c-0b0a-4908-8706-050403020100');
 
 describe('a body of somebody unknown', () => {
