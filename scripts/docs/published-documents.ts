@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { RELAY_VERSION } from '@relay/config';
-import { DOCUMENT_CONTROLLERS, Documents } from '../../apps/ingress/src/documents/documents.module.js';
+import { Documents } from '../../apps/ingress/src/documents/documents.js';
+import { DOCUMENT_CONTROLLERS } from '../../apps/ingress/src/documents/documents.module.js';
 import { documentOf } from '../../apps/operations/src/controllers.js';
 import { controllersOf, FEATURES } from '../../apps/ingress/src/ingress.module.js';
 import { jsonText } from './json-text.js';
