@@ -1,7 +1,7 @@
-// Owns the records of queued deliveries: the format of a job, its body, the count of each webhook, and the indexes by which
-// jobs become due early. Owns the names of the two BullMQ queues and the reading of their state.
-// Guarantees that no job holds a credential, and that a large body is stored once for all its jobs.
-// Leaves to `retry` how a job is added and when it is due, and to `dead-letters` the deliveries that were given up.
+// Queued deliveries: the format of a job, its body, the number of jobs of each webhook, and the indexes by which jobs become
+// due early. The names of the two BullMQ queues and the functions that read their state are here too. A job never contains a
+// credential. A large body is stored once for all its jobs. `retry` adds jobs and decides when they are due. `dead-letters`
+// handles the deliveries that were given up.
 export { DeliveryJob, newJob, NO_WEBHOOK, StoredJob, withBodyAside, type QueuedDelivery } from './delivery-job.js';
 export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';
