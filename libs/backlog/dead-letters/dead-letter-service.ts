@@ -46,7 +46,8 @@ export interface ReplayReport {
   /** Ids that name no dead letter. */
   readonly missing: readonly string[];
   /**
-   * False if the time limit was reached before the last dead letter. The same call with `after` (if present) then continues.
+   * False if the time limit was reached before the last dead letter. A repeated call with `after` (if present) then
+   * continues.
    */
   readonly complete: boolean;
   /** The last dead letter that was read and not removed. */

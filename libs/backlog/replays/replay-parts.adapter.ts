@@ -134,9 +134,9 @@ const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
   shard.redis.hgetall(parkedKey(shard, key));
 
 /**
- * Removes the records from the ranges that wait in the log for a parked webhook, because the webhook gets these records
- * anyway. With several shards, only records that wait in all shards are removed, because the other records may already have
- * been delivered. A replay of dead letters keeps all ranges.
+ * Returns the ranges without the records that already wait in the log for the parked webhook, because the webhook gets these
+ * records anyway. With several shards, only records that wait in all shards are left out, because another record may already
+ * have been delivered. A replay of dead letters keeps all ranges.
  */
 export async function unwaitedRanges(
   shards: Shards,
@@ -147,7 +147,7 @@ export async function unwaitedRanges(
   const left = await Promise.all(
     ranges.map(async ({ topic, partition, from, end }) => {
       const at = { topic, partition };
-      // If a shard is unavailable, no record is removed.
+      // If a shard is unavailable, no record is left out.
       const texts = await Promise.all(
         shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
       );

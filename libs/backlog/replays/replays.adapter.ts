@@ -191,8 +191,9 @@ export class Replays {
   }
 
   /**
-   * Returns the id of the replay to which a range key belongs. The key is given without its prefix, as `<webhook
-   * id>/<series>`. Returns undefined if the replay is no longer in the list of the webhook's newest replays.
+   * Returns the id of the replay to which a range key belongs; undefined if that replay is no longer in the list of the
+   * webhook's newest replays.
+   * @param name the range key without its prefix
    */
   async idOf(name: string): Promise<string | undefined> {
     const kept = await this.redis.lrange(newestKeyOf(readRangeKey(name).webhookId), 0, -1);

@@ -17,7 +17,7 @@ import { RetryQueue } from './retry-queue.port.js';
 
 /**
  * The attempts and the waits of a delivery are counted in the data of the job. BullMQ's own count of attempts is used only
- * if the processor throws an unexpected error. Such a job must be repeated and never fail, so BullMQ is given a very large
+ * if the processor throws an unexpected error. The job must then be repeated and never fail, so BullMQ is given a very large
  * number.
  *
  * BullMQ ignores an add while it knows the id of the job. Ended jobs are therefore kept for as long as a worker may add the

@@ -6,7 +6,7 @@ const ANOTHER = 'OPERATIONS_URL is not the address of the operations app';
 
 type OperationName = keyof Operations;
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
-/** Also allows undefined for optional members. Members that are undefined are not sent. */
+/** Allows undefined for optional members. Members that are undefined are not sent. */
 type Loose<T> = { [Member in keyof T]: object extends Pick<T, Member> ? T[Member] | undefined : T[Member] };
 type Input<Name extends OperationName> = {
   [Part in keyof Given<Omit<Operations[Name]['data'], 'url'>>]: Loose<Operations[Name]['data'][Part]>;
@@ -46,7 +46,10 @@ export class OperationsClient {
     return (await this.page(name, input)).answer;
   }
 
-  /** Returns one page of a list, and the cursor of the next page if there is one. @param cursor the cursor of this page */
+  /**
+   * Returns one page of a list, and the cursor of the next page if there is one.
+   * @param cursor the cursor of this page
+   */
   async page<Name extends OperationName>(
     name: Name,
     input: Input<Name>,

@@ -13,7 +13,10 @@ interface TextProps extends Common {
   readonly value: Signal<string>;
   readonly type?: 'text' | 'url' | 'password' | 'datetime-local' | 'search';
   readonly isRequired?: boolean;
-  /** What a browser may fill in; nothing by default, because secrets on these pages are not the user's own passwords. */
+  /**
+   * The kind of value that a browser may fill in; none by default, because secrets on these pages are not the user's own
+   * passwords.
+   */
   readonly filledBy?: 'username' | 'current-password';
   /** Number of lines; a single-line field if absent. */
   readonly lines?: number;

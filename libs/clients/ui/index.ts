@@ -1,8 +1,8 @@
-// The parts of which the web pages are built: the frame, routes in the address, tables, fields, confirmations before a
+// Owns the parts of which the web pages are built: the frame, routes in the address, tables, fields, confirmations before a
 // change, times in the user's time zone, safe display of foreign text, and calls of an API that are typed by its OpenAPI
-// document. No text is ever interpreted as markup. Every call can be shown as a curl command without its credential.
-// Everything can be used with the keyboard and has names for screen readers. The apps decide what the pages show. `pages`
-// serves the files to browsers. This code runs in browsers only.
+// document. Guarantees that no text is interpreted as markup, that every call can be shown as a curl command without its
+// credential, and that everything can be used with the keyboard and has names for screen readers. Leaves to the apps what
+// the pages show, and to `pages` how the files reach a browser. This code runs in browsers only.
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';

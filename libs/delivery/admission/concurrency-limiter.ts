@@ -77,7 +77,7 @@ export class ConcurrencyLimiter<T> {
     if (isNext && !this.#attempts.isFull(webhook)) {
       this.#ready.refused(webhook.partner, now);
       this.#reserved.refused(now);
-    } else webhook.idleSince = now; // keeps the webhook and its reservations; otherwise all of its jobs come back at the same time
+    } else webhook.idleSince = now; // keeps the reservations; otherwise all jobs come back together
     this.#endpoints.rest(webhook, now);
     return false;
   }
@@ -112,8 +112,8 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Finds slow webhooks. It is called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that
-   * start now
+   * Finds slow webhooks. It is called every `beatMs` while attempts run or deliveries wait.
+   * @returns the deliveries that start now
    */
   tick(now: number): T[] {
     this.#attempts.beat(now, this.size === 0);
@@ -147,7 +147,7 @@ export class ConcurrencyLimiter<T> {
         const at = webhook.schedule.reserve(webhook.endpoint.slotsFor(webhook), now);
         expired.push({ item: this.#leave(webhook), at });
       }
-      this.#enqueue(webhook, now); // the limit of the webhook may have grown, or the shared limit of the troubled webhooks may have room
+      this.#enqueue(webhook, now); // one of the limits may have room now
       this.#endpoints.rest(webhook, now);
     }
     this.#endpoints.forget(now);

@@ -10,8 +10,8 @@ export interface ConcurrencyLimits {
   /** Maximum of attempts that run at the same time in this worker. */
   readonly total: number;
   /**
-   * Maximum of attempts that run at the same time to one endpoint. Hanging attempts are not counted if they exceed a quarter
-   * of this cap.
+   * Maximum of attempts that run at the same time to one endpoint. Hanging attempts are counted only up to a quarter of this
+   * cap.
    */
   readonly perEndpoint: number;
   /** Milliseconds for which a delivery waits in memory for its endpoint. After that time it becomes a queued job. */

@@ -102,8 +102,8 @@ export class RunningAttempts<T> {
   }
 
   /**
-   * If the shared limit of the troubled webhooks has no slot for this webhook, makes the webhook wait for one. @returns true
-   * if it waits
+   * If the shared limit of the troubled webhooks has no slot for this webhook, makes the webhook wait for one.
+   * @returns true if the webhook waits
    */
   waitForShare(webhook: WebhookSlots<T>): boolean {
     if (!this.#isShareFullFor(webhook)) return false;
