@@ -40,7 +40,7 @@ export class LazyQueue {
   async #load(): Promise<Queue> {
     const { Queue } = await import('bullmq');
     const queue = new Queue(this.name, bullOptions(this.shard));
-    // Without a listener the error would end the process. The Redis connection already reports its errors.
+    // The Redis connection already reports its errors once, so they are not reported again here.
     queue.on('error', () => undefined);
     return queue;
   }
