@@ -19,45 +19,54 @@ import {
   type WebhookFinder,
 } from './dead-letter.js';
 
-/** Refused dead letters that a report names, since it is one HTTP answer and one record. */
+/**
+ * Maximum of refused dead letters that a report lists, because a report is sent as one HTTP response and as one Kafka
+ * record.
+ */
 const NAMED_REFUSED = 1_000;
 
-/** Dead letters with these ids (their own, or that of their envelope) that match the filter; without ids all that match it. */
+/**
+ * Selects the dead letters that match the filter. If there are ids, only dead letters whose own id or envelope id is among
+ * them.
+ */
 export interface DeadLetterSelection {
   readonly ids: readonly string[];
   readonly filter: DeadLetterFilter;
-  /** Only dead letters after this one; all dead letters if it was removed. */
+  /** Selects only dead letters that follow the dead letter with this id. If that dead letter was removed, selects all. */
   readonly after?: string;
 }
 
 export interface ReplayReport {
-  /** Replayed dead letters, and the deliveries made of them. */
+  /** Number of dead letters that were replayed, and of deliveries that were made from them. */
   readonly replayed: number;
   readonly deliveries: number;
-  /** The first thousand refused ones. */
+  /** The first thousand refused dead letters. */
   readonly refused: readonly { readonly id: string; readonly why: string }[];
   readonly refusedCount: number;
   /** Ids that name no dead letter. */
   readonly missing: readonly string[];
-  /** False if the time was over before the last one: the same call with `after`, if present, continues. */
+  /**
+   * False if the time limit was reached before the last dead letter. A repeated call with `after` (if present) then
+   * continues.
+   */
   readonly complete: boolean;
-  /** The last dead letter that was read and stays. */
+  /** The last dead letter that was read and not removed. */
   readonly after?: string;
 }
 
 interface DeadLetterList {
   readonly letters: readonly DeadLetterFacts[];
-  /** Number of all dead letters, without the filter. */
+  /** Number of all stored dead letters, whether or not they match the filter. */
   readonly stored: number;
-  /** False if the time was over before the limit was reached. */
+  /** False if the time limit was reached before `limit` dead letters were found. */
   readonly complete: boolean;
-  /** Cursor of the next page; undefined when there are no older ones. */
+  /** Cursor of the next page; undefined if there are no older dead letters. */
   readonly next?: string;
 }
 
 export type PurgeReport = Pick<ReplayReport, 'missing' | 'complete' | 'after'> & { readonly purged: number };
 
-/** Dead letters that were read, and the selected ones among them. */
+/** Some dead letters that were read, and those of them that the selection includes. */
 interface Slice {
   readonly slice: readonly FoundDeadLetter[];
   readonly selected: readonly FoundDeadLetter[];
@@ -73,8 +82,8 @@ export class DeadLetterService {
   ) {}
 
   /**
-   * Returns the newest matching dead letters, at most `limit`.
-   * @param until epoch milliseconds after which no further one is read
+   * Returns the newest dead letters that match the filter, at most `limit`.
+   * @param until time in epoch milliseconds after which no more dead letters are read
    * @param cursor `next` of the previous page
    */
   async list(filter: DeadLetterFilter, limit: number, until = Infinity, cursor?: string): Promise<DeadLetterList> {
@@ -94,20 +103,20 @@ export class DeadLetterService {
   }
 
   async find(id: string): Promise<FoundDeadLetter | undefined> {
-    // BullMQ has keys of its own under the prefix of the job keys.
+    // BullMQ keeps keys of its own under the same prefix, so only the id of a delivery may be looked up.
     if (parseDeliveryId(id) === undefined) return undefined;
     for await (const [letter] of this.reader.read([id])) return letter;
     return undefined;
   }
 
-  /** Returns the envelope; empty if Redis has lost it. */
+  /** Returns the text of the envelope; empty if Redis has lost it. */
   async bodyOf(letter: FoundDeadLetter): Promise<string> {
     return (await this.reader.withBody(letter)).body;
   }
 
   /**
-   * Counts the selected dead letters; a lower bound if the time was over before the last one.
-   * @param until epoch milliseconds after which no further one is counted
+   * Counts the selected dead letters. If `complete` is false, there may be more than `matched`.
+   * @param until time in epoch milliseconds after which no more dead letters are counted
    */
   async count(selection: DeadLetterSelection, until = Infinity): Promise<{ matched: number; complete: boolean }> {
     let matched = 0;
@@ -119,8 +128,8 @@ export class DeadLetterService {
   }
 
   /**
-   * Counts the matching dead letters by what they have in common.
-   * @param until epoch milliseconds after which no further one is counted
+   * Counts the matching dead letters by event type, reason, webhook and partner.
+   * @param until time in epoch milliseconds after which no more dead letters are counted
    */
   async facets(filter: DeadLetterFilter, until = Infinity): Promise<DeadLetterFacets & { readonly complete: boolean }> {
     const counts = new FacetCounts();
@@ -132,16 +141,17 @@ export class DeadLetterService {
   }
 
   /**
-   * Reports each slice, stores its jobs, then removes its dead letters: a crash in between leaves jobs and dead letters, and
-   * loses no delivery.
-   * @param until epoch milliseconds after which no further slice is begun
+   * Replays the selected dead letters in slices. For each slice it reports the replay to Kafka, stores the new jobs, and
+   * then removes the dead letters. If the process crashes before the removal, the dead letters are still there, so no
+   * delivery is lost.
+   * @param until time in epoch milliseconds after which no further slice is begun
    */
   async replay(selection: DeadLetterSelection, until = Infinity): Promise<ReplayReport> {
     const missing: string[] = [];
     return { ...(await this.#replay(this.#selected(selection, missing), until)), missing };
   }
 
-  /** Replays the dead letters with exactly these ids; ids of removed ones are left out. */
+  /** Replays the dead letters with exactly these ids. Ids of dead letters that were removed are skipped. */
   replayLetters(ids: readonly string[]): Promise<Omit<ReplayReport, 'missing'>> {
     return this.#replay(this.#read(ids));
   }
@@ -178,7 +188,10 @@ export class DeadLetterService {
     return { ...report, ...end };
   }
 
-  /** @param until as for `replay` */
+  /**
+   * Removes the selected dead letters.
+   * @param until time in epoch milliseconds after which no further slice is begun
+   */
   async purge(selection: DeadLetterSelection, until = Infinity): Promise<PurgeReport> {
     const report = { purged: 0, missing: [] as string[] };
     const end = await this.#walk(this.#selected(selection, report.missing), until, async (selected, now) => {
@@ -193,8 +206,9 @@ export class DeadLetterService {
   }
 
   /**
-   * Takes a step with each slice until the time is over, but at least one step, so that repeated calls with `after` end.
-   * @param step resolves with the dead letters that do not stay
+   * Calls `step` for each slice until the time limit is reached. It always makes at least one call, so repeated requests
+   * with `after` reach the end.
+   * @param step resolves with the dead letters that were removed
    */
   async #walk(
     slices: AsyncIterable<Slice>,
@@ -226,22 +240,22 @@ export class DeadLetterService {
       yield { slice, selected: slice.filter(({ stored }) => matches(stored, filter)) };
   }
 
-  /** Returns the ids of dead letters that may match, oldest first. */
+  /** Returns the ids of the dead letters that may match the filter, oldest first. */
   #ids({ webhook }: DeadLetterFilter): Promise<string[]> {
     return webhook === undefined ? this.reader.ids() : this.reader.idsOf(webhook.toLowerCase());
   }
 }
 
 /**
- * Returns the cursor after a page: its last dead letter, and how many are older in case it is removed. After a removal some may
- * be listed twice.
+ * Returns the cursor after a page. It has the id of the last dead letter on the page, and the number of older dead letters,
+ * which is used if the last one was removed meanwhile. In that case the next page may repeat some dead letters.
  */
 function nextOf(last: string | undefined, ids: readonly string[]): { readonly next?: string } {
   const older = last === undefined ? ids.length : ids.indexOf(last);
   return older === 0 ? {} : { next: `${older}.${last ?? ''}` };
 }
 
-/** Returns how many of the ids, oldest first, come before the page. */
+/** Returns how many ids are older than the previous page. The ids are sorted, oldest first. */
 function placeOf(cursor: string, ids: readonly string[]): number {
   const [older = '', last = ''] = cursor.split('.');
   const at = ids.indexOf(last);
@@ -261,7 +275,10 @@ const endingOf = (
   deliveries: [...deliveries],
 });
 
-/** Writes to `relay.dead-letters` which dead letters an operator ends, so that a recovery does not bring them back. */
+/**
+ * Writes a record to `relay.dead-letters` for each dead letter that an operator replays or purges, so that a recovery does
+ * not restore it.
+ */
 export class DeadLetterEndings {
   constructor(
     private readonly publisher: Publisher,
@@ -269,10 +286,10 @@ export class DeadLetterEndings {
   ) {}
 
   /**
-   * Resolves when Kafka has the records; to be called before the dead letters are removed. If a reported ending is not carried
-   * out, the dead letter stays until it is.
-   * @param before how many dead letters the same change has ended already
-   * @throws ProblemError `unavailable` when Kafka does not take the records: these dead letters stay
+   * Resolves when Kafka has stored the records. Call it before the dead letters are removed. If the process crashes before
+   * it removes them, the dead letters stay until the operator repeats the request.
+   * @param before number of dead letters that the same request has already replayed or purged
+   * @throws ProblemError `unavailable` if Kafka does not store the records; these dead letters then stay
    */
   async report(endings: readonly DeadLetterEnding[], before: number): Promise<void> {
     const topic = deadLettersTopic(this.topicPrefix);
@@ -287,18 +304,18 @@ export class DeadLetterEndings {
   }
 }
 
-/** A change of dead letters as `relay.operations` has it. */
+/** A replay or purge of dead letters, as `relay.operations` records it. */
 interface DeadLetterChange {
   readonly what: 'replay' | 'purge';
-  /** The selection of the request: ids, or `all`, or filters. */
+  /** The selection of the request: ids, `all`, or filters. */
   readonly selection: object;
   readonly by: { readonly operator: string; readonly requestId?: string };
 }
 
 /**
- * Reports a change on `relay.operations`, makes it, and reports its outcome.
- * @param unreported called if Kafka does not take the outcome: the change itself is made and was reported by then
- * @throws ProblemError `unavailable` if Kafka does not take the change: nothing was changed
+ * Reports a replay or purge on `relay.operations`, makes it, and then reports its result.
+ * @param unreported called if Kafka does not store the result; the change was made and its start was reported
+ * @throws ProblemError `unavailable` if Kafka does not store the first report; nothing was changed
  */
 export async function makeReported<Report extends PurgeReport | ReplayReport>(
   audit: Pick<Audit, 'report'>,
@@ -309,7 +326,7 @@ export async function makeReported<Report extends PurgeReport | ReplayReport>(
   await audit.report({ event: `dead-letters.${what}.asked`, ...by, ...selection });
   const report = await make();
   await audit.report({ event: `dead-letters.${what}.done`, ...by, ...report }).catch((error: Error) =>
-    // Passes the cause, since the error itself says that nothing was changed.
+    // The error says that nothing was changed, which is wrong here, so only its cause is passed.
     unreported(error.cause),
   );
   return report;

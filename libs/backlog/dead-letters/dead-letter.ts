@@ -4,16 +4,16 @@ import { DeliveryJob, NO_WEBHOOK, withBodyAside } from '@relay/jobs';
 import { z } from 'zod';
 
 /**
- * Why a delivery is a dead letter.
- * - `attempts_exhausted`: every attempt of the schedule failed.
- * - `horizon_passed`: no further attempt fits into the 96 hours after acceptance.
- * - `gone`: the endpoint answered 410; its webhook is disabled.
- * - `id_conflict`: the log holds another content under the same envelope id; the first one wins.
- * - `audience_unknown`: the record names partners, and none of them exists. Only foreign producers can write it, or a source while
- *   Redis is away.
- * - `handling_failed`: an accepted envelope could not be handled, a fault of ours.
+ * Why a delivery became a dead letter.
+ * - `attempts_exhausted`: every attempt of the retry schedule failed.
+ * - `horizon_passed`: the next attempt is due more than 96 hours after the acceptance.
+ * - `gone`: the endpoint answered 410, so its webhook was disabled.
+ * - `id_conflict`: the log has an earlier envelope with the same id and other content. The earlier envelope is delivered.
+ * - `audience_unknown`: the record names partners, but none of them exists. Only a producer other than the relay can write
+ *   such a record, or a source while Redis is unavailable.
+ * - `handling_failed`: the relay accepted the envelope but failed to process it because of a bug.
  *
- * A delivery whose webhook was deleted meanwhile is no dead letter: it ends as `cancelled`, before any attempt.
+ * A delivery whose webhook was deleted does not become a dead letter. It ends as `cancelled`, without a further attempt.
  */
 export const DeadLetterReason = z.enum([
   'attempts_exhausted',
@@ -25,7 +25,7 @@ export const DeadLetterReason = z.enum([
 ]);
 export type DeadLetterReason = z.infer<typeof DeadLetterReason>;
 
-/** A delivery that was given up, kept for 30 days unless an operator replays or purges it first. */
+/** A delivery that the relay gave up. It is kept for 30 days unless an operator replays or purges it earlier. */
 export const DeadLetter = DeliveryJob.extend({
   reason: DeadLetterReason,
   /** Milliseconds since the epoch. */
@@ -33,19 +33,21 @@ export const DeadLetter = DeliveryJob.extend({
 });
 export type DeadLetter = z.infer<typeof DeadLetter>;
 
-/** A dead letter as its queue holds it; see `StoredJob`. */
+/**
+ * A dead letter as it is stored in its queue. Like `StoredJob`, it has a reference instead of the body if the body is large.
+ */
 export const StoredDeadLetter = z.union([DeadLetter, DeadLetter.omit({ v: true, body: true }).extend(withBodyAside)]);
 export type StoredDeadLetter = z.infer<typeof StoredDeadLetter>;
 
-/** A dead letter without its body, unless the body is small. */
+/** A dead letter that was read from its queue. It includes the body only if the body is small. */
 export interface FoundDeadLetter {
   readonly id: string;
   readonly stored: StoredDeadLetter;
 }
 
 /**
- * Record of `relay.dead-letters` for a dead letter that an operator ended, so that a recovery does not bring it back. The id of
- * a dead letter names the acceptance of its envelope and is never used again, so its ending counts wherever it is in the log.
+ * Record of `relay.dead-letters` for a dead letter that an operator replayed or purged, so that a recovery does not restore
+ * it. The id of a dead letter is never used for another one, so the record applies wherever it is in the log.
  */
 export const DeadLetterEnding = z.object({
   v: z.literal(1),
@@ -53,7 +55,7 @@ export const DeadLetterEnding = z.object({
   ended: z.enum(['replayed', 'purged']),
   /** Epoch milliseconds. */
   at: z.number(),
-  /** Ids of the deliveries that a replay made of it. */
+  /** Ids of the deliveries that the replay made; empty for a purge. */
   deliveries: z.array(z.string()),
 });
 export type DeadLetterEnding = z.infer<typeof DeadLetterEnding>;
@@ -72,8 +74,9 @@ type DeadLetterReplay =
   | { readonly kind: 'refused'; readonly why: string };
 
 /**
- * Returns the jobs that a replay makes of a dead letter: its delivery under the next replay number, with all attempts and the
- * whole horizon. The dead letter of a whole envelope goes to every webhook that matches now.
+ * Returns the jobs by which a dead letter is replayed. A job has the next replay number and starts again with all attempts
+ * and the whole 96 hours. A dead letter of a whole envelope, which has no webhook, becomes a job for every webhook that
+ * matches now.
  * @param now epoch milliseconds
  */
 export function replayOf(letter: DeadLetter, webhooks: WebhookFinder, now: number): DeadLetterReplay {
@@ -94,7 +97,7 @@ export function replayOf(letter: DeadLetter, webhooks: WebhookFinder, now: numbe
   return { kind: 'replay', jobs: matching.map(({ id, partnerId }) => jobOf(letter, id, partnerId, now)) };
 }
 
-/** Earlier attempts that a replayed delivery still shows. */
+/** Maximum of earlier attempts that the history of a replayed delivery still shows. */
 const KEPT_TRIES = 50;
 
 const refused = (why: string): DeadLetterReplay => ({ kind: 'refused', why });
@@ -111,23 +114,25 @@ function jobOf(letter: DeadLetter, webhookId: string, partnerId: string, now: nu
     body,
     ...(traceparent === undefined ? {} : { traceparent }),
     ...(tries === undefined ? {} : { tries: tries.slice(-KEPT_TRIES) }),
-    // The series is new: BullMQ ignores an add under an id that it holds, and records of attempts must tell the replays apart.
+    // The series number changes because BullMQ ignores a job whose id it already has. It also tells the replays apart in
+    // attempt records.
     series: letter.series + 1,
     attempts: 0,
     acceptedAt: now,
-    // Time of the acceptance, so that the replays of two dead letters of one envelope are two deliveries.
+    // Kept because it is part of the delivery id. If one envelope has two dead letters from two acceptances, their replays
+    // need different ids.
     waitedSince: waitedSince ?? acceptedAt,
   };
 }
 
-/** Selects dead letters by these members; absent members select all. */
+/** A filter for dead letters. A dead letter must match every member that is present. */
 export interface DeadLetterFilter {
   readonly type?: string;
   readonly reason?: string;
   readonly webhook?: string;
   /**
-   * Only deliveries given up before this time, in epoch milliseconds, so that a count and the change after it cover the same
-   * ones.
+   * Selects only dead letters that were given up before this time in epoch milliseconds. An operator who first counts and
+   * then changes dead letters passes the same time twice, so that both requests cover the same dead letters.
    */
   readonly until?: number;
 }
@@ -144,7 +149,7 @@ export const matches = (
   (reason === undefined || letter.reason === reason) &&
   (webhook === undefined || letter.webhookId === webhook.toLowerCase());
 
-/** Returns the ids by which an operator can select this dead letter: its own, and that of its envelope. */
+/** Returns the ids by which an operator can select this dead letter: its own id and the id of its envelope. */
 export function namesOf(letterId: string): string[] {
   const envelopeId = parseDeliveryId(letterId)?.envelopeId;
   return envelopeId === undefined ? [letterId] : [letterId, envelopeId];
@@ -155,15 +160,15 @@ interface Facet {
   readonly count: number;
 }
 
-/** Facets by which dead letters are counted, each with its member. */
+/** The facets by which dead letters are counted, each with the member that has its value. */
 const FACETS = { types: 'eventType', reasons: 'reason', webhooks: 'webhookId', partners: 'partnerId' } as const;
 type FacetName = keyof typeof FACETS;
 const NAMES = Object.keys(FACETS) as FacetName[];
 
-/** Number of dead letters by event type, reason, webhook and partner: the most frequent values of each. */
+/** Number of dead letters by event type, reason, webhook and partner. Each facet lists its most frequent values. */
 export type DeadLetterFacets = { readonly matched: number } & Readonly<Record<FacetName, readonly Facet[]>>;
 
-/** Values of a facet that an answer names. */
+/** Maximum of values that an answer lists for a facet. */
 const MOST = 100;
 
 export class FacetCounts {
@@ -192,7 +197,7 @@ const sorted = (counts: ReadonlyMap<string, number>): Facet[] =>
 
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/** Returns a dead letter as lists show it: without its body, the envelope, which its source has. */
+/** Returns a dead letter as lists show it. The body is left out, because the source still has the envelope. */
 export const deadLetterFacts = ({ id, stored: { tries: [...tries] = [], ...letter } }: FoundDeadLetter) => ({
   id,
   envelopeId: letter.envelopeId,

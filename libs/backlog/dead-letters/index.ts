@@ -1,7 +1,7 @@
-// Owns dead letters: their record, their index by webhook and envelope, how operators list, replay and purge them, and the
-// records of topics about these changes. It also owns the way of records that become no deliveries. Guarantees that a dead letter
-// is removed only after Kafka has the record of its ending and its new jobs are stored. Leaves to `retry` which delivery becomes
-// a dead letter, and to the apps who may see and end it.
+// Owns dead letters: their format, their index by webhook and envelope, how operators list, replay and purge them, and the
+// records about these changes on topics. It also handles rejected records, from which no delivery can be made. Guarantees
+// that a dead letter is removed only after Kafka has stored the record of its end and Redis has stored its new jobs. Leaves
+// to `retry` which delivery becomes a dead letter, and to the apps who may see, replay or purge dead letters.
 export { DeadLetter, DeadLetterEnding, deadLetterFacts, isEmpty, replayOf, StoredDeadLetter } from './dead-letter.js';
 export type { DeadLetterFacets, DeadLetterFacts, DeadLetterFilter, DeadLetterReason } from './dead-letter.js';
 export type { FoundDeadLetter, WebhookFinder } from './dead-letter.js';

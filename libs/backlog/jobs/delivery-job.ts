@@ -2,12 +2,12 @@ import { AttemptFacts, type EnvelopeRecord } from '@relay/events';
 import { z } from 'zod';
 
 /**
- * A queued delivery: ids, its place in the schedule and the envelope's own text. URL and credential are read when the attempt
- * is made, so a job never holds a credential, and an update of the webhook applies to queued deliveries. A valid envelope is
- * UTF-8 without a byte order mark, so its text and its bytes are equivalent.
+ * A queued delivery: its ids, the number of attempts made, and the text of the envelope. The URL and the credential are read
+ * when an attempt is made, so a job never contains a credential, and an update of the webhook applies to queued deliveries
+ * too. A valid envelope is UTF-8 without a byte order mark, so its text can be converted back to the same bytes.
  */
 export const DeliveryJob = z.object({
-  /** Format of this record; a worker puts a job of an unknown, newer format back. */
+  /** Format of this job. A worker that does not know a newer format puts the job back into the queue. */
   v: z.literal(1),
   webhookId: z.string(),
   partnerId: z.string(),
@@ -16,27 +16,34 @@ export const DeliveryJob = z.object({
   /** Content hash, 16 hex characters. */
   hash: z.string(),
   /**
-   * 0 before any replay, see `Delivery`. It is part of the job's id, with the time of acceptance, so that no id is used twice.
+   * Replay number, 0 before any replay (see `Delivery`). Together with the time of acceptance it makes the id of each job
+   * unique.
    */
   series: z.number().int().min(0),
-  /** Attempts made in this series. */
+  /** Number of attempts since the acceptance or since the replay. */
   attempts: z.number().int().min(0),
-  /** Its due time is its turn at an origin that has never answered 2xx, so it asks for none. */
+  /**
+   * True if the due time is a turn that the job got at an origin that has never answered 2xx. The job then needs no other
+   * turn.
+   */
   hasTurn: z.literal(true).optional(),
-  /** Epoch milliseconds: when the relay accepted the envelope, or when it was replayed. */
+  /** Epoch milliseconds at which the relay accepted the envelope, or at which the delivery was replayed. */
   acceptedAt: z.number(),
-  /** Time when the relay accepted the envelope, if `acceptedAt` is later: it waited in the log, was replayed or recovered. */
+  /**
+   * Epoch milliseconds at which the relay accepted the envelope. Set only if `acceptedAt` is later, because the delivery
+   * waited in the log, was replayed, or was recovered.
+   */
   waitedSince: z.number().optional(),
   traceparent: z.string().optional(),
-  /** Outcome of the last attempt, in words. */
+  /** Description of the last failed attempt. */
   lastFailure: z.string().optional(),
-  /** All attempts, those before a replay included, for the delivery history. */
+  /** All attempts for the delivery history, including attempts before a replay. */
   tries: z.array(AttemptFacts).optional(),
   body: z.string(),
 });
 export type DeliveryJob = z.infer<typeof DeliveryJob>;
 
-/** The job of a delivery before its first attempt, made of an envelope as the log holds it. */
+/** Returns the job of a delivery before its first attempt, from an envelope as it was read from the log. */
 export const newJob = (
   webhook: { readonly id: string; readonly partnerId: string },
   { envelope, acceptedAt, waitedSince, traceparent }: Omit<EnvelopeRecord, 'kind' | 'record'>,
@@ -59,19 +66,19 @@ export const newJob = (
 /** Webhook id of a dead letter that belongs to a whole envelope. */
 export const NO_WEBHOOK = '-';
 
-/** Largest body in bytes that its job keeps; a larger one is stored once for all jobs of its envelope. */
+/** Largest body in bytes that is stored in the job itself. A larger body is stored once for all jobs of its envelope. */
 export const INLINE_BYTES = 4_096;
 
 /**
- * Members of a job or dead letter whose body is stored elsewhere (`JobBodies`). `bodyRef` names the reference of this job to the
- * body. It is new with each add, so that dropping the reference of an ended job never takes the body from a job that was added
- * again meanwhile.
+ * Members of a job or dead letter whose body is stored separately (see `JobBodies`). `bodyRef` names the reference from this
+ * job to the body. Every add creates a new reference. If the same job is added again, dropping the reference of the ended
+ * job therefore leaves the body for the new job.
  */
 export const withBodyAside = { v: z.literal(2), bodyRef: z.string() };
 export const StoredJob = z.union([DeliveryJob, DeliveryJob.omit({ v: true, body: true }).extend(withBodyAside)]);
 export type StoredJob = z.infer<typeof StoredJob>;
 
-/** The job without its body, and the reference to it. */
+/** A job with a reference to its body in place of the body. */
 export type Aside<T extends DeliveryJob> = Omit<T, 'v' | 'body'> & { v: 2; bodyRef: string };
 
 /** A delivery and the time of its attempt in epoch milliseconds. */

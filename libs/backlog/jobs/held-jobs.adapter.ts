@@ -2,7 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { defineScript, runScript, type Shard, Shards } from '@relay/redis';
 import { DELIVERIES_QUEUE, QUEUE_SHARDS, scoreOf, ShardQueues } from './queues.adapter.js';
 
-/** Jobs that are made due at once. */
+/** Maximum of jobs that are made due in parallel. */
 const AT_ONCE = 50;
 
 @Injectable()
@@ -19,7 +19,7 @@ class DelayedJobs {
   }
 }
 
-/** Released jobs of a disabled webhook are due at random times within this span. */
+/** When a webhook is enabled, its paused jobs become due at random times within this span. */
 const ENABLED_SPREAD_MS = 2_000;
 
 /** KEYS: index. ARGV: webhook, then its released jobs. */
@@ -33,11 +33,11 @@ return 1
 );
 
 /**
- * Jobs that were put back because their webhook is disabled, to be released when it is enabled. A held job also becomes due
- * by itself: an entry that a crash loses costs a minute or two.
+ * Jobs that were put back because their webhook is disabled. They are released when the webhook is enabled. Each of these
+ * jobs also becomes due by itself, so if a crash loses an entry, its job is only a minute or two late.
  */
 export class DisabledWebhookJobs extends DelayedJobs {
-  /** Stores that the job is held; to be called before the job is put back. */
+  /** Records that the job is paused. Call it before the job is put back into the queue. */
   async hold(webhookId: string, jobId: string): Promise<void> {
     const { shard } = this.queues.of(jobId);
     await shard.redis.multi().sadd(heldKey(shard, webhookId), jobId).sadd(heldKey(shard), webhookId).exec();
@@ -48,7 +48,7 @@ export class DisabledWebhookJobs extends DelayedJobs {
     return [...new Set(found.flat())];
   }
 
-  /** Makes the held jobs of a webhook due within two seconds. */
+  /** Makes the paused jobs of a webhook due within two seconds. */
   async letGo(webhookId: string): Promise<void> {
     await this.queues.each(async (queue) => {
       const { shard } = queue;
@@ -63,16 +63,19 @@ export class DisabledWebhookJobs extends DelayedJobs {
   }
 }
 
-/** Key of the set of the webhooks with held jobs, or of one webhook's set of these jobs. */
+/**
+ * Without a webhook id, the key of the set of webhooks that have paused jobs; with one, the key of the set of this webhook's
+ * paused jobs.
+ */
 const heldKey = (shard: Shard, ...webhookId: readonly string[]): string => shard.key('held', ...webhookId);
 
-/** Released jobs of an origin are due at random times within this span. */
+/** After the first 2xx of an origin, its paused jobs become due at random times within this span. */
 const PROVEN_SPREAD_MS = 500;
-/** A job that was due longer ago has ended, or waits for something else. */
+/** A job whose due time is longer ago has ended, or waits for another reason. Its entry is removed. */
 const STALE_MS = 60_000;
-/** Longer than the ten minutes for which a job is put off at most. */
+/** Lifetime of an origin's entries. A job is delayed by ten minutes at most, and its entry must last longer than that. */
 const KEPT_MS = 700_000;
-/** Origins returned at once. */
+/** Maximum of origins that one call returns for each shard. */
 const MOST_ORIGINS = 1_000;
 
 /** KEYS: index. ARGV: origins. */
@@ -86,13 +89,13 @@ return 1
 );
 
 /**
- * Jobs of origins that have never answered 2xx, to be released at the first 2xx. A held job also becomes due by itself: an
- * entry that a crash loses costs ten minutes at most.
+ * Jobs of origins that have never answered 2xx. They are released at the first 2xx of their origin. Each of these jobs also
+ * becomes due by itself, so if a crash loses an entry, its job is ten minutes late at most.
  */
 export class UnprovenJobs extends DelayedJobs {
   /**
-   * Stores that the job is held; to be called when the job is stored.
-   * @param at when it is due, epoch milliseconds
+   * Records that the job is paused. Call it when the job is stored.
+   * @param at epoch milliseconds at which the job is due
    */
   async hold(origin: string, jobId: string, at: number): Promise<void> {
     const { shard } = this.queues.of(jobId);
@@ -106,13 +109,13 @@ export class UnprovenJobs extends DelayedJobs {
       .exec();
   }
 
-  /** Drops a job that got its turn: it no longer waits for the origin's first 2xx. */
+  /** Removes the entry of a job that got its turn, because it no longer waits for the first 2xx of the origin. */
   async drop(origin: string, jobId: string): Promise<void> {
     const { shard } = this.queues.of(jobId);
     await shard.redis.zrem(unprovenKey(shard, origin), jobId);
   }
 
-  /** Returns the origins with held jobs, at most a thousand of each shard, chosen at random. */
+  /** Returns origins that have paused jobs, chosen at random, at most a thousand of each shard. */
   async origins(): Promise<string[]> {
     const found = await this.queues.each(({ shard }) =>
       shard.redis.srandmember(unprovenKey(shard), String(MOST_ORIGINS)),
@@ -120,7 +123,7 @@ export class UnprovenJobs extends DelayedJobs {
     return [...new Set(found.flat())];
   }
 
-  /** Makes the held jobs of an origin due at once. */
+  /** Makes all paused jobs of an origin due within half a second. */
   async letGo(origin: string): Promise<void> {
     await this.queues.each(async (queue) => {
       const { redis } = queue.shard;
@@ -135,7 +138,7 @@ export class UnprovenJobs extends DelayedJobs {
     });
   }
 
-  /** Forgets those of these origins that have no held jobs. */
+  /** Removes the given origins that have no paused jobs from the index. */
   async forget(origins: readonly string[]): Promise<void> {
     if (origins.length === 0) return;
     await this.queues.each(({ shard }) => forgetIn(shard, origins));
@@ -145,19 +148,22 @@ export class UnprovenJobs extends DelayedJobs {
 const forgetIn = (shard: Shard, origins: readonly string[]): Promise<unknown> =>
   runScript(shard.redis, forgetEmpty, [unprovenKey(shard)], origins);
 
-/** Key of the set of the origins with held jobs, or of one origin's sorted set of these jobs by due time. */
+/**
+ * Without an origin, the key of the set of origins that have paused jobs; with one, the key of the sorted set of this
+ * origin's paused jobs by due time.
+ */
 const unprovenKey = (shard: Shard, ...origin: readonly string[]): string => shard.key('unproven', 'jobs', ...origin);
 
-/** Maximum of misdated jobs of one shard that one look mends. */
+/** Maximum of misdated jobs that one call corrects in each shard. */
 const MOST_MISDATED = 1_000;
-/** Mended jobs are due at random times within this span. */
+/** Corrected jobs become due at random times within this span. */
 const MENDED_SPREAD_MS = 10_000;
 
-/** Jobs that are due later than any delivery may wait: the clock by which they were put off was wrong. */
+/** Jobs whose due time is later than any delivery may wait. They were stored while the clock of the host was wrong. */
 export class MisdatedJobs extends DelayedJobs {
   /**
-   * Makes jobs due that are due after this time, epoch milliseconds.
-   * @returns how many, at most a thousand of each shard
+   * Makes all jobs due soon whose due time is later than `latest`, in epoch milliseconds.
+   * @returns the number of jobs that were corrected, at most a thousand of each shard
    */
   async mend(latest: number): Promise<number> {
     const mended = await this.queues.each(async (queue) => {

@@ -1,7 +1,7 @@
-// Owns the records of queued deliveries: the format of a job, its body, the count of each webhook, and the indexes by which
-// jobs become due early. Owns the names of the two BullMQ queues and the reading of their state.
-// Guarantees that no job holds a credential, and that a large body is stored once for all its jobs.
-// Leaves to `retry` how a job is added and when it is due, and to `dead-letters` the deliveries that were given up.
+// Owns queued deliveries: the format of a job, its body, the number of jobs of each webhook, and the indexes by which jobs
+// become due early. It also owns the names of the two BullMQ queues and the functions that read their state. Guarantees that
+// a job never contains a credential, and that a large body is stored once for all its jobs. Leaves to `retry` how jobs are
+// added and when they are due, and to `dead-letters` the deliveries that were given up.
 export { DeliveryJob, newJob, NO_WEBHOOK, StoredJob, withBodyAside, type QueuedDelivery } from './delivery-job.js';
 export { DisabledWebhookJobs, MisdatedJobs, UnprovenJobs } from './held-jobs.adapter.js';
 export { JobBodies } from './job-bodies.adapter.js';

@@ -4,7 +4,7 @@ import { defineScript, runScript, type Shard, Shards } from '@relay/redis';
 import { INLINE_BYTES, type Aside, type DeliveryJob } from './delivery-job.js';
 import { repliesOf } from './queue-state.adapter.js';
 
-/** Longer than a dead letter is kept: a body that a crash left without a job expires. */
+/** A day longer than a dead letter is kept. If a crash leaves a body without a job, the body expires. */
 const KEPT_SECONDS = 31 * 86_400;
 const TEXT = 'text';
 
@@ -19,8 +19,9 @@ end
 const release = defineScript('body-release', `${dropLua}drop(KEYS[1], ARGV[1])\nreturn 1\n`);
 
 /**
- * KEYS: job and body of each. ARGV: the reference that was written for it. Drops the reference if the stored job names another
- * one or is gone: BullMQ ignored the add. Returns index, from 1, and reference of each waiting job whose body is lost.
+ * KEYS: for each job, its key and the key of its body. ARGV: the reference that was just written for each job. If BullMQ
+ * ignored an add, the stored job is gone or names another reference, so the script drops the new reference. If a waiting
+ * job's body is lost, the script returns the index of the job, from 1, and the reference that the job names.
  */
 const settle = defineScript(
   'body-settle',
@@ -47,16 +48,18 @@ type StoredBody = BodyName & ({ v: 1; body: string } | { v: 2; bodyRef: string }
 const keyOf = (shard: Shard, { envelopeId, hash }: BodyName): string => shard.key('body', `${envelopeId}_${hash}`);
 
 /**
- * Large bodies beside the queues: `body:<envelopeId>_<hash>` has the text and a field for each job and dead letter
- * that refers to it. A body is written before its jobs are added, and dropped with the last reference, after its job is
- * removed: a crash in between leaves a body without a job, never a job without its body. A failover in between to a replica
- * without the body can do that, so `keep` checks the bodies once the jobs are stored.
+ * Stores large bodies outside the queues. The hash `body:<envelopeId>_<hash>` has the text, and one field for each job and
+ * dead letter that refers to it.
+ *
+ * A body is written before its jobs are added, and the last reference is dropped after its job is removed. A crash can
+ * therefore leave a body without a job, but not a job without its body. However, if Redis fails over to a replica that does
+ * not have the body yet, a job can lose its body. Therefore `keep` checks the bodies after the jobs are stored.
  */
 @Injectable()
 export class JobBodies {
   constructor(private readonly shards: Shards) {}
 
-  /** Stores the large bodies. @returns the jobs as they are to be stored */
+  /** Stores the large bodies. @returns the jobs in the form in which they are to be stored */
   async putAside<T extends DeliveryJob>(jobs: readonly T[]): Promise<(T | Aside<T>)[]> {
     const stored = jobs.map((job) => (Buffer.byteLength(job.body) > INLINE_BYTES ? without(job) : job));
     await this.#write(stored.flatMap((job, index) => (job.v === 2 ? [{ job, text: jobs[index]?.body ?? '' }] : [])));
@@ -64,7 +67,7 @@ export class JobBodies {
   }
 
   /**
-   * Drops the references of jobs that were there before, and writes the bodies again that Redis has lost since. To be called
+   * Drops the new references of jobs that were already in the queue, and writes bodies again that Redis has lost. Call it
    * when the jobs are in their queue.
    */
   async keep<T extends DeliveryJob>(
@@ -91,7 +94,8 @@ export class JobBodies {
     );
   }
 
-  // Written in transactions; otherwise a release in between could drop the text under a new reference.
+  // A transaction is needed; otherwise a release between the two writes could delete the text to which the new references
+  // point.
   async #write(jobs: readonly { job: BodyName & { bodyRef: string }; text: string }[]): Promise<void> {
     const bodies = new Map<string, { shard: Shard; text: string; refs: string[] }>();
     for (const { job, text } of jobs) {

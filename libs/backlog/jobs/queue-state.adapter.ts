@@ -11,15 +11,17 @@ export interface QueueState {
   readonly state: JobState;
   readonly jobs: number;
   /**
-   * Age in seconds: for `waiting` and `delayed` since the next job was due (0 before that), for `active` since the oldest
-   * attempt began, for `failed` since the oldest job was made. Undefined without jobs.
+   * Age in seconds; undefined if there are no jobs.
+   * - `waiting` and `delayed`: time since the next job was due, 0 if it is not due yet
+   * - `active`: time since the oldest running attempt began
+   * - `failed`: time since the oldest job was created
    */
   readonly oldestS?: number;
 }
 
 /**
- * The keys of BullMQ 6 by state. BullMQ moves every due job without a priority (the relay sets none) from `delayed` to `wait`
- * when a worker next asks for one, also while the queue is paused.
+ * The keys of BullMQ 6 by state. When a worker asks for a job, BullMQ moves every due job that has no priority from
+ * `delayed` to `wait`, even while the queue is paused. The relay sets no priorities.
  */
 const KEPT = {
   waiting: { key: 'wait', sorted: false },
@@ -33,7 +35,10 @@ type Fields = readonly (string | null)[];
 
 const PLACES = QUEUES.flatMap((queue) => JOB_STATES.map((state) => ({ queue, state })));
 
-/** The state of both queues, in two round trips and without reading a job. @param now epoch milliseconds */
+/**
+ * Returns the state of both queues, with two round trips to each shard and without reading the data of any job.
+ * @param now epoch milliseconds
+ */
 export async function readQueues(shards: Shards, now: number): Promise<QueueState[]> {
   const all = await Promise.all(shards.all.map((shard) => queuesOf(shard, now)));
   return PLACES.map(({ queue, state }, index) => {
@@ -66,23 +71,24 @@ async function queuesOf(shard: Shard, now: number): Promise<QueueState[]> {
   });
 }
 
-/** Epoch milliseconds; undefined when the job ended between the two round trips. */
+/** Returns epoch milliseconds; undefined if the job ended between the two round trips. */
 function sinceOf(state: JobState, [madeAt, options, dueAt, begunAt]: Fields, now: number): number | undefined {
   if (state === 'active') return begunAt == null ? undefined : Number(begunAt);
   if (madeAt == null) return undefined;
   if (state === 'failed') return Number(madeAt);
   const { delay = 0 } = JSON.parse(options ?? '{}') as { delay?: number };
-  // BullMQ sets the delay of a due job to 0. A job that waits again without having been put back was due before it began.
-  // A time in the future is that of a job that was made due early, which must not hide the age of the jobs behind it.
+  // BullMQ sets the delay of a due job to 0, so its due time is the latest known time that is not in the future. A job that
+  // waits again without having been put back was due before it began. A time in the future belongs to a job that was made
+  // due early. It is left out because it would otherwise hide the age of the jobs that wait behind this one.
   const times = [Number(madeAt) + delay, Number(dueAt ?? 0), Number(begunAt ?? 0)];
   return Math.max(Number(madeAt), ...times.filter((at) => at <= now));
 }
 
-/** Waiting, delayed and active jobs of `deliveries` in one shard, in one round trip. */
+/** Counts the waiting, delayed and active jobs of `deliveries` in one shard, in one round trip. */
 export const countDeliveries = (shard: Shard): Promise<number> =>
   countJobs(shard, DELIVERIES_QUEUE, ['waiting', 'active', 'delayed']);
 
-/** Jobs of one shard, in one round trip. */
+/** Counts the jobs of a queue in one shard, in one round trip. */
 export async function countJobs(
   shard: Shard,
   queue: (typeof QUEUES)[number],
@@ -97,7 +103,7 @@ export async function countJobs(
   return (await repliesOf(counts)).reduce<number>((sum, count) => sum + Number(count), 0);
 }
 
-/** The replies to a pipeline. Rejects with the first error among them. */
+/** Runs a pipeline and returns its replies. Rejects with the first error among them. */
 export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
   const replies = (await pipeline.exec()) ?? [];
   return replies.map(([error, value]) => {

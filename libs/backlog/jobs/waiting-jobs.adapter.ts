@@ -4,9 +4,9 @@ import { defineScript, runScript, type Shard, Shards } from '@relay/redis';
 import type { DeliveryJob } from './delivery-job.js';
 import { DELIVERIES_QUEUE, DUE_FIELD, INDEXED_S, ofEnvelopeKey, STEPS } from './queues.adapter.js';
 
-/** Queued deliveries that one script reads, which takes Redis some 10 ms. */
+/** Maximum of queued deliveries that one script reads. Redis needs about 10 ms for that many. */
 const LOOKED_AT_ONCE = 4_000;
-/** Missing jobs of one shard that a recount returns. */
+/** Maximum of missing jobs that a recount returns for one shard. */
 const MOST_MISSING = 100;
 
 const indexLua = `
@@ -26,8 +26,8 @@ end
 `;
 
 /**
- * KEYS: index, index by envelope. ARGV: seconds that the latter is kept; webhook, job id and bytes of each. Counts a known id
- * once.
+ * KEYS: index by webhook, index by envelope. ARGV: lifetime of the index by envelope in seconds; then webhook id, job id and
+ * bytes of each job. A job that is already in the index is not counted again.
  */
 const add = defineScript(
   'waiting-add',
@@ -42,10 +42,13 @@ return 1
 `,
 );
 
-/** KEYS: index, index by envelope. ARGV: webhook, job id. */
+/** KEYS: index by webhook, index by envelope. ARGV: webhook id, job id. */
 const ended = defineScript('waiting-ended', `${indexLua}\ndrop(ARGV[1], ARGV[2])\nreturn 1\n`);
 
-/** KEYS: index. Returns webhook, deliveries and bytes of each; forgets webhooks without queued deliveries. */
+/**
+ * KEYS: index by webhook. Returns the id, the number of deliveries and their bytes for each webhook. Removes webhooks that
+ * have no queued deliveries.
+ */
 const count = defineScript(
   'waiting-count',
   `local all, counts = redis.call('HGETALL', KEYS[1]), {}
@@ -63,8 +66,9 @@ return counts
 );
 
 /**
- * KEYS: index. ARGV: how many queued deliveries of each webhook are looked at, webhooks. Returns when the oldest of those was
- * accepted, or ''. A table that shrinks has empty places, so that one look at it may find fewer than there are.
+ * KEYS: index by webhook. ARGV: number of queued deliveries to read of each webhook; then the webhook ids. Returns for each
+ * webhook when the oldest of the deliveries that were read was accepted, or '' if there is none. After a hash has shrunk,
+ * one HSCAN may return fewer entries than COUNT, so the script repeats it until it has enough.
  */
 const oldest = defineScript(
   'waiting-oldest',
@@ -86,13 +90,17 @@ return found
 );
 
 /**
- * KEYS: index, index by envelope. ARGV: webhook, prefix of the queue's keys, seconds that the latter index is kept, seconds that a
- * job may be missing, field of a job with its due time, most missing jobs to return, most jobs to read of a list.
+ * KEYS: index by webhook, index by envelope. ARGV: webhook id, prefix of the queue's keys, lifetime of the index by envelope
+ * in seconds, seconds after which a missing job is returned, field of a job that has its due time, maximum of missing jobs
+ * to return, maximum of jobs to read from a list.
  *
- * Drops the ids of ended jobs, and adds the others to the index by envelope again. A job that has been in no list for so long
- * becomes due. Returns how many did, and the ids whose jobs have been missing for so long, each again only after as long. A job is
- * counted before it is added, so one that is missing may be on its way. BullMQ leaves some fields of a missing job, and then adds
- * none under its id.
+ * The script removes the ids of ended jobs, and adds all other jobs to the index by envelope again. If a job has been in no
+ * list of the queue for the given seconds, the script makes it due. If the job itself has been missing for that long, the
+ * script returns its id, and returns it again only after the same time. A job is counted before it is added, so a missing
+ * job may still be about to be added. BullMQ may leave some fields of a missing job. The script deletes them; otherwise
+ * BullMQ would ignore a new job with the same id.
+ *
+ * Returns the number of jobs that were made due, and the ids of the missing jobs.
  */
 const recount = defineScript(
   'waiting-recount',
@@ -147,7 +155,7 @@ return { relisted, missing }
 
 type JobName = Pick<DeliveryJob, 'webhookId' | 'envelopeId' | 'hash' | 'series' | 'acceptedAt' | 'waitedSince'>;
 
-/** Deviations that a recount found. */
+/** Differences between the count and the queue that a recount found. */
 export interface Recount {
   readonly relisted: number;
   readonly missing: readonly string[];
@@ -155,23 +163,23 @@ export interface Recount {
 
 export interface WaitingCount {
   readonly deliveries: number;
-  /** Size of their bodies. */
+  /** Total size of the bodies of these deliveries. */
   readonly bytes: number;
 }
 
 /**
- * Counts the queued deliveries of each webhook. A job is counted from before it is added until after it has ended: a crash
- * in between leaves a count too high, until the next recount, never too low.
+ * Counts the queued deliveries of each webhook. A job is counted before it is added, and until after it has ended. A crash
+ * can therefore leave a count that is too high until the next recount, but never a count that is too low.
  */
 @Injectable()
 export class WaitingJobs {
-  /** @param addedWithinS a job that is missing for longer was lost or has ended; whole seconds */
+  /** @param addedWithinS whole seconds; a job that is missing for longer was lost or has ended */
   constructor(
     private readonly shards: Shards,
     @Optional() private readonly addedWithinS = 60,
   ) {}
 
-  /** Counts the jobs; to be called before they are added. */
+  /** Counts the jobs. Call it before they are added to the queue. */
   async add(jobs: readonly (JobName & Pick<DeliveryJob, 'body'>)[]): Promise<void> {
     const parts = this.shards.divide(jobs, ({ envelopeId }) => envelopeId);
     await Promise.all(
@@ -182,13 +190,13 @@ export class WaitingJobs {
     );
   }
 
-  /** Ends the count of a job; to be called after it has ended. */
+  /** Removes a job from the count. Call it after the job has ended. */
   async ended(job: JobName): Promise<void> {
     const shard = this.shards.of(job.envelopeId);
     await runScript(shard.redis, ended, indexesOf(shard), [job.webhookId, deliveryId(job)]);
   }
 
-  /** Returns the counts by webhook id, without webhooks that have no queued deliveries. */
+  /** Returns the counts by webhook id. Webhooks without queued deliveries are left out. */
   async counts(): Promise<Map<string, WaitingCount>> {
     const replies = await this.#each((shard) => runScript(shard.redis, count, [waitingKey(shard)], []));
     const counts = new Map<string, WaitingCount>();
@@ -201,20 +209,21 @@ export class WaitingJobs {
     return counts;
   }
 
-  /** Returns how many deliveries one webhook has queued. */
+  /** Returns the number of queued deliveries of a webhook. */
   async of(webhookId: string): Promise<number> {
     const counts = await this.#each((shard) => shard.redis.hlen(waitingKey(shard, webhookId)));
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Returns the ids of the queued deliveries of a webhook; some may just have ended. */
+  /** Returns the ids of the queued deliveries of a webhook. Some of these deliveries may just have ended. */
   async ids(webhookId: string): Promise<string[]> {
     return (await this.#each((shard) => shard.redis.hkeys(waitingKey(shard, webhookId)))).flat();
   }
 
   /**
-   * Returns when the oldest queued delivery of each webhook was accepted, epoch milliseconds, without webhooks that have none.
-   * If a webhook has more than `most` deliveries, returns the oldest of a random sample of about `most`.
+   * Returns for each webhook when its oldest queued delivery was accepted, in epoch milliseconds. Webhooks without queued
+   * deliveries are left out. If a webhook has more than `most` deliveries, the result is the oldest of a random sample of
+   * about `most`.
    */
   async oldest(webhookIds: readonly string[], most: number): Promise<Map<string, number>> {
     const found = new Map<string, number>();
@@ -232,10 +241,10 @@ export class WaitingJobs {
   }
 
   /**
-   * Drops the entries of ended jobs that a crash left behind, and makes jobs due that have been in no list of the queue for a
-   * minute.
-   * @returns how many jobs it made due, and the ids whose jobs have been missing for a minute: Redis has lost them, or a crash came
-   *   before the job was added or after it had ended
+   * Removes the entries of ended jobs that a crash left behind, and makes jobs due that have been in no list of the queue
+   * for `addedWithinS` seconds.
+   * @returns the number of jobs that were made due, and the ids of jobs that have been missing for that long. Redis has lost
+   *   these jobs, or a crash happened before they were added or after they had ended.
    */
   async recount(webhookId: string): Promise<Recount> {
     const replies = await this.#each((shard) => {
@@ -253,8 +262,8 @@ export class WaitingJobs {
 }
 
 /**
- * Key of the hash of the webhooks with queued deliveries, id → bytes of their bodies, or of one webhook's hash, job id → bytes
- * of its body.
+ * Without a webhook id, the key of a hash that maps each webhook with queued deliveries to the bytes of their bodies. With a
+ * webhook id, the key of a hash that maps each of its jobs to the bytes of the job's body.
  */
 const waitingKey = (shard: Shard, ...webhookId: readonly string[]): string => shard.key('waiting', ...webhookId);
 

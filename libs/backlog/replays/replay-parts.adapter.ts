@@ -12,17 +12,21 @@ import type { Redis } from 'ioredis';
 import type { NewReplay, ReplayRange } from './replays.adapter.js';
 import { endReplayLua, resumeEndedLua } from './replays.script.js';
 
-/** Hash of the running and paused replays, range key → id. */
+/** Key of a hash of the running and paused replays: range key → replay id. */
 export const REPLAYS = globalKey('replays');
-/** Set of the range keys of the paused replays. */
+/** Key of the set of the range keys of the paused replays. */
 export const PAUSED = globalKey('replays', 'paused');
-/** With several shards: sorted set of the replays that ended lately, each `<id> <range key>`, by the time of their end. */
+/**
+ * Key of the sorted set of recently ended replays. Each entry is `<id> <range key>`, and its score is the end time. It is
+ * used only with several shards.
+ */
 export const ENDED = globalKey('replays', 'ended');
-/** Hash of a replay: the facts of its order. */
+/** Returns the key of the hash that has the order of a replay. */
 export const replayKeyOf = (id: string): string => globalKey('replay', id);
 /**
- * Hash of a range key, `<topic>/<partition>` → its ranges there, and `endedAt`. With one shard, the hash has the ranges that are
- * left. With several shards, it has the ranges as they were ordered.
+ * Returns the key of the hash of a replay's ranges. The hash maps `<topic>/<partition>` to ranges, and its field `endedAt`
+ * is the end time. With one shard, it has the ranges that still have to be delivered. With several shards, it has the ranges
+ * as they were ordered.
  */
 export const orderKeyOf = (...rangeKey: readonly string[]): string => globalKey('parked', ...rangeKey);
 
@@ -30,19 +34,23 @@ const endReplay = defineScript('replay-end', endReplayLua);
 const resumeEnded = defineScript('replay-resume-ended', resumeEndedLua);
 
 /**
- * For this long after the end of a replay, in ms, workers notice a shard that has lost this end. They look only at the last
- * MOST_ENDED replays that ended.
+ * If a shard loses the end of a replay, the workers notice for this long, in ms. They check only the last MOST_ENDED replays
+ * that ended.
  */
 const ENDED_MS = 86_400_000;
 const MOST_ENDED = 200;
 
-/** Rest of a replay in one partition, or in one shard of it, and how its deliveries ended. */
+/**
+ * The remaining ranges of a replay in one partition (with several shards: in one shard of the partition), and how many of
+ * its deliveries were delivered or failed.
+ */
 export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
- * Replays over several shards. No script can store an order in all of them, so it is in the global slot alone. The owner of a
- * partition and shard takes its part up from there, unless the index of the shard shows that it did. A shard that loses its latest
- * writes loses those of its index too, so its part is taken up again. A part that has ended stays in the index.
+ * Replays with several shards. A script runs in one shard only, so it cannot store an order in all of them. Therefore an
+ * order is stored only in the global slot. The owner of each partition and shard copies its part to the index of that shard,
+ * unless the index already has the part. A part that has ended stays in the index. If a shard loses its latest writes, it
+ * loses the part as well, so the owner copies it again.
  */
 export class ReplayParts {
   constructor(
@@ -50,14 +58,14 @@ export class ReplayParts {
     private readonly shards: Shards,
   ) {}
 
-  /** Returns each shard's view of a replay, as `<topic>/<partition>` → range text. */
+  /** Returns what the index of each shard has of a replay: `<topic>/<partition>` → text of the ranges. */
   of(key: string): Promise<Record<string, string>[]> {
     return Promise.all(this.shards.all.map((shard) => indexOf(shard, key)));
   }
 
   /**
-   * Returns the parts of a partition and shard by range key, as the shard's index has them. A part that is not taken up yet is as
-   * it was ordered. The part of a partition without records has no ranges.
+   * Returns the parts of a partition and shard by range key, from the index of the shard. If the index does not have a part
+   * yet, it is returned as it was ordered. If the replay has no records in the partition, the part has no ranges.
    */
   async rangesOf(
     { topic, partition, shard: number = 0 }: LogPartition,
@@ -92,8 +100,8 @@ export class ReplayParts {
   }
 
   /**
-   * Returns whether every part was taken up and has ended, or the order has expired. Asks no further shard after the first
-   * unfinished part.
+   * Returns true if every part was copied to its shard and has ended, or if the order has expired. Stops asking shards at
+   * the first unfinished part.
    */
   async #isDone(key: string): Promise<boolean> {
     const names = Object.keys(await this.redis.hgetall(orderKeyOf(key))).filter((name) => name.includes('/'));
@@ -110,7 +118,10 @@ export class ReplayParts {
     return (await runScript(this.redis, resumeEnded, keys, [key, id])) === 1;
   }
 
-  /** Removes what the shards show of replays that are kept no longer. A shard that is away keeps it until it expires. */
+  /**
+   * Removes the parts of replays that are no longer kept from all shards. On a shard that is unavailable they stay until
+   * they expire.
+   */
   async forget(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
     await Promise.allSettled(
@@ -123,9 +134,9 @@ const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
   shard.redis.hgetall(parkedKey(shard, key));
 
 /**
- * Returns the ranges without the records that wait in the log for the webhook, which it gets anyway. With several shards, only
- * records that wait in all of them are left out: a record that one shard has caught up can be replayed. A replay of dead letters
- * needs none of this.
+ * Returns the ranges without the records that already wait in the log for the parked webhook, because the webhook gets these
+ * records anyway. With several shards, only records that wait in all shards are left out, because another record may already
+ * have been delivered. A replay of dead letters keeps all ranges.
  */
 export async function unwaitedRanges(
   shards: Shards,
@@ -136,7 +147,7 @@ export async function unwaitedRanges(
   const left = await Promise.all(
     ranges.map(async ({ topic, partition, from, end }) => {
       const at = { topic, partition };
-      // If a shard is away, no record is left out.
+      // If a shard is unavailable, no record is left out.
       const texts = await Promise.all(
         shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
       );

@@ -10,7 +10,7 @@ import { Replays, type ReplayPage, type ReplayPaging, type ReplayRange } from '.
 
 export type ReplayTarget = Pick<ReplayStatus, 'webhookId' | 'partnerId' | 'eventType' | 'status'>;
 
-/** Another replay of the webhook is running or paused. */
+/** The id of another replay of the webhook, which is running or paused. */
 interface Running {
   readonly kind: 'running';
   readonly id: string;
@@ -22,9 +22,9 @@ type Counted = { readonly kind: 'counted'; readonly matched: number } | Running;
 
 interface ReplayServiceParts {
   readonly replays: Replays;
-  /** The ranges of an event type's topic within the window. Rejects while Kafka is away. */
+  /** Returns the ranges of an event type's topic within the window. Rejects while Kafka is unavailable. */
   readonly ranges: (eventType: string, window: TimeWindow) => Promise<readonly ReplayRange[]>;
-  /** Upper bound of the dead letters of a webhook that died at `since` or later. */
+  /** Returns an upper bound of the number of dead letters of a webhook that died at `since` or later. */
   readonly letters: (webhookId: string, since: number | undefined) => Promise<number>;
   readonly audit: Pick<Audit, 'report'>;
   readonly newId: () => string;
@@ -35,15 +35,15 @@ interface ReplayServiceParts {
 export class ReplayService {
   constructor(private readonly parts: ReplayServiceParts) {}
 
-  /** Returns an upper bound of the deliveries that an order makes. */
+  /** Returns an upper bound of the number of deliveries that a replay would make if it were ordered now. */
   async count(target: ReplayTarget, window: TimeWindow, ranges = this.parts.ranges): Promise<number> {
     const { replays, letters } = this.parts;
     const records = recordsIn(await replays.unwaited(target, await ranges(target.eventType, window)));
-    // Some envelopes of dead letters may be newer than the window, or no longer in the log.
+    // An upper bound, because the envelopes of some dead letters may be newer than the window or no longer be in the log.
     return target.status === 'all' ? records : Math.min(records, await letters(target.webhookId, window.since));
   }
 
-  /** Counts for several webhooks, in their order. Kafka is asked once for each event type. */
+  /** Counts for several webhooks; the results are in the order of the targets. Asks Kafka once for each event type. */
   async countEach(targets: readonly ReplayTarget[], window: TimeWindow): Promise<Counted[]> {
     const ranges = this.#rangesOnce();
     const count = async (target: ReplayTarget): Promise<Counted> => {
@@ -54,15 +54,15 @@ export class ReplayService {
     return Promise.all(targets.map(count));
   }
 
-  /** Reports the replay, then orders it. Rejects, without an order, while Kafka or Redis is away. */
+  /** Reports the replay and then orders it. If Kafka or Redis is unavailable, rejects and orders nothing. */
   async order(target: ReplayTarget, window: TimeWindow, actor: AskedBy): Promise<Ordered> {
     const store = await this.#report(target, window, actor, this.parts.ranges);
     return store();
   }
 
   /**
-   * Orders for several webhooks, in their order. Kafka is asked once for each event type, and has all reports before the first
-   * order.
+   * Orders replays for several webhooks; the results are in the order of the targets. Asks Kafka once for each event type.
+   * All replays are reported before the first one is ordered.
    */
   async orderEach(targets: readonly ReplayTarget[], window: TimeWindow, actor: AskedBy): Promise<Ordered[]> {
     const ranges = this.#rangesOnce();
@@ -70,7 +70,7 @@ export class ReplayService {
     return Promise.all(stores.map((store) => store()));
   }
 
-  /** @returns what orders the reported replay */
+  /** @returns a function that orders the reported replay */
   async #report(
     target: ReplayTarget,
     window: TimeWindow,
@@ -78,7 +78,8 @@ export class ReplayService {
     rangesOf: ReplayServiceParts['ranges'],
   ): Promise<() => Promise<Ordered>> {
     const { replays, audit, newId, now } = this.parts;
-    // A refused order is not reported and costs Kafka nothing, unless two orders arrive at once: both are reported then.
+    // If another replay is under way, the order is refused here, before it is reported and before Kafka is asked. If two
+    // orders arrive at the same time, both may be reported before one of them is refused.
     const other = await replays.runningOf(target.webhookId);
     if (other !== undefined) return async () => ({ kind: 'running', id: other });
     const ranges = await replays.unwaited(target, await rangesOf(target.eventType, window));
@@ -101,7 +102,7 @@ export class ReplayService {
     };
   }
 
-  /** The ranges of a request that is about one window. */
+  /** Returns a `ranges` function that asks Kafka once for each event type. All its calls must be for the same window. */
   #rangesOnce(): ReplayServiceParts['ranges'] {
     const found = new Map<string, ReturnType<ReplayServiceParts['ranges']>>();
     return (eventType, window) => {
@@ -115,7 +116,7 @@ export class ReplayService {
     return this.parts.replays.ofAll(paging, this.parts.now());
   }
 
-  /** The replays of a partner, or of some of its webhooks. */
+  /** Lists the replays of a partner, or only those of some of its webhooks. */
   async ofPartner(partnerId: string, paging: ReplayPaging, webhookIds?: readonly string[]): Promise<ReplayPage> {
     const { replays, now } = this.parts;
     if (webhookIds === undefined) return replays.ofPartner(partnerId, paging, now());
@@ -127,7 +128,10 @@ export class ReplayService {
     return this.parts.replays.find(id, this.parts.now());
   }
 
-  /** Ends a running or paused replay; deliveries that it has begun continue. False when it had ended. */
+  /**
+   * Cancels a running or paused replay. Deliveries that were already begun continue. Returns false if the replay had already
+   * ended.
+   */
   async cancel(id: string, actor: AskedBy): Promise<boolean> {
     const { replays, audit, now } = this.parts;
     const replay = await replays.find(id, now());
@@ -137,17 +141,18 @@ export class ReplayService {
   }
 
   /**
-   * Pauses a running replay, then reports that: a pause loses nothing, and its caller may be about to exit.
-   * @param unreported called when Kafka does not take the report
+   * Pauses a running replay and then reports the pause. The pause comes first because it loses nothing, and because the
+   * caller may be about to exit.
+   * @param unreported called if Kafka does not store the report
    */
   async pause(id: string, actor: AskedBy, unreported: (error: unknown) => void): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'running' || !(await replays.pause(id, true))) return;
-    // The cause, since the error itself says that nothing was changed.
+    // The error says that nothing was changed, which is wrong here, so only its cause is passed.
     await audit.report({ event: 'replay.paused', ...actor, id }).catch((error: Error) => unreported(error.cause));
   }
 
-  /** Reports the resumption of a paused replay, then resumes it. */
+  /** Reports that a paused replay is resumed, and then resumes it. */
   async resume(id: string, actor: AskedBy): Promise<void> {
     const { replays, audit, now } = this.parts;
     if ((await replays.find(id, now()))?.state !== 'paused') return;
@@ -156,7 +161,7 @@ export class ReplayService {
   }
 }
 
-/** A service over Redis and Kafka. While no broker answers, orders reject with ProblemError `unavailable`. */
+/** Creates a service that uses Redis and Kafka. If no broker answers, orders reject with ProblemError `unavailable`. */
 export const openReplayService = (shards: Shards, kafka: KeptAdmin, audit: Audit, topicPrefix: string): ReplayService =>
   new ReplayService({
     replays: new Replays(shards.global, shards),

@@ -1,40 +1,49 @@
 import { z } from 'zod';
 import type { ReplayPart } from './replay-parts.adapter.js';
 
-/** A replay and its progress. Times in epoch milliseconds. */
+/** A replay and its progress. All times are epoch milliseconds. */
 export interface ReplayStatus {
   readonly id: string;
   readonly webhookId: string;
   readonly partnerId: string;
   readonly eventType: string;
-  /** `failed`: dead letters only. */
+  /** `failed` replays only dead letters. */
   readonly status: 'all' | 'failed';
-  /** The envelopes were accepted in `[since, until)`; undefined is open. */
+  /**
+   * Only envelopes that were accepted at `since` or later and before `until` are replayed. Undefined means that there is no
+   * limit.
+   */
   readonly since: number | undefined;
   readonly until: number | undefined;
   readonly orderedBy: 'partner' | 'operator';
   readonly createdAt: number;
   readonly endedAt: number | undefined;
   readonly state: 'running' | 'paused' | 'done' | 'cancelled';
-  /** Its deliveries; a running replay counts records that are not looked at yet. */
+  /** Number of deliveries. While the replay is running, records that were not read yet count as deliveries. */
   readonly matched: number;
-  /** Delivered at once. */
+  /**
+   * Number of deliveries whose first attempt succeeded. With `status: failed`, the number of dead letters that were queued
+   * again.
+   */
   readonly done: number;
-  /** Queued for a retry, or dead letters. */
+  /**
+   * Number of deliveries that are queued for a retry or became dead letters. With `status: failed`, the number of dead
+   * letters that could not be queued again.
+   */
   readonly failed: number;
   readonly ratePerSecond: number;
-  /** Undefined before the first record was looked at. */
+  /** Undefined until the first record was read. */
   readonly secondsLeft: number | undefined;
 }
 
 type StoredReplay = Readonly<Record<string, string>>;
-/** How far a replay came. */
+/** Progress of a replay. */
 interface Progress {
   /** Parts of the replay, by partition and shard. */
   readonly parts: readonly ReplayPart[];
-  /** How many share the records of a partition. */
+  /** Number of shards that share the records of a partition. */
   readonly shards: number;
-  /** When its last range ended, by Redis' clock. */
+  /** When the last range ended, in epoch milliseconds by the clock of Redis. */
   readonly endedAt: string | undefined;
   readonly isPaused: boolean;
 }
@@ -47,13 +56,14 @@ export function replayStatus(
   const { id = '', webhookId = '', partnerId = '', eventType = '', cancelledAt } = stored;
   const done = sum(parts, ({ counts }) => counts.done);
   const failed = sum(parts, ({ counts }) => counts.failed);
-  // Each of several shards has a share of the records, and all offsets to pass: an estimate until they have passed them.
+  // Every shard reads all offsets of a partition but handles only its share of the records. Until all shards have read the
+  // same offsets, this division is an estimate.
   const left = Math.ceil(sum(parts, ({ ranges }) => sum(ranges, ({ from, to = from }) => to - from)) / shards);
   const createdAt = Number(stored['createdAt']);
   const ordered = Number(stored['matched']);
   const ended = timeOf(cancelledAt ?? endedAt);
   const seconds = Math.max(0.001, ((ended ?? now) - createdAt) / 1000);
-  // Records looked at a second; some of them are not delivered.
+  // Records read per second. Some of them are not delivered.
   const lookedAt = (ordered - left) / seconds;
   return {
     id,
@@ -81,7 +91,7 @@ const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
 const timeOf = (text: string | undefined): number | undefined =>
   text === undefined || text === '' ? undefined : Number(text);
 
-/** Running and paused replays by state, and the deliveries of all by result. */
+/** Counts the running and the paused replays, and the deliveries of all given replays by result. */
 export function replayTotals(all: readonly ReplayStatus[]) {
   const replays = { running: 0, paused: 0 };
   const deliveries = { done: 0, failed: 0, left: 0 };
@@ -97,13 +107,13 @@ export function replayTotals(all: readonly ReplayStatus[]) {
 
 export type ReplayTotals = ReturnType<typeof replayTotals>;
 
-/** A time of a replay as answers show it; `null` if it is open. */
+/** Formats a time for a response; `null` if there is no limit. */
 const shownTime = (time: number | undefined): string | null =>
   time === undefined ? null : new Date(time).toISOString();
-/** A rate, or a number of seconds, to a tenth. */
+/** Rounds a rate or a number of seconds to one decimal place. */
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** A replay as answers show it: times in ISO 8601, rates to a tenth. */
+/** A replay as responses show it, with times in ISO 8601 and rates with one decimal place. */
 export const replayFacts = (replay: ReplayStatus) => ({
   id: replay.id,
   webhookId: replay.webhookId,
@@ -122,7 +132,7 @@ export const replayFacts = (replay: ReplayStatus) => ({
 
 const moment = z.iso.datetime({ offset: true });
 
-/** Strict: if an unknown member were ignored, a misspelt order would become a different order. */
+/** Unknown members are refused. Otherwise a misspelt member would be ignored, and the replay would cover other envelopes. */
 export const ReplayRequest = z
   .strictObject({
     since: moment
@@ -146,7 +156,7 @@ export const ReplayRequest = z
   .meta({ id: 'ReplayRequest', description: 'Which envelopes are to be delivered again. No member is required.' });
 export type ReplayRequest = z.infer<typeof ReplayRequest>;
 
-/** The last replay of a page, and when it was ordered. */
+/** Cursor with the creation time and the id of the last replay on the previous page. */
 export const ReplayCursor = z
   .string()
   .regex(/^\d{1,15}\.[\w-]{1,36}$/, 'a cursor comes from the Link header of the page before')

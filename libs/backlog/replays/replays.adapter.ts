@@ -28,21 +28,27 @@ const create = defineScript('replay-create', createReplayLua);
 const cancel = defineScript('replay-cancel', cancelReplayLua);
 const pause = defineScript('replay-pause', pauseReplayLua);
 
-/** Retention of a replay without records, of which a partner may order any number. */
+/**
+ * Seconds for which a replay without records is kept. This time is short because a partner may order any number of such
+ * replays.
+ */
 const KEPT_EMPTY_S = 600;
-/** Replays kept for one webhook: without a bound, repeated orders would fill Redis. */
+/** Maximum of replays that are kept for one webhook. Without this limit, repeated orders would fill Redis. */
 const KEPT_OF_WEBHOOK = 20;
-/** Maximum of replays that a partner sees: those kept of 1,000 webhooks. */
+/** Maximum of replays that a partner can list. It is enough for all kept replays of 1,000 webhooks. */
 const LISTED_OF_PARTNER = 1_000 * KEPT_OF_WEBHOOK;
 const SERIES = globalKey('replays', 'series');
-/** Sorted set of ids by creation time. */
+/** Key of the sorted set of the ids of all replays by creation time. */
 const ALL = globalKey('replays', 'all');
-/** Sorted set of a partner's newest replays, ids by creation time. Some of them may have expired. */
+/**
+ * Returns the key of the sorted set of the ids of a partner's newest replays by creation time. Some of the replays may have
+ * expired.
+ */
 const partnerKeyOf = (partnerId: string): string => globalKey('replays', 'by', partnerId);
-/** List of the newest replays of a webhook, newest first, each `<id> <range key>`. */
+/** Returns the key of the list of a webhook's newest replays, newest first. Each entry is `<id> <range key>`. */
 const newestKeyOf = (webhookId: string): string => globalKey('replays', 'of', webhookId);
 
-/** Offsets `[from, end)` of a partition to be delivered again. */
+/** Offsets of a partition that are to be delivered again: from `from` up to, but not including, `end`. */
 export interface ReplayRange extends LogPartition {
   readonly from: number;
   readonly end: number;
@@ -50,17 +56,17 @@ export interface ReplayRange extends LogPartition {
 
 export interface ReplayPaging {
   readonly limit: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly cursor?: string | undefined;
 }
 
-/** Newest first. `next` is there when more may follow. */
+/** A page of replays, newest first. `next` is present if more replays may follow. */
 export interface ReplayPage {
   readonly replays: readonly ReplayStatus[];
   readonly next?: string;
 }
 
-/** The members of a replay that its order sets. */
+/** The members of a replay that are set when it is ordered. */
 export type NewReplay = Pick<
   ReplayStatus,
   'id' | 'webhookId' | 'partnerId' | 'eventType' | 'status' | 'since' | 'until' | 'orderedBy'
@@ -71,7 +77,10 @@ interface Dated {
   readonly at: number;
 }
 
-/** Returns the cursor after a page: its last replay, and the time of its order in case the replay is no longer kept. */
+/**
+ * Returns the cursor after a page. It has the id of the last replay on the page, and the time of its order, which is used if
+ * that replay is no longer kept.
+ */
 export const replayCursor = (id: string, createdAt: number): string => `${createdAt}.${id}`;
 
 function readCursor(cursor = ''): Dated {
@@ -80,15 +89,18 @@ function readCursor(cursor = ''): Dated {
 }
 
 /**
- * Replays in Redis. The owner of each partition delivers their ranges again to one webhook, by catch-up. With one shard an order
- * stores the ranges where those of parked webhooks are, so they move with the partitions and continue from their cursor after a
- * crash. With several, an order is in the global slot, and each owner takes its part up from there (`ReplayParts`).
+ * Stores replays in Redis. The worker that owns a partition delivers the ranges of that partition again to the webhook of
+ * the replay.
+ *
+ * With one shard, an order adds the ranges to the hash that also has the ranges of parked webhooks. The ranges therefore
+ * move with the partition to its next owner, which continues from the stored cursor after a crash. With several shards, an
+ * order is stored in the global slot, and each owner copies its part from there (see `ReplayParts`).
  */
 export class Replays {
-  /** Undefined with one shard. */
+  /** Undefined if there is only one shard. */
   readonly #parts: ReplayParts | undefined;
 
-  /** @param redis of the global slot */
+  /** @param redis connection to the shard of the global slot */
   constructor(
     private readonly redis: Redis,
     private readonly shards: Shards,
@@ -96,12 +108,15 @@ export class Replays {
     this.#parts = shards.all.length === 1 ? undefined : new ReplayParts(redis, shards);
   }
 
-  /** The ranges without what waits in the log for the webhook. */
+  /** Returns the ranges without the records that wait in the log for the webhook. */
   unwaited(target: Pick<NewReplay, 'webhookId' | 'status'>, ranges: readonly ReplayRange[]) {
     return unwaitedRanges(this.shards, target, ranges);
   }
 
-  /** @returns the id of a running or paused replay of this webhook, without storing the new one; undefined once it is stored */
+  /**
+   * Stores a new replay, unless the webhook already has a replay that is running or paused.
+   * @returns the id of that other replay; undefined if the new replay was stored
+   */
   async create(replay: NewReplay, ranges: readonly ReplayRange[], now: number): Promise<string | undefined> {
     const { id, webhookId, partnerId, eventType, status, since = '', until = '', orderedBy } = replay;
     const wanted = partitionsOf(ranges.filter(({ from, end }) => from < end));
@@ -117,7 +132,7 @@ export class Replays {
       orderKeyOf(),
       ALL,
       partnerKeyOf(partnerId),
-      // One shard has the ranges of partitions where those of parked webhooks are.
+      // With one shard, the ranges are stored in the same hashes as the ranges of parked webhooks.
       ...(only === undefined || others.length > 0 ? [] : wanted.map((range) => parkingKey(only, range))),
     ];
     const [other, ...forgotten] = (await runScript(this.redis, create, keys, [
@@ -140,13 +155,15 @@ export class Replays {
     return other === '' ? undefined : other;
   }
 
-  /** The id of the running or paused replay of a webhook; one read, however many other replays there are. */
+  /**
+   * Returns the id of the running or paused replay of a webhook. The cost does not grow with the number of other replays.
+   */
   async runningOf(webhookId: string): Promise<string | undefined> {
     const keys = [newestKeyOf(webhookId), REPLAYS, PAUSED];
     return ((await runScript(this.redis, running, keys, [replayKeyOf('')])) as string | null) ?? undefined;
   }
 
-  /** Undefined for an unknown or expired replay. Rejects while a shard is away. */
+  /** Returns undefined if the replay is unknown or has expired. Rejects while a shard is unavailable. */
   find(id: string, now: number): Promise<ReplayStatus | undefined> {
     return this.#find(id, now, this.#parts);
   }
@@ -173,7 +190,11 @@ export class Replays {
     return this.redis.hvals(REPLAYS);
   }
 
-  /** The id of the replay of a range key without its mark, `<webhook id>/<series>`; undefined for an old one. */
+  /**
+   * Returns the id of the replay to which a range key belongs; undefined if that replay is no longer in the list of the
+   * webhook's newest replays.
+   * @param name the range key without its prefix
+   */
   async idOf(name: string): Promise<string | undefined> {
     const kept = await this.redis.lrange(newestKeyOf(readRangeKey(name).webhookId), 0, -1);
     return kept.find((entry) => entry.endsWith(` ${name}`) || entry.endsWith(`:${name}`))?.split(' ', 1)[0];
@@ -183,7 +204,7 @@ export class Replays {
     return this.#all(await this.idsUnderWay(), now);
   }
 
-  /** The replays ordered since then, newest first. @param since epoch milliseconds */
+  /** Returns the replays that were ordered at `since` or later, newest first. @param since epoch milliseconds */
   async newest(since: number, limit: number, now: number): Promise<ReplayStatus[]> {
     return this.#all(await this.redis.zrevrangebyscore(ALL, '+inf', since, 'LIMIT', 0, limit), now);
   }
@@ -192,12 +213,12 @@ export class Replays {
     return this.#page(ALL, paging, now);
   }
 
-  /** A partner's replays of the last 30 days. */
+  /** Lists a partner's replays of the last 30 days. */
   ofPartner(partnerId: string, paging: ReplayPaging, now: number): Promise<ReplayPage> {
     return this.#page(partnerKeyOf(partnerId), paging, now);
   }
 
-  /** The replays of some webhooks of the last 30 days. */
+  /** Lists the replays of some webhooks of the last 30 days. */
   async ofWebhooks(webhookIds: readonly string[], paging: ReplayPaging, now: number): Promise<ReplayPage> {
     const lists = await Promise.all(webhookIds.map((id) => this.redis.lrange(newestKeyOf(id), 0, -1)));
     const ids = lists.flat().map((entry) => entry.split(' ', 1)[0] ?? '');
@@ -236,43 +257,53 @@ export class Replays {
     return found.filter((status) => status !== undefined);
   }
 
-  /** False when it is neither running nor paused. */
+  /** Returns false if the replay is neither running nor paused. */
   async cancel(id: string, now: number): Promise<boolean> {
     return (await runScript(this.redis, cancel, [replayKeyOf(id), REPLAYS, PAUSED], [now])) === 1;
   }
 
-  /** Pauses or resumes a replay; false when it has ended. */
+  /** Pauses or resumes a replay. Returns false if the replay has ended. */
   async pause(id: string, isPaused: boolean): Promise<boolean> {
     return (await runScript(this.redis, pause, [replayKeyOf(id), REPLAYS, PAUSED], [isPaused ? 1 : 0])) === 1;
   }
 
-  /** The range keys of the running and paused replays, and those of the paused ones. */
+  /**
+   * Returns the range keys of all running and paused replays in `keys`, and those of the paused replays also in `paused`.
+   */
   async orders(): Promise<{ readonly keys: ReadonlySet<string>; readonly paused: ReadonlySet<string> }> {
     const [keys, paused] = await Promise.all([this.redis.hkeys(REPLAYS), this.redis.smembers(PAUSED)]);
     return { keys: new Set(keys), paused: new Set(paused) };
   }
 
   /**
-   * Returns the ids of the replays that ended lately, by range key: a shard may go back behind their end. With one shard it
-   * returns none, because the orders then go back too.
+   * Returns the ids of recently ended replays by range key. They are needed because a shard that loses its latest writes may
+   * lose the end of a replay. With one shard the result is empty, because that shard loses the matching writes of the order
+   * too.
    */
   async ended(): Promise<ReadonlyMap<string, string>> {
     return (await this.#parts?.ended()) ?? new Map();
   }
 
-  /** Ends those of the running replays of which no shard has a range left. With one shard its flushes do so. */
+  /**
+   * Ends the given replays that have no ranges left in any shard. With one shard this does nothing, because the worker ends
+   * a replay when it stores its progress.
+   */
   async endDone(keys: readonly string[]): Promise<void> {
     await this.#parts?.endDone(keys);
   }
 
-  /** Lets an ended replay run again, because a shard has ranges of it; false when its order is gone. */
+  /**
+   * Marks an ended replay as running again, because a shard still has ranges of it. Returns false if the order is no longer
+   * stored.
+   */
   async resumeEnded(key: string, id: string): Promise<boolean> {
     return (await this.#parts?.resumeEnded(key, id)) ?? false;
   }
 
   /**
-   * Returns the ranges that a partition has to deliver of these replays, by range key. With several shards it includes ranges
-   * that the partition has not taken up yet. A replay that has ended there, or has no records of it, has no ranges.
+   * Returns by range key the ranges of these replays that a partition still has to deliver. With several shards, ranges that
+   * the owner of the partition has not copied yet are included. If a replay has ended in the partition, or has no records
+   * there, it has no ranges.
    */
   async rangesOf(at: LogPartition, keys: readonly string[]): Promise<Map<string, ReplayPart>> {
     if (keys.length === 0) return new Map();

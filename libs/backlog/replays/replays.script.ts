@@ -1,7 +1,8 @@
 /**
- * KEYS: the newest replays of a webhook, the running replays, the paused ones. ARGV: prefix of a replay's key.
- * Returns the id of the webhook's running or paused replay, which can only be the newest, or nothing. A replay that was paused
- * until it expired counts as ended.
+ * KEYS: the newest replays of a webhook, the running replays, the paused replays. ARGV: prefix of a replay's key.
+ *
+ * Returns the id of the webhook's running or paused replay, or nothing. Only the newest replay of a webhook can be running
+ * or paused. A paused replay that has expired counts as ended.
  */
 export const runningReplayLua = `
 local newest = redis.call('LINDEX', KEYS[1], 0)
@@ -15,14 +16,18 @@ return false
 `;
 
 /**
- * KEYS: the newest replays of the webhook, the running replays, the paused ones, the replay, counter of replay numbers, index of
- * ranges, all replays by age, those of the partner by age; with one shard then the ranges of each partition.
- * ARGV: prefix of a replay's key, id, webhook, now in milliseconds, seconds kept, how many are kept of a webhook, prefix of the range
- * key, how many are listed for a partner, count of fields, then name and value of each, then name and range text of each partition.
- * Returns the id of the running or paused replay of this webhook; once the new one is stored '', and then the range keys of the replays
- * of this webhook that are forgotten for it.
- * The replay number is a multiple of 1,000, from which replays of its dead letters count on. It is at least 1,000 times the seconds
- * since 1970, so that none is used again where Redis has lost its counter and earlier dead letters were recovered.
+ * KEYS: the newest replays of the webhook, the running replays, the paused replays, the new replay, the counter of replay
+ * numbers, prefix of the ordered ranges, all replays by age, the partner's replays by age; with one shard, then the ranges
+ * of each partition. ARGV: prefix of a replay's key, replay id, webhook id, now in milliseconds, seconds to keep the replay,
+ * maximum of replays to keep of a webhook, prefix of the range key, maximum of replays to list for a partner, number of
+ * fields, then name and value of each field, then name and range text of each partition.
+ *
+ * If the webhook has a running or paused replay, returns its id. Otherwise stores the new replay, and returns '' and the
+ * range keys of the webhook's old replays that were removed because there were too many.
+ *
+ * The replay number is a multiple of 1,000, so that replays of its dead letters can use the numbers that follow. It is at
+ * least 1,000 times the seconds since 1970. Therefore no number is used twice, even if Redis loses the counter and earlier
+ * dead letters are recovered.
  */
 export const createReplayLua = `
 local function running_replay() ${runningReplayLua} end
@@ -66,7 +71,10 @@ redis.call('EXPIRE', index, ARGV[5])
 return forgotten
 `;
 
-/** KEYS: the replay, the running replays, the paused ones. ARGV: now in milliseconds. Returns 1 unless it had ended. */
+/**
+ * KEYS: the replay, the running replays, the paused replays. ARGV: now in milliseconds. Returns 0 if the replay had already
+ * ended, otherwise 1.
+ */
 export const cancelReplayLua = `
 local key = redis.call('HGET', KEYS[1], 'key')
 if not key or redis.call('HDEL', KEYS[2], key) == 0 then return 0 end
@@ -75,7 +83,10 @@ redis.call('HSET', KEYS[1], 'cancelledAt', ARGV[1])
 return 1
 `;
 
-/** KEYS: the replay, the running replays, the paused ones. ARGV: 1 to pause, 0 to resume. Returns 1 unless it has ended. */
+/**
+ * KEYS: the replay, the running replays, the paused replays. ARGV: 1 to pause, 0 to resume. Returns 0 if the replay has
+ * ended, otherwise 1.
+ */
 export const pauseReplayLua = `
 local key = redis.call('HGET', KEYS[1], 'key')
 if not key or redis.call('HEXISTS', KEYS[2], key) == 0 then return 0 end
@@ -84,9 +95,11 @@ return 1
 `;
 
 /**
- * KEYS: index of the ordered ranges, the running replays, the paused ones, the ended ones by time. ARGV: range key, milliseconds for
- * which it counts as one that ended lately, and the largest number of those.
- * Ends a replay of which no shard has a range left. One whose order has expired only makes room for others of its webhook.
+ * KEYS: the ordered ranges of the replay, the running replays, the paused replays, the ended replays by time. ARGV: range
+ * key, milliseconds for which the replay is listed as recently ended, maximum of recently ended replays.
+ *
+ * Ends a replay that has no ranges left in any shard. If its order has expired, the script only removes the replay from the
+ * running and paused replays, so that another replay of the webhook can be ordered.
  */
 export const endReplayLua = `
 local id = redis.call('HGET', KEYS[2], ARGV[1])
@@ -104,8 +117,11 @@ return 1
 `;
 
 /**
- * KEYS: index of the ordered ranges, the running replays, the ended ones by time, the replay. ARGV: range key, id.
- * An ended replay runs again, because a shard went back behind its end. Returns 1 when it runs, also when it did before.
+ * KEYS: the ordered ranges of the replay, the running replays, the ended replays by time, the replay. ARGV: range key,
+ * replay id.
+ *
+ * Marks an ended replay as running again, because a shard has lost its end. Returns 1 if the replay is running now, even if
+ * it was running before; otherwise 0.
  */
 export const resumeEndedLua = `
 if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 1 end

@@ -16,18 +16,20 @@ import type { BulkJobOptions } from 'bullmq';
 import { RetryQueue } from './retry-queue.port.js';
 
 /**
- * The job's data counts attempts and waits. BullMQ's own count applies only to a fault that escapes the processor: such a job
- * must be repeated, never fail.
+ * The attempts and the waits of a delivery are counted in the data of the job. BullMQ's own count of attempts is used only
+ * if the processor throws an unexpected error. The job must then be repeated and never fail, so BullMQ is given a very large
+ * number.
  *
- * An ended job is kept for as long as it may be added once more, which changes nothing while BullMQ knows its id. A worker
- * does so when it reads a record again whose job a killed worker had added since its last flush, or when it repeats its adds
- * after Redis was away. Both happen within seconds; the count bounds how many a burst keeps.
+ * BullMQ ignores an add while it knows the id of the job. Ended jobs are therefore kept for as long as a worker may add the
+ * same job again. A worker does so in two cases: it reads a record again whose job a killed worker had added since its last
+ * flush, or it repeats its adds after Redis was unavailable. Both happen within seconds. `count` limits how many ended jobs
+ * are kept after a burst.
  */
 const JOB_OPTIONS = {
   attempts: 1_000_000,
   backoff: { type: 'fixed', delay: 5_000 },
   removeOnComplete: { age: 120, count: 2_000 },
-  // A step fails again and again while Redis is away; without this limit BullMQ would keep every stack trace.
+  // While Redis is unavailable, a job may fail many times. Without this limit BullMQ would store every stack trace.
   stackTraceLimit: 1,
 } as const;
 
@@ -40,8 +42,8 @@ interface Addition {
 }
 
 /**
- * BullMQ with its queues in each shard, on `queue` connections, which wait for Redis. Jobs that are added while a bulk is in
- * flight form the next bulk.
+ * The retry queue in BullMQ, with its queues in each shard. Its connections are of the kind `queue`, on which commands wait
+ * while Redis is unavailable. Jobs that are added while a bulk is being sent form the next bulk.
  */
 export class BullmqRetryQueue extends RetryQueue {
   readonly #deliveries: PerShard<BulkQueue>;
@@ -59,15 +61,15 @@ export class BullmqRetryQueue extends RetryQueue {
   async add({ job, at }: QueuedDelivery): Promise<void> {
     const timestamp = Date.now();
     const delay = Math.max(0, at - timestamp);
-    // The timestamp is set with the delay: BullMQ otherwise reads the clock again when it sends the bulk, and the clock may have
-    // been set since.
+    // The timestamp is set explicitly, to the time from which the delay was computed. Otherwise BullMQ would read the clock
+    // again when it sends the bulk, and the clock may have been adjusted meanwhile.
     const options = { ...JOB_OPTIONS, jobId: deliveryId(job), timestamp, delay };
     await this.#deliveries.of(job.envelopeId).add(job.eventType, job, options);
   }
 
   async addDeadLetter(letter: DeadLetter): Promise<void> {
     await this.#letters.add(letter);
-    // Retention counts from the death, not from a recovery by `relay recover`.
+    // A dead letter is kept for a time after its death, even if `relay recover` adds it again later.
     const options = { jobId: deliveryId(letter), timestamp: letter.diedAt };
     await this.#deadLetters.of(letter.envelopeId).add(letter.reason, letter, options);
   }
@@ -115,7 +117,7 @@ class BulkQueue {
 
   async #send(): Promise<void> {
     this.#sending = true;
-    await Promise.resolve(); // lets every job of this turn of the event loop join the first bulk
+    await Promise.resolve(); // lets all jobs that are added in this turn of the event loop join the first bulk
     while (this.#waiting.length > 0) {
       const bulk = this.#waiting.splice(0, 500);
       try {

@@ -4,13 +4,16 @@ import { MAX_RETRY_AFTER_MS } from '@relay/delivery';
 import type { AttemptRecord } from '@relay/events';
 import type { DeliveryJob, QueuedDelivery } from '@relay/jobs';
 
-/** Delays between the attempts of one delivery, in milliseconds: n delays allow n + 1 attempts. */
+/** Delays between the attempts of one delivery, in milliseconds. A schedule of n delays allows n + 1 attempts. */
 type Schedule = readonly number[];
 
-/** The share of a delay that chance may add, so that deliveries that failed together do not retry together. */
+/**
+ * A random part of up to this share is added to each delay, so that deliveries that failed together are not retried
+ * together.
+ */
 const MAX_STRETCH = 0.2;
 
-/** Reads a schedule such as `5s,5m,2h`. @throws RangeError naming the entry that is no duration or lasts no time */
+/** Reads a schedule such as `5s,5m,2h`. @throws RangeError that names the entry if an entry is not a duration above zero */
 export function parseSchedule(text: string): number[] {
   return text.split(',').map((entry, index) => {
     const delayMs = parseDuration(entry);
@@ -19,14 +22,17 @@ export function parseSchedule(text: string): number[] {
   });
 }
 
-/** Returns the longest time in milliseconds until a next attempt, by the schedule or because the endpoint asked for it. */
+/**
+ * Returns the longest possible time in milliseconds until the next attempt, either by the schedule or because the endpoint
+ * asked for it with `Retry-After`.
+ */
 export const longestWait = (schedule: Schedule): number =>
   Math.max(MAX_RETRY_AFTER_MS, Math.max(...schedule) * (1 + MAX_STRETCH));
 
 /**
- * Returns the milliseconds to wait after this number of attempts: the scheduled delay stretched by 0 to 20 %; undefined if the
- * schedule is exhausted. Chance only adds: the published delay is a minimum.
- * @param attemptsMade 1 or more
+ * Returns the milliseconds to wait after an attempt: the delay of the schedule plus a random 0 to 20 %. Returns undefined if
+ * the schedule has no further delay. The delay is never shortened, because the published delays are minimums.
+ * @param attemptsMade number of attempts so far, 1 or more
  * @param random from 0 to 1
  */
 export function retryDelay(schedule: Schedule, attemptsMade: number, random: number): number | undefined {
@@ -36,7 +42,9 @@ export function retryDelay(schedule: Schedule, attemptsMade: number, random: num
   return delayMs === undefined ? undefined : Math.round(delayMs * (1 + MAX_STRETCH * random));
 }
 
-/** The part of an attempt's outcome that decides; the `Outcome` of `delivery` is one. */
+/**
+ * The part of an attempt's outcome that `disposition` needs. The type `Outcome` of `@relay/delivery` is compatible with it.
+ */
 export type AttemptVerdict =
   | { readonly kind: 'delivered' }
   | { readonly kind: 'gone' }
@@ -49,7 +57,7 @@ export type Disposition =
 
 export interface RetryPolicy {
   readonly schedule: Schedule;
-  /** Time after acceptance within which attempts are made. */
+  /** Attempts are made only within this time after the acceptance. */
   readonly horizonMs: number;
 }
 
@@ -59,15 +67,18 @@ interface Circumstances {
   readonly now: number;
   /** From 0 to 1. */
   readonly random: number;
-  /** When the envelope was accepted; for a replay the time of its order, for a parked delivery that of its first attempt. */
+  /**
+   * When the envelope was accepted. For a replay it is the time of the order, and for a parked delivery the time of the
+   * first attempt.
+   */
   readonly acceptedAt: number;
 }
 
 /**
- * Decides about a delivery after an attempt. The next attempt is due by the schedule, or later if the endpoint asked for that.
- * If it lies beyond the horizon the delivery is a dead letter at once: no attempt is made after the horizon, and an earlier
- * one would ignore the endpoint, so waiting would only hide the end from the operator.
- * @param attempt number of the attempt just made, 1 for the first
+ * Decides what happens to a delivery after an attempt. The next attempt is due by the schedule, or later if the endpoint
+ * asked for a later time. If that time is beyond the horizon, the delivery becomes a dead letter at once. No further attempt
+ * is possible, and the operator sees the end of the delivery without delay.
+ * @param attempt number of the attempt that was just made, 1 for the first
  */
 export function disposition(
   outcome: AttemptVerdict,
@@ -93,14 +104,15 @@ export function disposition(
 }
 
 /**
- * Returns whether an attempt at this time is too late. The caller also checks an attempt that was due in time but had to wait
- * for its endpoint or for a running worker: past the horizon it is not made and the delivery is a dead letter.
+ * Returns true if an attempt at this time is too late. The caller also checks attempts that were due in time but had to wait
+ * for their endpoint or for a worker. If such an attempt is too late, it is not made, and the delivery becomes a dead
+ * letter.
  */
 export function isBeyondHorizon(at: number, acceptedAt: number, policy: Pick<RetryPolicy, 'horizonMs'>): boolean {
   return at > acceptedAt + policy.horizonMs;
 }
 
-/** The place of a delivery in its schedule. */
+/** How many attempts a delivery has made by the log, and when the next one is due. */
 export interface Standing {
   readonly attempts: number;
   /** Epoch milliseconds of the first logged attempt. */
@@ -110,7 +122,10 @@ export interface Standing {
   readonly lastFailure?: string;
 }
 
-/** @param before the standing after the records before this one */
+/**
+ * Returns the standing of a delivery after a record of an attempt.
+ * @param before the standing before this record
+ */
 export const standingAfter = (record: AttemptRecord, before?: Standing): Standing => ({
   attempts: Math.max(record.attempt ?? 0, before?.attempts ?? 0),
   begunAt: Math.min(timeOf(record.at), before?.begunAt ?? Infinity),
@@ -119,9 +134,9 @@ export const standingAfter = (record: AttemptRecord, before?: Standing): Standin
 });
 
 /**
- * Returns a job built from the log: it has the logged attempts and is due when the next attempt was. Its 96 h begin with the
- * first attempt if that came after the 202, and now if there was none. Otherwise a delivery that was parked for days would die
- * at once.
+ * Returns a job for a delivery that was rebuilt from the log. The job has the logged number of attempts and is due when the
+ * next attempt was due. If the first attempt was made later than the acceptance, the 96 hours begin with that attempt. If
+ * there was no attempt, they begin now. Otherwise a delivery that was parked for days would become a dead letter at once.
  */
 export function standing(job: DeliveryJob, stood: Standing | undefined, now: number): QueuedDelivery {
   const waitedSince = job.waitedSince ?? job.acceptedAt;

@@ -12,24 +12,35 @@ import {
 } from '@relay/jobs';
 import type { Shard, Shards } from '@relay/redis';
 
-/** A delivery that has not reached its endpoint: a queued one or a dead letter. */
+/** A delivery that has not reached its endpoint: a queued delivery or a dead letter. */
 export interface PendingDelivery {
   readonly id: string;
   readonly job: StoredJob;
-  /** Present for a dead letter, with its time of death in epoch milliseconds. */
+  /** The dead letter and its time of death in epoch milliseconds; both are undefined for a queued delivery. */
   readonly letter?: StoredDeadLetter;
   readonly diedAt?: number;
-  /** Next attempt in epoch milliseconds; absent when it runs, is due now, or is a dead letter. */
+  /**
+   * Epoch milliseconds of the next attempt. Undefined if an attempt is running or already due, or if the delivery is a dead
+   * letter.
+   */
   readonly dueAt?: number;
 }
 
-/** Maximum of queued deliveries read for a webhook; if an operator allows more, the rest is left out. */
+/**
+ * Maximum of queued deliveries that are read for a webhook. An operator may set a higher limit; then the rest is left out.
+ */
 const MOST_WAITING = 5_000;
-/** A dead letter is in the index before it is in its queue; an entry that is older than this has none. */
+/**
+ * A dead letter is added to the index before it is stored in its queue. If an index entry is older than this and has no dead
+ * letter, the entry was left behind by a crash.
+ */
 const STORED_WITHIN_MS = 600_000;
-/** Jobs read at once: most have a body of up to 4 KiB. */
+/** Number of jobs that are read at once. Most jobs include a body of up to 4 KiB. */
 const SLICE = 200;
-/** Dead letters read beyond the limit, so that many removed ones cost few steps. */
+/**
+ * Number of dead letters that are read beyond the limit. The spare ones replace dead letters that were removed, which saves
+ * further reads.
+ */
 const SPARE = 20;
 
 /** A job as Redis holds it. */
@@ -45,7 +56,10 @@ export class PendingDeliveries {
   readonly #letters: DeadLetterIndex;
   readonly #queues: ShardQueues;
 
-  /** @param queueShards the same shards over connections for BullMQ, which wait for Redis; all other commands use `shards` */
+  /**
+   * @param queueShards the same shards with connections for BullMQ, on which commands wait while Redis is unavailable; all
+   *   other commands use `shards`
+   */
   constructor(
     private readonly shards: Shards,
     queueShards: Shards,
@@ -55,12 +69,15 @@ export class PendingDeliveries {
     this.#queues = new ShardQueues(DELIVERIES_QUEUE, queueShards);
   }
 
-  /** Returns the queued deliveries of a webhook: not many more than its limit, beyond which it is parked. */
+  /**
+   * Returns the queued deliveries of a webhook. There are not many more than its limit, because a webhook is parked at its
+   * limit.
+   */
   async waiting(webhookId: string): Promise<PendingDelivery[]> {
     return this.#jobs((await this.#waiting.ids(webhookId)).slice(0, MOST_WAITING));
   }
 
-  /** Returns the newest dead letters of a webhook; removes index entries that a crash left behind. */
+  /** Returns the newest dead letters of a webhook. Removes index entries that a crash left behind. */
   async dead(webhookId: string, died: DeadLetterPeriod, limit: number): Promise<PendingDelivery[]> {
     const found: PendingDelivery[] = [];
     for (let before = died.before; ;) {
@@ -83,14 +100,14 @@ export class PendingDeliveries {
   }
 
   /**
-   * Returns the pending deliveries of an envelope to these webhooks; by default those to all webhooks and of the envelope as a
-   * whole.
+   * Returns the pending deliveries of an envelope to these webhooks. By default, returns the deliveries to all webhooks and
+   * the dead letter of the whole envelope, if there is one.
    */
   async ofEnvelope(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingDelivery[]> {
     const { waiting, dead } = await this.#letters.ofEnvelope(envelopeId);
     const isSelected = (id: string): boolean =>
       webhookIds === undefined || webhookIds.has(parseDeliveryId(id)?.webhookId ?? '');
-    // A dead letter is stored before its job is removed, so it takes precedence.
+    // A dead letter is stored before its job is removed. If both exist, only the dead letter is returned.
     const letters = lettersIn(await this.#read(DEAD_LETTERS_QUEUE, dead.filter(isSelected)));
     const jobs = await this.#jobs(
       waiting.filter((id) => isSelected(id) && !letters.some((letter) => letter.id === id)),
@@ -98,7 +115,7 @@ export class PendingDeliveries {
     return [...jobs, ...letters];
   }
 
-  /** Makes a delayed job due now; false when it runs, has ended or is due already. */
+  /** Makes a delayed job due now. Returns false if the job is running, has ended or is already due. */
   hasten(id: string): Promise<boolean> {
     return this.#queues.of(id).hasten(id, 0);
   }
@@ -112,8 +129,8 @@ export class PendingDeliveries {
   }
 
   /**
-   * Returns the stored jobs of these ids, without ended ones, which BullMQ keeps for a while. With several shards they are not
-   * in the order of the ids: each slice lists them shard by shard.
+   * Returns the stored jobs with these ids. Ended jobs, which BullMQ keeps for a while, are left out. With several shards
+   * the result is not in the order of the ids, because each slice is read shard by shard.
    */
   async #read(queue: string, ids: readonly string[]): Promise<FoundJob[]> {
     const found: FoundJob[] = [];
@@ -145,7 +162,7 @@ async function readIn(shard: Shard, queue: string, ids: readonly string[]): Prom
   });
 }
 
-/** Returns the dead letters of a known format. */
+/** Returns the dead letters whose format is known. */
 const lettersIn = (stored: readonly FoundJob[]): PendingDelivery[] =>
   stored.flatMap(({ id, data }) => {
     const letter = StoredDeadLetter.safeParse(data).data;

@@ -6,18 +6,18 @@ import { verifyDelivery, type Verification } from './verify-delivery.js';
 
 export interface Forwarding {
   readonly types: readonly string[];
-  /** Gets each delivery; without it they are only printed. */
+  /** Each delivery is forwarded to this URL. Without it, deliveries are only printed. */
   readonly forwardTo?: URL | undefined;
-  /** Prints a line: the value for a program, the text for a person. */
+  /** Prints one line. A program reads `value`, and a person reads `text`. */
   readonly print: (value: object, text: string) => void;
-  /** Ends it; a running request is answered first. */
+  /** Ends the command. If a delivery is being forwarded, its response is awaited first. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The command `listen`: forwards each delivery to a program under development, one after the other, and prints what became of it.
- * A delivery that fails is not repeated. Resolves when the signal has ended it.
- * @throws Error when the relay cannot be reached or refuses
+ * The command `listen`. It forwards the deliveries to a program under development, one after the other, and prints the
+ * result of each. A failed delivery is not repeated. Resolves after the signal was aborted.
+ * @throws Error if the relay cannot be reached or refuses the request
  */
 export async function forwardDeliveries(
   client: Pick<RelayClient, 'listen'>,
@@ -76,19 +76,19 @@ function textOf(heard: Exclude<Heard, { kind: 'delivery' }>, forwardTo: URL | un
   }
 }
 
-/** Result of a delivery on this machine. */
+/** Result of a delivery that was received on this machine. */
 interface Handled {
   /** Time of arrival, ISO 8601. */
   readonly at: string;
   readonly id: string;
   readonly type: string;
   readonly verified: boolean;
-  /** Why it is not verified. */
+  /** Why the signature was not verified. */
   readonly fault?: string;
-  /** Answer of the local address; unset if the delivery was not forwarded or got no answer. */
+  /** Status of the response from the local address. Undefined if the delivery was not forwarded or got no response. */
   readonly status?: number;
   readonly ms?: number;
-  /** Why there was no answer. */
+  /** Why there was no response. */
   readonly unforwarded?: string;
 }
 
@@ -109,9 +109,9 @@ function lineOf({ at, id, type, verified, fault, status, ms, unforwarded }: Hand
   return [`${at} ${type} ${id}`, signature, ...(unforwarded === undefined ? answer : [unforwarded])].join(', ');
 }
 
-/** Default duration of an attempt of the relay. */
+/** The default timeout of an attempt by the relay. */
 const TIMEOUT_MS = 15_000;
-/** Headers of one connection (RFC 9110 section 7.6.1), or set again for the next one. */
+/** Headers that apply to one connection only (RFC 9110 section 7.6.1) or are set again for the next connection. */
 const OF_THE_CONNECTION = new Set([
   'connection',
   'host',
@@ -123,10 +123,10 @@ const OF_THE_CONNECTION = new Set([
   'upgrade',
 ]);
 
-/** The status of the answer, or why there was none. */
+/** The status of the response, or why there was no response. */
 type Forwarded = { readonly status: number } | { readonly unforwarded: string };
 
-/** Forwards a delivery with its bytes and headers. Never rejects; drops the body of the answer. */
+/** Forwards a delivery with its unchanged body and headers. Never rejects, and ignores the body of the response. */
 export async function forward(
   target: URL,
   headers: Readonly<Record<string, string>>,
@@ -157,7 +157,7 @@ function send(target: URL, headers: Record<string, string>, body: Buffer): Promi
   });
 }
 
-/** For a host with several addresses Node reports one error for each and no message of its own. */
+/** If a host has several addresses, Node reports an error with one entry for each address and without a message. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.message || ('code' in error ? String(error.code) : error.name);

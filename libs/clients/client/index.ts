@@ -1,9 +1,9 @@
-// Owns what partners and sources need to speak with a relay: the typed client of its API, the check of a delivery's
-// signature, and the envelope's types and zod schemas, which are those of the relay itself (@relay/events).
-// Guarantees that types and operations are those of docs/openapi.json (generated from it), that an access
-// token is fetched once and renewed in time, that every refusal is a typed error, and that a cut stream of `listen` goes on from its
-// last event. `main.ts` is the command of the package.
-// Leaves to others: repeating a request, what an endpoint stores, and Kafka. Published as @partner-relay/client.
+// Owns what partners and sources need to use a relay: a typed client of the API, the verification of signatures, and the
+// types and zod schemas of the envelope, which the relay itself uses too (@relay/events). Guarantees that its types and
+// operations are generated from docs/openapi.json, that an access token is fetched once and renewed in time, that every
+// refusal is a typed error, and that an interrupted stream of `listen` is resumed after its last event. Leaves to the caller
+// how requests are repeated and what an endpoint stores. It does not use Kafka. The package is published as
+// @partner-relay/client, and `main.ts` is its command.
 export { Envelope, EVENT_TYPES, isEventType, Notice, NOTICE_TYPES, subjectOf, TaskPayload } from '@relay/events';
 export type { EventType, NoticeType, Subject } from '@relay/events';
 export { RelayProblem, TokenRefused, type Problem, type Heard } from './listen.js';

@@ -4,42 +4,42 @@ import type { OAuthError, Problem } from './api.gen.js';
 
 export type { Problem };
 
-/** An error answer, with its problem of RFC 9457. Match on `code`, which docs/errors.md lists. */
+/** An error response of the relay, with its problem details (RFC 9457). Match on `code`; docs/errors.md lists the codes. */
 export class RelayProblem extends Error {
   override readonly name = 'RelayProblem';
 
   constructor(
     readonly status: number,
-    /** The relay's problem; undefined when something else answered, such as a proxy. */
+    /** The problem details from the relay; undefined if something else answered, such as a proxy. */
     readonly problem: Problem | undefined,
-    /** Seconds until the next try, from `Retry-After`; undefined without one. */
+    /** Seconds to wait before the next try, from `Retry-After`; undefined without this header. */
     readonly retryAfterSeconds: number | undefined,
   ) {
     super(problem === undefined ? `the relay answered ${status}` : `${problem.title}: ${problem.detail}`);
   }
 
-  /** For example `conflict`; undefined when it is no problem of the relay's. */
+  /** The error code, for example `conflict`; undefined if the response has no problem details from the relay. */
   get code(): string | undefined {
     return this.problem?.type.split('#')[1];
   }
 }
 
-/** No access token was given, for a reason of RFC 6749 section 5.2, such as `invalid_client`. */
+/** The relay refused to issue an access token. The reason is an error of RFC 6749 section 5.2, such as `invalid_client`. */
 export class TokenRefused extends Error {
   override readonly name = 'TokenRefused';
 
   constructor(
     readonly status: number,
-    /** Undefined when something else than the relay answered. */
+    /** Undefined if something other than the relay answered. */
     readonly error: OAuthError['error'] | undefined,
-    /** As in RelayProblem. */
+    /** Seconds to wait before the next try, from `Retry-After`; undefined without this header. */
     readonly retryAfterSeconds: number | undefined,
   ) {
     super(`no access token: ${error ?? `answered ${status}`}`);
   }
 }
 
-/** The relay says something every 15 s. */
+/** The stream is closed after this silence. The relay sends something every 15 s. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
@@ -54,20 +54,20 @@ export type Heard =
       readonly type: string;
       /** The headers of a delivery, signed with the secret of `open`. */
       readonly headers: Readonly<Record<string, string>>;
-      /** The envelope's bytes. */
+      /** The bytes of the envelope. */
       readonly body: Buffer;
     }
-  /** Envelopes accepted in this time may be missing. */
+  /** Envelopes that were accepted in this period may be missing. */
   | ({ readonly kind: 'skipped' } & ListenEventData<'skipped'>)
-  /** The stream has ended, and goes on from its last event after this time. */
+  /** The stream was interrupted. It is resumed after `waitMs`, from its last event. */
   | { readonly kind: 'cut'; readonly reason: string; readonly waitMs: number };
 
-/** Opens the stream behind the event of this id. */
+/** Opens the stream after the event with this id. */
 type Connect = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Response>;
 
 /**
- * A stream that goes on from its last event after every cut, until the signal.
- * @throws Error of `connect` before the first event, and later if a repeat cannot help
+ * Yields the events of a stream. Reconnects after every interruption, from the last event, until the signal is aborted.
+ * @throws the error of `connect` before the first event; later only errors that a new connection cannot cure
  */
 export async function* listen(connect: Connect, ended: AbortSignal): AsyncGenerator<Heard> {
   let [place, failures]: [string | undefined, number] = [undefined, 0];
@@ -81,7 +81,7 @@ export async function* listen(connect: Connect, ended: AbortSignal): AsyncGenera
     try {
       const { body } = await connect(place, signal);
       for await (const event of eventsIn((body ?? []) as AsyncIterable<Uint8Array>)) {
-        // Timers have `refresh` in Node only.
+        // Only timers of Node have `refresh`, so a new timer is set.
         clearTimeout(watch);
         watch = watched();
         failures = 0;
@@ -120,34 +120,37 @@ function* heardIn({ name, data }: StreamEvent): Generator<Heard> {
   yield { kind: 'delivery', ...delivery, body: Buffer.from(body) };
 }
 
-/** Another stream of the partner took the place of this one: connecting again ends that stream. */
+/**
+ * The partner opened another stream, which replaced this one. Connecting again ends the other stream, so this stream gives
+ * up.
+ */
 class StreamReplaced extends Error {}
 
 const isFinal = (error: unknown): boolean =>
   error instanceof StreamReplaced ||
   ((error instanceof RelayProblem || error instanceof TokenRefused) && [400, 401, 403, 404].includes(error.status));
 
-/** fetch tells the reason in the cause. */
+/** Returns the message of the cause, because `fetch` puts the reason there. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
   return cause instanceof Error && cause.message !== '' ? cause.message : error.message;
 }
 
-/** One block of an event stream. Without data it only tells the id. */
+/** One block of an event stream. A block without data only sets the id. */
 export interface StreamEvent {
   readonly name: string;
   readonly data: string;
-  /** The last one told, in this block or before it. */
+  /** The last id that was sent, in this block or before it. */
   readonly id: string;
 }
 
-/** Longer than any event of the relay: what is longer is something else. */
+/** A line that is longer than this cannot be part of an event from the relay. */
 const MOST_CHARACTERS = 4 * 1024 * 1024;
 
 /**
- * Reads server-sent events (WHATWG HTML, section 9.2.6), each as soon as its end has come.
- * @throws Error for one that does not end
+ * Reads server-sent events (WHATWG HTML, section 9.2.6). Yields each event as soon as it is complete.
+ * @throws Error if a line is too long
  */
 export async function* eventsIn(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<StreamEvent> {
   const decoder = new TextDecoder();

@@ -7,11 +7,11 @@ export interface RelayClientSettings {
   readonly url: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Bound of one request, its answer included; 30,000 unless given. */
+  /** Timeout of one request including its response, in milliseconds; 30,000 by default. */
   readonly timeoutMs?: number;
-  /** Sends instead of the global `fetch`: to go through a proxy, or to record. */
+  /** Used instead of the global `fetch`, for example to use a proxy or to record requests. */
   readonly fetch?: typeof fetch;
-  /** Milliseconds since 1970; `Date.now` unless given. */
+  /** Returns the time in epoch milliseconds; `Date.now` by default. */
   readonly now?: () => number;
 }
 
@@ -22,18 +22,18 @@ interface Authorized {
   readonly method: string;
   readonly headers: Headers;
   readonly body?: string;
-  /** Instead of the bound of time. */
+  /** Used instead of the timeout. */
   readonly signal?: AbortSignal;
 }
 
 export interface ListenInput {
-  /** All event types without it. */
+  /** All event types if absent. */
   readonly types?: readonly string[];
-  /** Ends it. */
+  /** Ends the stream. */
   readonly signal: AbortSignal;
 }
 
-/** A partner's or source's access to a relay: every operation of docs/openapi.json that takes an access token. */
+/** A client of a relay for a partner or a source. It has every operation of docs/openapi.json that takes an access token. */
 export class RelayClient {
   readonly #base: URL;
   readonly #token: AccessToken;
@@ -41,29 +41,33 @@ export class RelayClient {
   readonly #now: () => number;
   readonly #timeoutMs: number;
 
-  /** @throws TypeError for a `url` that is none */
+  /** @throws TypeError if `url` is not a valid URL */
   constructor({ url, clientId, clientSecret, timeoutMs = 30_000, fetch: given, now = Date.now }: RelayClientSettings) {
     this.#base = new URL(url);
-    // Called without the client as `this`, which workerd refuses.
+    // The wrapper calls `fetch` without `this`; workerd refuses a call with the client as `this`.
     this.#fetch = given ?? ((...request) => fetch(...request));
     this.#now = now;
     this.#timeoutMs = timeoutMs;
-    // Ids and secrets of the relay need none of the form-encoding of RFC 6749 section 2.3.1.
+    // The form-encoding of RFC 6749 section 2.3.1 is left out because it changes no character of the relay's ids and
+    // secrets.
     const basic = `Basic ${btoa(`${clientId}:${clientSecret}`)}`;
     const tokenUrl = new URL(`${this.#base.pathname.replace(/\/$/, '')}/auth/token`, this.#base);
     this.#token = new AccessToken(tokenUrl, basic, (...request) => this.#send(...request), now);
   }
 
   /**
-   * Calls one operation and returns the body of its answer.
-   * @throws RelayProblem when the relay refuses, TokenRefused when the credentials are wrong, and what `fetch` throws when
-   * it is out of reach: a request that changes something may still have been done
+   * Calls one operation and returns the body of the response.
+   * @throws RelayProblem if the relay refuses the request, TokenRefused if the relay issues no access token, or the error of
+   *   `fetch` if the relay cannot be reached. After an error of `fetch`, the relay may still have made the requested change.
    */
   async call<Name extends OperationName>(name: Name, ...input: Arguments<Name>): Promise<Success<Name>> {
     return (await this.request(name, ...input)).body;
   }
 
-  /** As `call`, with what else the answer has: `etag` for `If-Match`, `link` for the next page, `location`. */
+  /**
+   * Calls one operation like `call`, and also returns the status and the headers of the response: for example `etag` for
+   * `If-Match`, `link` for the next page, and `location`.
+   */
   async request<Name extends OperationName>(
     name: Name,
     ...[input]: Arguments<Name>
@@ -80,9 +84,10 @@ export class RelayClient {
   }
 
   /**
-   * Yields the envelopes for you of these event types, from now on and until the signal, over a connection that this side opens. No
-   * webhook is needed. A cut loses no envelope: the stream goes on from its last event.
-   * @throws what `call` throws before the first event, and later if the relay refuses for good
+   * Yields the new envelopes of these event types that are meant for this partner, until the signal is aborted. The client
+   * opens the connection, so no webhook is needed. After an interruption the stream is resumed from its last event, so no
+   * envelope is lost.
+   * @throws the errors of `call` before the first event; later only if the relay refuses permanently
    */
   listen({ types = [], signal }: ListenInput): AsyncGenerator<Heard> {
     const url = new URL(`${this.#base.pathname.replace(/\/$/, '')}/listen`, this.#base);
@@ -102,7 +107,7 @@ export class RelayClient {
   async #answered(url: URL, init: Authorized): Promise<Response> {
     const response = await this.#authorized(url, init);
     if (response.status !== 401) return response;
-    // The token was revoked or its key removed: one more try with a new token decides.
+    // The token may have been revoked, or its key removed, so the request is tried once more with a new token.
     await response.body?.cancel();
     return this.#authorized(url, init);
   }
@@ -116,7 +121,8 @@ export class RelayClient {
     return response;
   }
 
-  // The relay never redirects: a redirect passes the credentials to another host, so it is refused. workerd has no `error`.
+  // The relay never redirects. Redirects are not followed, because they could pass the credentials to another host. `manual`
+  // is used because workerd does not support `error`.
   async #send(url: URL, init: RequestInit): Promise<Response> {
     const signal = init.signal ?? AbortSignal.timeout(this.#timeoutMs);
     return this.#fetch(url, { ...init, redirect: 'manual', signal });
@@ -126,23 +132,28 @@ export class RelayClient {
 const isProblem = (body: unknown): body is Problem =>
   typeof body === 'object' && body !== null && 'type' in body && 'status' in body;
 
-/** The time before its expiry at which a token is renewed; a shorter-lived token at nine tenths of its lifetime. */
+/**
+ * A token is renewed this long before it expires. A token that lives for less than ten minutes is renewed after nine tenths
+ * of its lifetime.
+ */
 const MARGIN_MS = 60_000;
 
 interface Token {
   readonly text: string;
-  /** Milliseconds of the same clock as `now`. */
+  /** Epoch milliseconds by the clock `now`. */
   readonly renewAt: number;
 }
 
-/** The access token of one client by OAuth's client credentials; concurrent callers share one request. */
+/**
+ * The access token of one client, from the client credentials grant of OAuth. Concurrent callers share one token request.
+ */
 class AccessToken {
   #current: Token | undefined;
   #coming: Promise<Token> | undefined;
 
   constructor(
     private readonly url: URL,
-    /** `Basic …` */
+    /** The value of the header `authorization`: `Basic …`. */
     private readonly authorization: string,
     private readonly send: (url: URL, init: RequestInit) => Promise<Response>,
     private readonly now: () => number,
@@ -151,12 +162,12 @@ class AccessToken {
   /** @throws TokenRefused */
   async text(): Promise<string> {
     if (this.#current !== undefined && this.now() < this.#current.renewAt) return this.#current.text;
-    // A failure reaches the callers that wait for it, and no later one.
+    // A failure rejects only the callers that are waiting now. A later caller sends a new request.
     this.#coming ??= this.#fetch().finally(() => (this.#coming = undefined));
     return (await this.#coming).text;
   }
 
-  /** Drops a token that the relay refused, unless another has replaced it. */
+  /** Forgets a token that the relay refused, unless it was already replaced. */
   refused(text: string): void {
     if (this.#current?.text === text) this.#current = undefined;
   }
@@ -184,10 +195,10 @@ export type OperationName = keyof Operations;
 type Data<Name extends OperationName> = Operations[Name]['data'];
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
 
-/** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
+/** The input of an operation. It has `path`, `query`, `headers` and `body` if the operation has them. */
 export type Input<Name extends OperationName> = Given<Omit<Data<Name>, 'url'>>;
 
-/** The body of its success; void if it has none. */
+/** The body of a successful response; void if it has no body. */
 export type Success<Name extends OperationName> = Operations[Name]['responses'][keyof Operations[Name]['responses']];
 
 type Members = Readonly<Record<string, string | undefined>>;
@@ -199,7 +210,7 @@ interface Parts {
   readonly body?: unknown;
 }
 
-/** The request of an operation, but for the access token. @throws TypeError when a part of its path is missing */
+/** Returns the request of an operation without the access token. @throws TypeError if a parameter of the path is missing */
 function requestOf(
   base: URL,
   name: OperationName,
@@ -207,7 +218,7 @@ function requestOf(
 ): { url: URL; method: string; headers: Headers; body?: string } {
   const [method, template] = OPERATIONS[name];
   const filled = template.replaceAll(/\{(\w+)\}/g, (_, part: string) => segment(part, path[part]));
-  // The relay may be served below a path.
+  // The base URL may have a path.
   const url = new URL(`${base.pathname.replace(/\/$/, '')}${filled}`, base);
   for (const [key, value] of defined(query)) url.searchParams.set(key, value);
   const all = new Headers(defined(headers));
@@ -216,7 +227,7 @@ function requestOf(
   return { url, method, headers: all, body: JSON.stringify(body) };
 }
 
-// An empty segment, or one of dots only, changes the path.
+// An empty segment, `.` or `..` changes the path, so it is refused.
 function segment(part: string, text = ''): string {
   if (/^\.{0,2}$/.test(text)) throw new TypeError(`path.${part} is missing`);
   return encodeURIComponent(text);
@@ -225,7 +236,7 @@ function segment(part: string, text = ''): string {
 const defined = (members: Members): [string, string][] =>
   Object.entries(members).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]]));
 
-/** The value of a JSON text; undefined for any other text, such as the answer of a proxy. */
+/** Returns the value of a JSON text; undefined if the text is not JSON, such as the response of a proxy. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -234,7 +245,10 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Seconds that `Retry-After` (RFC 9110 section 10.2.3: seconds or a date) asks for; undefined without one. */
+/**
+ * Returns the seconds to wait by `Retry-After`, which has seconds or a date (RFC 9110 section 10.2.3); undefined without
+ * this header.
+ */
 function retryAfterSeconds(headers: Headers, nowMs: number): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;

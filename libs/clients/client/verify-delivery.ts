@@ -1,13 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/** Headers of a request as Node's `http` or as `fetch` has them. */
+/** Headers of a request, in the form of Node's `http` or of `fetch`. */
 export type DeliveryHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Whether the relay signed a delivery, and the facts of its headers. */
+/** Result of the verification of a delivery. */
 export type Verification =
   | {
       readonly genuine: true;
-      /** Id of the envelope, the same on every repeat: remember it with what you store. */
+      /** Id of the envelope. Repeated deliveries of an envelope have the same id, so store the id to recognize them. */
       readonly id: string;
       /** Epoch seconds of this attempt. */
       readonly timestamp: number;
@@ -17,17 +17,17 @@ export type Verification =
       readonly reason: 'header-missing' | 'timestamp-invalid' | 'too-old' | 'too-new' | 'no-matching-signature';
     };
 
-/** As Standard Webhooks advises. */
+/** The tolerance that Standard Webhooks recommends. */
 const TOLERANCE_SECONDS = 300;
 
 /**
- * Verifies a delivery as Standard Webhooks 1.0.0 says: any of the secrets fits any of the signatures, which are compared in
- * constant time, and the attempt is at most five minutes away.
- * @param body the received bytes, or their unchanged text; never a text that was parsed and written again
- * @param secrets `whsec_…`; several while you rotate
- * @param now epoch milliseconds; the time of this machine unless given
- * @throws RangeError without a secret, for a secret that is not `whsec_` and the base64 of 24 to 64 bytes, and for a `now` that is no
- * time: with it every attempt is new enough
+ * Verifies a delivery by Standard Webhooks 1.0.0. It is genuine if one of its signatures was made with one of the secrets,
+ * and if its time differs from `now` by at most five minutes. Signatures are compared in constant time.
+ * @param body the received bytes, or the same text unchanged; never JSON that was parsed and serialized again
+ * @param secrets `whsec_…`; pass several secrets while you rotate them
+ * @param now epoch milliseconds; the time of this machine by default
+ * @throws RangeError if there is no secret, if a secret is not `whsec_` followed by the base64 of 24 to 64 bytes, or if
+ *   `now` is not a finite number
  */
 export function verifyDelivery(
   headers: DeliveryHeaders,
@@ -60,7 +60,7 @@ function headerOf(headers: DeliveryHeaders, name: string): string | undefined {
   return typeof found === 'string' ? found : found?.join(' ');
 }
 
-// The message never repeats the secret.
+// The error message must not contain the secret.
 function keyOf(secret: string): Buffer {
   const [, base64] = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(secret) ?? [];
   const key = Buffer.from(base64 ?? '', 'base64');

@@ -1,12 +1,12 @@
 import { OPERATIONS, type Operations } from './operations.gen.js';
 
-/** The time within which the app answers every request, plus a margin for the network. */
+/** Timeout of a request: the time within which the app answers every request, plus a margin for the network. */
 const TIMEOUT_MS = 15_000;
 const ANOTHER = 'OPERATIONS_URL is not the address of the operations app';
 
 type OperationName = keyof Operations;
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
-/** An optional member may be there as undefined, which is not sent. */
+/** Allows undefined for optional members. Members that are undefined are not sent. */
 type Loose<T> = { [Member in keyof T]: object extends Pick<T, Member> ? T[Member] | undefined : T[Member] };
 type Input<Name extends OperationName> = {
   [Part in keyof Given<Omit<Operations[Name]['data'], 'url'>>]: Loose<Operations[Name]['data'][Part]>;
@@ -22,7 +22,7 @@ interface Parts {
 export class OperationsRefused extends Error {
   override readonly name = 'OperationsRefused';
 
-  /** @param message what the app, or what answered in its place, said */
+  /** @param message the reason that the app, or another server in its place, gave */
   constructor(
     readonly status: number,
     message: string,
@@ -37,12 +37,19 @@ export class OperationsClient {
     private readonly login: { readonly url: string; readonly clientId: string; readonly clientSecret: string },
   ) {}
 
-  /** @throws OperationsRefused, or Error when nothing answers: a change may have been made all the same */
+  /**
+   * Calls an operation and returns the body of the response.
+   * @throws OperationsRefused if the app refuses the request, or Error if there is no response. In the second case the app
+   *   may still have made the requested change.
+   */
   async call<Name extends OperationName>(name: Name, input: Input<Name>): Promise<Success<Name>> {
     return (await this.page(name, input)).answer;
   }
 
-  /** A page of a list, with the cursor of the next one if there is one. @param cursor that of this page */
+  /**
+   * Returns one page of a list, and the cursor of the next page if there is one.
+   * @param cursor the cursor of this page
+   */
   async page<Name extends OperationName>(
     name: Name,
     input: Input<Name>,
@@ -130,7 +137,7 @@ function read(text: string): unknown {
   }
 }
 
-/** The detail of a problem and those of its errors; undefined if the answer is no problem. */
+/** Returns the detail of a problem followed by the details of its errors; undefined if the response is not a problem. */
 function sentenceOf(answer: unknown): string | undefined {
   const { detail, errors = [] } = (answer ?? {}) as Problem;
   if (typeof detail !== 'string') return undefined;
@@ -139,8 +146,8 @@ function sentenceOf(answer: unknown): string | undefined {
 }
 
 /**
- * fetch reports only `fetch failed`; its cause has the reason. If fetch tried several addresses, the cause has a code and no
- * message.
+ * Returns the reason from the cause, because `fetch` itself reports only `fetch failed`. If `fetch` tried several addresses,
+ * the cause has a code but no message.
  */
 function reasonOf(error: unknown): string {
   const { cause = error } = error as { readonly cause?: unknown };

@@ -2,42 +2,42 @@ import { ask, type Question, type Saying } from './ask.js';
 import { curlOf, Refused, requestOf, type ProblemText, type Route } from './request.js';
 import { learnClock } from './times.js';
 
-/** Longest wait for an answer: a test delivery waits for the partner's server. */
+/** Timeout of a request. It is long because the response to a test delivery has to wait for the server of the partner. */
 const TIMEOUT_MS = 45_000;
 
 type Given<T> = { [Member in keyof T as [T[Member]] extends [undefined] ? never : Member]: T[Member] };
 
-/** The shape of the generated tables of types, `Operations` of a client. */
+/** The shape of one operation in the generated type `Operations` of a client. */
 interface Typed {
   readonly data: object;
   readonly responses: object;
 }
 
-/** The input of an operation: those of `path`, `query`, `headers` and `body` that it has. */
+/** The input of an operation. It has `path`, `query`, `headers` and `body` if the operation has them. */
 export type InputOf<All, Name extends keyof All> = All[Name] extends { data: infer Data }
   ? Given<Omit<Data, 'url'>>
   : never;
 
-/** The body of its success. */
+/** The body of a successful response. */
 export type AnswerOf<All, Name extends keyof All> = All[Name] extends { responses: infer Answers }
   ? Answers[keyof Answers]
   : never;
 
 interface ApiSettings<All> {
-  /** Base URL of the API, which has the origin of the pages. */
+  /** Base URL of the API. It has the same origin as the pages. */
   readonly base: URL;
   readonly routes: { readonly [Name in keyof All]: Route };
-  /** Headers of every call that prove who asks. */
+  /** Returns the headers that authenticate the user in every call. */
   readonly credential: () => Readonly<Record<string, string>>;
-  /** Options of curl for the credential, with a variable instead of the secret. */
+  /** Options of curl for the credential, with a shell variable in place of the secret. */
   readonly curlCredential: string;
-  /** Called when the credential is no longer taken. */
+  /** Called when the API no longer accepts the credential. */
   readonly ended: () => void;
 }
 
-/** A change by one call. */
+/** A change that is made by one call of the API. */
 interface Change<Body> extends Omit<Question, 'curl' | 'run'> {
-  /** Called with the answer. */
+  /** Called with the body of the response. */
   readonly done: (answer: Body) => void;
   /** Message after success. */
   readonly said: string | ((answer: Body) => string | Saying);
@@ -46,20 +46,20 @@ interface Change<Body> extends Omit<Question, 'curl' | 'run'> {
 interface Answered<Body> {
   readonly headers: Headers;
   readonly body: Body;
-  /** The body as it came. */
+  /** The text of the body before it was parsed. */
   readonly text: string;
 }
 
-/** Every operation of an API, typed by its generated tables. */
+/** Calls the operations of an API, which are typed by the generated types. */
 export class Api<All extends { [Name in keyof All]: Typed }> {
   constructor(private readonly settings: ApiSettings<All>) {}
 
-  /** The body of its answer. @throws Refused */
+  /** Calls an operation and returns the body of the response. @throws Refused */
   async call<Name extends keyof All>(name: Name, input: InputOf<All, Name>): Promise<AnswerOf<All, Name>> {
     return (await this.request(name, input)).body;
   }
 
-  /** As `call`, with the headers of the answer. @throws Refused */
+  /** Calls an operation and also returns the headers and the text of the response. @throws Refused */
   async request<Name extends keyof All>(name: Name, input: InputOf<All, Name>): Promise<Answered<AnswerOf<All, Name>>> {
     const { base, routes, credential, ended } = this.settings;
     const { method, url, headers, body } = requestOf(base, routes[name], input);
@@ -74,7 +74,7 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     throw new Refused(response.status, problemIn(read), Number.isFinite(after) ? after : undefined);
   }
 
-  /** Asks before a change by this call. */
+  /** Asks the user to confirm a change, and makes this call if the user confirms. */
   ask<Name extends keyof All>(name: Name, input: InputOf<All, Name>, change: Change<AnswerOf<All, Name>>): void {
     const { done, said, ...question } = change;
     const run = async (): Promise<string | Saying> => {
@@ -85,14 +85,14 @@ export class Api<All extends { [Name in keyof All]: Typed }> {
     ask({ ...question, curl: this.curl(name, input), run });
   }
 
-  /** The call as a line of curl. */
+  /** Returns a curl command that makes this call. */
   curl<Name extends keyof All>(name: Name, input: InputOf<All, Name>): string {
     const { base, routes, curlCredential } = this.settings;
     return curlOf(requestOf(base, routes[name], input), curlCredential);
   }
 }
 
-/** The members that have a value, as the query of an operation. */
+/** Returns the members that have a value, as the query of an operation. */
 export const given = <Query>(
   members: Readonly<Partial<Record<keyof Query & string, string | number | undefined>>>,
 ): Query =>
@@ -112,7 +112,7 @@ async function send(url: URL, init: RequestInit): Promise<Response> {
   }
 }
 
-/** The value of a JSON text; the text itself if it is not JSON. */
+/** Returns the value of a JSON text, or the text itself if it is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

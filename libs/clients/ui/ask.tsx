@@ -6,17 +6,17 @@ import { place } from './place.js';
 import { wordsOf } from './request.js';
 import { Curl } from './viewer.js';
 
-/** A change that the reader is asked about once. */
+/** A change that the user has to confirm. */
 export interface Question {
   readonly title: string;
-  /** Effect of the change, with numbers if there are any. */
+  /** Description of what the change does, with numbers if there are any. */
   readonly words: ComponentChildren;
-  /** The name of the button that does it. */
+  /** The label of the button that confirms the change. */
   readonly verb: string;
   readonly isDangerous?: boolean;
-  /** The calls that do it. */
+  /** The curl commands that make the same change. */
   readonly curl: string;
-  /** Does it, and returns what to say afterwards: what went well, unless it says otherwise. */
+  /** Makes the change and returns the message to show afterwards. A string is shown as a success. */
   readonly run: () => Promise<string | Saying>;
 }
 
@@ -30,19 +30,25 @@ const asked = signal<Question | undefined>(undefined);
 const said = signal<(Saying & { readonly turn: number }) | undefined>(undefined);
 
 /**
- * Asks before a change; the answer, or why it was refused, is said on the page. A question that is open stays: a click that is meant
- * for it must not confirm another one.
+ * Asks the user to confirm a change. The result is shown on the page, and an error in the dialog. If another question is
+ * open, the new question is ignored; otherwise a click that was meant for the open question could confirm the new one.
  */
 export function ask(question: Question): void {
   asked.value ??= question;
 }
 
-/** To be called when the session ends: what was asked is of somebody who is no longer there, and covers the way back in. */
+/**
+ * Closes the open question. Call it when the session ends, because the question belongs to the user who was logged in, and
+ * because it covers the login page.
+ */
 export function forgetAsked(): void {
   asked.value = undefined;
 }
 
-/** Says on the page, and to a screen reader, what was done. It stays until something else is said, or the reader goes on. */
+/**
+ * Shows a message on the page; screen readers read it aloud. The message stays until another message replaces it or the user
+ * goes to another screen.
+ */
 export function say(what: string | Saying | undefined): void {
   if (what === undefined) said.value = undefined;
   else {
@@ -51,16 +57,16 @@ export function say(what: string | Saying | undefined): void {
   }
 }
 
-/** Whether what was done has brought the reader to another screen, which shows what was said of it. */
+/** True if the change that was just made has led to another screen. That screen then shows the message about the change. */
 let isCarried = false;
 
-/** To be called by a screen that the reader came to: what was said on the one before is gone. */
+/** Removes the message of the previous screen, unless a change led to the new screen. Every new screen calls it. */
 export function cameTo(): void {
   if (!isCarried) say(undefined);
   isCarried = false;
 }
 
-/** Shows what `say` reports; each page has one. */
+/** Shows the message of `say`. Each page has one. */
 export const Said = () => (
   <div role="status" class="said">
     {said.value !== undefined && (
@@ -74,23 +80,26 @@ export const Said = () => (
   </div>
 );
 
-/** Shows the question of `ask`; each page has one. */
+/** Shows the question of `ask`. Each page has one. */
 export const Asked = () => (asked.value === undefined ? null : <Dialog question={asked.value} />);
 
 function Dialog({ question }: { readonly question: Question }) {
   const { title, words, verb, isDangerous = false, curl, run } = question;
   const dialog = useRef<HTMLDialogElement>(null);
   const [isRunning, setRunning] = useState(false);
-  /** Set at once, unlike the state: the second click of a double click comes before the next render. */
+  /**
+   * A ref changes at once, but a state only with the next render, which may come after the second click of a double click.
+   */
   const isBegun = useRef(false);
   const [error, setError] = useState('');
-  // The browser keeps the focus inside, and gives it back at the end.
+  // `showModal` keeps the focus inside the dialog, and the browser restores the focus when the dialog closes.
   useLayoutEffect(() => dialog.current?.showModal(), []);
   const close = (): void => {
     dialog.current?.close();
     asked.value = undefined;
   };
-  // The question is about what was shown when it was asked: Back takes it away. A running change still reports its end.
+  // The question is about the screen on which it was asked, so it closes when the user goes back. If the change is already
+  // running, the dialog stays open and shows the result.
   const here = place.value;
   const askedAt = useRef(here);
   useEffect(() => {
@@ -122,7 +131,8 @@ function Dialog({ question }: { readonly question: Question }) {
         event.preventDefault();
         if (!isBegun.current) close();
       }}
-      // A second Escape closes a dialog whatever the page says: what is under way stays in sight, and so does its fault.
+      // Browsers close a dialog at the second Escape, even if the page cancels the event. If a change is running, the dialog
+      // is opened again so that its error can be seen.
       onClose={() => {
         if (asked.value !== question) return;
         if (isBegun.current) dialog.current?.showModal();
@@ -134,7 +144,7 @@ function Dialog({ question }: { readonly question: Question }) {
       <Fault title="It was not done" words={error} />
       <Curl line={curl} />
       <div class="buttons">
-        {/* The first to have the focus: a key that is held down confirms nothing. */}
+        {/* Gets the focus first, so that a key that is held down does not confirm the change. */}
         <button type="button" onClick={close} disabled={isRunning} autofocus>
           Cancel
         </button>
@@ -151,13 +161,13 @@ function Dialog({ question }: { readonly question: Question }) {
   );
 }
 
-/** Set on a form that holds what nobody has saved: `typed`, and `sent` once the reader has sent it off. */
+/** Attribute of a form with unsaved input: `typed`, or `sent` after the user has submitted the form. */
 const MARK = 'data-unsaved';
 
-/** From now on the browser asks before it loads or leaves the page while a form holds what was typed and not saved. */
+/** Makes the browser ask before it reloads or leaves the page while a form has unsaved input. */
 export function guardTyped(): void {
   const mark = (value: string) => (event: Event) => {
-    // The address holds the filters of a list, and a search is quickly typed again.
+    // Filters are stored in the address, and a search is quickly typed again, so these forms are not guarded.
     const form = (event.target as Element).closest('form:not(.filters, [role="search"])');
     if (value === 'typed' || form?.hasAttribute(MARK) === true) form?.setAttribute(MARK, value);
   };
@@ -168,12 +178,12 @@ export function guardTyped(): void {
   });
 }
 
-/** To be called before the page is loaded again on purpose: what was typed belongs to a session that is over. */
+/** Forgets all unsaved input. Call it before the page is reloaded on purpose at the end of a session. */
 export function forgetTyped(): void {
   for (const form of document.querySelectorAll(`[${MARK}]`)) form.removeAttribute(MARK);
 }
 
-/** To be called when something was done: a form that was sent off is saved now. */
+/** Marks submitted forms as saved. It is called when a change has succeeded. */
 function forgetSent(): void {
   for (const form of document.querySelectorAll(`[${MARK}="sent"]`)) form.removeAttribute(MARK);
 }

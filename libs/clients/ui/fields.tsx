@@ -5,7 +5,7 @@ import type { Signal } from '@preact/signals';
 interface Common {
   readonly label: string;
   readonly hint?: string;
-  /** Why the value is not taken; undefined while it is. */
+  /** Why the value is invalid; undefined if it is valid. */
   readonly error?: string | undefined;
 }
 
@@ -13,15 +13,18 @@ interface TextProps extends Common {
   readonly value: Signal<string>;
   readonly type?: 'text' | 'url' | 'password' | 'datetime-local' | 'search';
   readonly isRequired?: boolean;
-  /** Value that a browser may fill in; none by default, because a secret here is not the reader’s own. */
+  /**
+   * The kind of value that a browser may fill in; none by default, because secrets on these pages are not the user's own
+   * passwords.
+   */
   readonly filledBy?: 'username' | 'current-password';
-  /** Lines of a larger field. */
+  /** Number of lines; a single-line field if absent. */
   readonly lines?: number;
   /** Called when the reader leaves the field or presses Enter in it. */
   readonly settled?: () => void;
 }
 
-/** A line or a block of text. */
+/** A text field with one or more lines. */
 export function TextField(props: TextProps) {
   const { label, hint, error, value, type = 'text', isRequired, lines, settled, filledBy } = props;
   const id = useId();
@@ -31,9 +34,9 @@ export function TextField(props: TextProps) {
     required: isRequired === true,
     'aria-invalid': error !== undefined,
     'aria-describedby': describedBy(id, hint, error),
-    // Browsers fill a saved password into a field that says `off`.
+    // Browsers ignore `off` in a password field and fill in a saved password.
     autocomplete: filledBy ?? (type === 'password' ? 'new-password' : 'off'),
-    // Without an end a year has six digits, and what is typed on goes into it.
+    // Without a maximum, browsers accept a year of six digits, so further digits go into the year.
     ...(type === 'datetime-local' ? { max: '9999-12-31T23:59' } : {}),
     spellcheck: false,
     onInput: ({ currentTarget }: { currentTarget: { value: string } }) => {
@@ -41,7 +44,7 @@ export function TextField(props: TextProps) {
     },
     onChange: () => {
       if (settled === undefined) return;
-      // Filters of a list are often pasted; no filter has white space around it.
+      // Filters are often pasted with white space around them, which no filter needs.
       value.value = value.value.trim();
       settled();
     },
@@ -57,7 +60,7 @@ export function TextField(props: TextProps) {
   );
 }
 
-/** The name of each choice by its value, in their order. */
+/** The label of each choice by its value, in the order in which they are shown. */
 export type Choices = Readonly<Record<string, string>>;
 
 interface ChoiceProps extends Common {
@@ -66,10 +69,10 @@ interface ChoiceProps extends Common {
   readonly settled?: () => void;
 }
 
-/** Field for one of several choices. */
+/** A field to select one of several choices. */
 export function ChoiceField({ label, hint, error, value, choices, settled }: ChoiceProps) {
   const id = useId();
-  // An address or a list that changed may name another one: the field says what is chosen.
+  // The value may come from the address or from an older list, so it may be missing from the choices. It is shown as it is.
   const isKnown = Object.hasOwn(choices, value.value);
   return (
     <Field id={id} label={label} hint={hint} error={error}>
@@ -98,7 +101,7 @@ interface SeveralProps extends Common {
   readonly choices: Choices;
 }
 
-/** Field for any number of choices. */
+/** A field to select any number of choices. */
 export function SeveralField({ label, hint, error, value, choices }: SeveralProps) {
   const id = useId();
   const change = (choice: string, isChosen: boolean): void => {

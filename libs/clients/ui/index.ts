@@ -1,8 +1,8 @@
-// Owns what the pages for people are built of: the frame, places in the address, tables, fields, questions before a change,
-// times in the reader's zone, somebody else's text shown as text, and calls of an API typed by its document.
-// Guarantees that no text becomes markup, that every call can be printed as a line of curl without its credential, and that
-// all of it works by keyboard and has names for screen readers.
-// Leaves to the pages what is shown, and to `pages` how files reach a browser. Runs in browsers only.
+// Owns the parts of which the web pages are built: the frame, routes in the address, tables, fields, confirmations before a
+// change, times in the user's time zone, safe display of foreign text, and calls of an API that are typed by its OpenAPI
+// document. Guarantees that no text is interpreted as markup, that every call can be shown as a curl command without its
+// credential, and that everything can be used with the keyboard and has names for screen readers. Leaves to the apps what
+// the pages show, and to `pages` how the files reach a browser. This code runs in browsers only.
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';

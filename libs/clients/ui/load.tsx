@@ -4,7 +4,7 @@ import { Button, Notice } from './parts.js';
 import { place } from './place.js';
 import { waitOf, wordsOf } from './request.js';
 
-/** Result of a request of a page: nothing yet, the value, or why there is none. A value stays while it is loaded again. */
+/** State of a request: no result yet, a value, or an error. The last value stays while it is loaded again. */
 export interface Load<Value> {
   readonly value: Value | undefined;
   readonly error: unknown;
@@ -14,7 +14,10 @@ export interface Load<Value> {
 
 type Known<Value> = Omit<Load<Value>, 'reload'> & { readonly key: string };
 
-/** Last values of the places of this session, newest at the end: a place that is refused for now shows what it had. */
+/**
+ * The last values that were loaded in this session, newest last. If a request is refused temporarily, the page shows the
+ * last value.
+ */
 const kept = new Map<string, unknown>();
 const KEPT = 50;
 
@@ -25,15 +28,15 @@ function keep(name: string, value: unknown): void {
   if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
 }
 
-/** To be called when the session ends: the next reader may be somebody else. */
+/** Forgets all loaded values. Call it when the session ends, because the next user may be another person. */
 export const forgetLoaded = (): void => kept.clear();
 
 const nothing = (key: string) => ({ key, value: undefined, error: undefined, isLoading: true });
 
 /**
- * Loads when the component appears, when `key` changes, and while the page is seen: every `everyMs`, and after a fault that
- * passes by itself. The time runs from one answer to the next question, so that a slow relay is not asked twice at once. An
- * answer to an older question is dropped.
+ * Loads a value when the component appears and when `key` changes. While the page is visible, it loads the value again every
+ * `everyMs`, and after a temporary error. The interval begins when a response has arrived, so that a slow relay never gets
+ * two requests at once. The response to an older request is ignored.
  */
 export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?: number): Load<Value> {
   const [known, setKnown] = useState<Known<Value>>(nothing(key));
@@ -73,19 +76,19 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
     }, waitMs);
     return () => clearInterval(timer);
   }, [reload, everyMs, known]);
-  // Between the change of a key and its effect, what is known is still of the key before.
+  // After `key` has changed and before the effect runs, `known` still has the value of the previous key.
   const { value, error, isLoading } = known.key === key ? known : nothing(key);
   return { value, error, isLoading, reload };
 }
 
 interface LoadedProps<Value> {
   readonly of: Load<Value>;
-  /** Name of the loaded thing for messages: `the webhooks`. */
+  /** Name of the loaded value for messages, for example `the webhooks`. */
   readonly what: string;
   readonly children: (value: Value) => ComponentChildren;
 }
 
-/** Shows a load: its value, beside a fault of the newest try; or that it is under way; or why there is nothing. */
+/** Shows the state of a request: its value and the error of the last try, or that it is loading, or why it failed. */
 export function Loaded<Value>({ of: { value, error, isLoading, reload }, what, children }: LoadedProps<Value>) {
   return (
     <>
@@ -108,7 +111,10 @@ export function Loaded<Value>({ of: { value, error, isLoading, reload }, what, c
   );
 }
 
-/** Why the newest try of something was refused, `''` if it was not; what tries it; and what tells another reason. */
+/**
+ * Returns the error message of the last try (`''` if there is none), a function that tries something, and a function that
+ * sets the error message.
+ */
 export function useTry(): readonly [string, (work: () => Promise<void>) => void, (fault: string) => void] {
   const [fault, setFault] = useState('');
   const attempt = (work: () => Promise<void>): void => {

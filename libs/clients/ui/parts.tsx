@@ -8,7 +8,7 @@ interface NoticeProps {
   readonly children?: ComponentChildren;
 }
 
-/** A framed message. A bad one is read out at once. */
+/** A message in a frame. Screen readers read a message of the kind `bad` aloud at once. */
 export function Notice({ kind, title, children }: NoticeProps) {
   return (
     <div class={`notice ${kind}`} role={kind === 'bad' ? 'alert' : 'note'}>
@@ -18,12 +18,12 @@ export function Notice({ kind, title, children }: NoticeProps) {
   );
 }
 
-/** A state in one or two words, with a colour beside the words. */
+/** A state in one or two words with a color. */
 export const Badge = ({ kind, children }: { readonly kind: Kind; readonly children: ComponentChildren }) => (
   <span class={`badge ${kind}`}>{children}</span>
 );
 
-/** Message instead of an empty list: why it is empty, and what to do. */
+/** A message in place of an empty list. It says why the list is empty and what to do. */
 export const Empty = ({ title, children }: { readonly title: string; readonly children?: ComponentChildren }) => (
   <div class="empty">
     <p class="empty-title">{title}</p>
@@ -31,7 +31,7 @@ export const Empty = ({ title, children }: { readonly title: string; readonly ch
   </div>
 );
 
-/** Why something was not done, while there is a reason. */
+/** Shows why something failed; nothing if `words` is empty. */
 export const Fault = ({ title, words }: { readonly title: string; readonly words: string }) =>
   words === '' ? null : (
     <Notice kind="bad" title={title}>
@@ -41,7 +41,7 @@ export const Fault = ({ title, words }: { readonly title: string; readonly words
 
 interface ButtonProps {
   readonly name: string;
-  /** Without it the button sends its form off. */
+  /** If absent, the button submits its form. */
   readonly run?: () => void;
   readonly isMain?: boolean;
 }
@@ -60,7 +60,7 @@ interface Column<Row> {
 }
 
 interface TableProps<Row> {
-  /** Read out, not seen. */
+  /** Read aloud by screen readers, but not visible. */
   readonly caption: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
@@ -69,7 +69,7 @@ interface TableProps<Row> {
   readonly empty?: ComponentChildren;
 }
 
-/** A table; on a narrow screen each row is a block with the names of the columns inside. */
+/** A table. On a narrow screen each row becomes a block that repeats the names of the columns. */
 export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
@@ -99,7 +99,7 @@ export function Table<Row>({ caption, columns, rows, keyOf, empty }: TableProps<
   );
 }
 
-/** Names and values of one thing; a value that is undefined is left out. */
+/** A list of names and values. Undefined values are left out. */
 export const Facts = ({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) => (
   <dl class="facts">
     {facts.map(

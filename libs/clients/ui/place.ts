@@ -1,14 +1,14 @@
 import { type Signal, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 
-/** Place of the reader: the part of the address after `#`. */
+/** The current route, from the part of the address after `#`. */
 export interface Place {
-  /** Segments of the path, decoded: `['webhooks', ID]`. */
+  /** Decoded segments of the path, for example `['webhooks', ID]`. */
   readonly path: readonly string[];
   readonly query: Readonly<Record<string, string>>;
 }
 
-/** The place that a fragment names; anything that is none is the start. */
+/** Reads the route from a fragment. An invalid fragment means the start page. */
 export function readPlace(fragment: string): Place {
   const [path = '', query = ''] = fragment.replace(/^#/, '').split('?', 2);
   if (!path.startsWith('/')) return { path: [], query: {} };
@@ -16,7 +16,7 @@ export function readPlace(fragment: string): Place {
   return { path: segments.map(decoded), query: Object.fromEntries(new URLSearchParams(query)) };
 }
 
-/** The fragment of a place, with its `#`. Empty members of the query are left out. */
+/** Returns the fragment of a route, with its `#`. Empty members of the query are left out. */
 export function fragmentOf(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).flatMap(([key, value]) => (value ? [[key, value] as [string, string]] : []));
   const text = new URLSearchParams(given).toString();
@@ -31,34 +31,34 @@ function decoded(part: string): string {
   }
 }
 
-/** The place that is shown; it follows the address. */
+/** The route that is shown. It follows the address after `follow` was called. */
 export const place = signal(readPlace(globalThis.location?.hash ?? ''));
 
-/** Goes to a place, as a link does. */
+/** Goes to a route like a link, with a new entry in the history. */
 export function go(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): void {
   location.hash = fragmentOf(path, query);
 }
 
-/** Changes the query of this place without a new step of the history. */
+/** Changes the query of the current route without a new entry in the history. */
 export function refine(query: Readonly<Record<string, string | undefined>>): void {
   replace(fragmentOf(place.value.path, query));
 }
 
-/** Shows a place instead of this one in the address: the history forgets this one. */
+/** Goes to a route and replaces the current entry in the history. */
 export function replace(fragment: string): void {
   history.replaceState(null, '', fragment);
   place.value = readPlace(fragment);
 }
 
-/** Follows the address from now on. */
+/** Makes `place` follow the address from now on. */
 export function follow(): void {
   addEventListener('hashchange', () => {
-    // The target of the skip link is no place.
+    // The skip link changes the fragment too, but its target is not a route.
     if (location.hash === '' || location.hash.startsWith('#/')) place.value = readPlace(location.hash);
   });
 }
 
-/** A filter of a list, which the address holds. */
+/** A filter of a list. Its value is stored in the address. */
 interface Filter {
   /** The typed value. */
   readonly value: Signal<string>;
@@ -66,7 +66,10 @@ interface Filter {
   readonly settled: () => void;
 }
 
-/** The filters of these names. Fields and list follow the address. A changed filter begins at the first page of the list. */
+/**
+ * Returns filters with these names. The fields and the list follow the address. When a filter changes, the list starts again
+ * at its first page.
+ */
 export function useFilters<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, Filter>> {
   const { from: _from, before: _before, ...query } = place.value.query;
   const filters = useMemo(
@@ -80,12 +83,13 @@ export function useFilters<Name extends string>(...names: readonly Name[]): Read
   return Object.fromEntries(filters) as Record<Name, Filter>;
 }
 
-/** Rows of a page; more rows slow the browser down. */
+/** Number of rows on a page. More rows slow the browser down. */
 export const PAGE = 500;
 
 /**
- * A page of a list, how many rows are before it, and where the pages before and after it begin.
- * @param asked the row that it begins with, as the address names it: anybody may have written it, and the list may be shorter now
+ * Returns a page of a list, the number of rows before it, and the first rows of the previous and the next page.
+ * @param asked number of the first row, from the address. It is checked, because a user can edit the address and the list
+ *   may be shorter now.
  */
 export function pageFrom<Row>(all: readonly Row[], asked: string | undefined) {
   const wanted = Number(asked ?? 0);

@@ -7,12 +7,12 @@ import { NoSuchPath } from './request.js';
 
 interface ShellProps {
   readonly sections?: readonly { readonly name: string; readonly path: readonly string[] }[];
-  /** At the end of the head: who is here, and the way out. */
+  /** Shown at the end of the header, for example the user's name and the logout button. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
-/** The frame of every page: a skip link, the sections, messages, the page itself. */
+/** The frame of every page: a skip link, the navigation, messages, and the page itself. */
 export function Shell({ sections = [], aside, children }: ShellProps) {
   const here = place.value.path[0] ?? '';
   return (
@@ -45,12 +45,12 @@ export function Shell({ sections = [], aside, children }: ShellProps) {
 }
 
 interface BoundaryProps {
-  /** The place that is shown: the next one is tried again. */
+  /** The route that is shown. After an error, a new route is rendered again. */
   readonly at: Place;
   readonly children: ComponentChildren;
 }
 
-/** Keeps the fault of one screen to that screen: the frame stays, and the next place is shown. */
+/** Limits an error to the screen in which it happened. The frame stays, and the next screen is shown. */
 class Boundary extends Component<BoundaryProps, { readonly at?: Place; readonly error?: unknown }> {
   override componentDidCatch(error: unknown): void {
     this.setState({ at: this.props.at, error });
@@ -70,20 +70,21 @@ class Boundary extends Component<BoundaryProps, { readonly at?: Place; readonly 
 
 interface ScreenProps {
   readonly title: string;
-  /** Beside the title: what can be done here. */
+  /** Buttons beside the title, for the actions of this screen. */
   readonly actions?: ComponentChildren;
   readonly children: ComponentChildren;
 }
 
 let isFirst = true;
 
-/** One page. Its title gets the focus when the reader goes there, so that a screen reader says where it is. */
+/** One screen. Its title gets the focus when the user goes there, so that screen readers read it aloud. */
 export function Screen({ title, actions, children }: ScreenProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} – Partner Relay`;
   }, [title]);
-  // Runs at once; otherwise it takes the focus from a field that the reader has entered meanwhile.
+  // A layout effect runs before the user can do anything. Otherwise the title could take the focus from a field that the
+  // user has just entered.
   useLayoutEffect(() => {
     if (!isFirst) {
       heading.current?.focus();
@@ -108,12 +109,12 @@ interface LinkProps {
   readonly to: readonly string[];
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly isButton?: boolean;
-  /** Shown unless the link has children. */
+  /** The text of the link; used if it has no children. */
   readonly name?: ComponentChildren;
   readonly children?: ComponentChildren;
 }
 
-/** A link to a place of this page. */
+/** A link to another route of this app. */
 export const Link = ({ to, query, isButton = false, name, children = name }: LinkProps) => (
   <a href={fragmentOf(to, query)} class={isButton ? 'button' : ''}>
     {children}

@@ -6,7 +6,7 @@ const UNITS = [
   ['second', 1],
 ] as const;
 
-/** Date and time to the second in a zone; the reader's if none is named. */
+/** Formats date and time to the second, in the given time zone or by default in the user's. */
 export const timeText = (at: Date, timeZone?: string): string =>
   new Intl.DateTimeFormat('en-GB', {
     year: 'numeric',
@@ -18,17 +18,17 @@ export const timeText = (at: Date, timeZone?: string): string =>
     ...(timeZone === undefined ? {} : { timeZone }),
   }).format(at);
 
-/** The time in UTC, to the second. */
+/** Formats the time in UTC, to the second. */
 export const utcText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** Distance from now, such as `3 minutes ago` or `in 2 hours`. */
+/** Formats the distance from now, such as `3 minutes ago` or `in 2 hours`. */
 export function distanceText(at: Date, nowMs: number): string {
   const seconds = Math.round((at.getTime() - nowMs) / 1_000);
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? ['second', 1];
   return new Intl.RelativeTimeFormat('en', { numeric: 'auto' }).format(Math.round(seconds / size), unit);
 }
 
-/** For example `85 ms`, `1.3 s`, `4 min 5 s`, `2 h 3 min`, `4 d 1 h`. */
+/** Formats a duration, for example `85 ms`, `1.3 s`, `4 min 5 s`, `2 h 3 min`, `4 d 1 h`. */
 export function durationText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)} ms`;
   const seconds = ms / 1_000;
@@ -44,26 +44,29 @@ export function durationText(ms: number): string {
     .join(' ');
 }
 
-/** A number with thousands apart. */
+/** Formats a number with separators between thousands. */
 export const countText = (count: number): string => new Intl.NumberFormat('en').format(count);
 
-/** `1 webhook`, `2 webhooks`. */
+/** Formats a number with its noun: `1 webhook`, `2 webhooks`. */
 export const countOf = (count: number, one: string, many = `${one}s`): string =>
   `${countText(count)} ${count === 1 ? one : many}`;
 
-/** For example `312 B`, `4.2 KiB`, `1.5 MiB`. */
+/** Formats a size, for example `312 B`, `4.2 KiB`, `1.5 MiB`. */
 export function bytesText(bytes: number): string {
   const power = Math.min(3, Math.floor(Math.log2(Math.max(1, bytes)) / 10));
   const size = bytes / 1_024 ** power;
   return `${power === 0 ? size : size.toFixed(1)} ${['B', 'KiB', 'MiB', 'GiB'][power]}`;
 }
 
-/** Answers name whole seconds, and take a moment: a clock that is no further off is right. */
+/**
+ * A clock that differs by less than this is treated as correct. The header `date` has whole seconds, and the response takes
+ * a moment to arrive.
+ */
 const RIGHT_MS = 5_000;
 
 let aheadMs = 0;
 
-/** Learns from an answer how far the reader's clock is ahead of the relay's. */
+/** Measures how far the user's clock is ahead of the relay's clock, from the headers of a response. */
 export function learnClock(headers: Headers): void {
   const at = Date.parse(headers.get('date') ?? '');
   if (Number.isNaN(at)) return;
@@ -71,17 +74,23 @@ export function learnClock(headers: Headers): void {
   aheadMs = Math.abs(ahead) > RIGHT_MS ? ahead : 0;
 }
 
-/** Epoch milliseconds by the relay's clock: what it recorded is compared with nothing else. */
+/**
+ * Returns the time by the relay's clock in epoch milliseconds. Times that the relay recorded must be compared with this
+ * time.
+ */
 export const relayNow = (): number => Date.now() - aheadMs;
 
 interface TimeProps {
-  /** Epoch milliseconds, or a time as the API writes it. */
+  /** Epoch milliseconds, or a time in the format of the API. */
   readonly at: number | string;
-  /** Whether only the distance from now is seen; the times are in the title. */
+  /** If true, only the distance from now is visible, and the tooltip shows the times. */
   readonly isShort?: boolean;
 }
 
-/** Long form: local time and UTC, the distance in the title. Short form: the distance, both times in the title. */
+/**
+ * Shows a time. The long form shows the local time and UTC, and the distance from now in the tooltip. The short form shows
+ * the distance, and both times in the tooltip.
+ */
 export function Time({ at, isShort = false }: TimeProps) {
   const date = new Date(at);
   const [local, utc] = [timeText(date), utcText(date)];

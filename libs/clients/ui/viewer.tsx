@@ -1,16 +1,18 @@
 import { useState } from 'preact/hooks';
 import { bytesText } from './times.js';
 
-/** Characters that are shown at once; more slow the page down. */
+/** Number of characters that are shown at first. More characters slow the page down. */
 const SHOWN = 20_000;
 
 interface ViewerProps {
-  /** Read out before the text. */
+  /** Read aloud by screen readers before the text. */
   readonly label: string;
   readonly text: string;
 }
 
-/** Text of somebody else, as text only: nothing in it is markup, hides or turns what stands beside it. */
+/**
+ * Shows a foreign text as plain text. Markup in it has no effect, and nothing in it can hide or reverse the text beside it.
+ */
 export function Viewer({ label, text }: ViewerProps) {
   const [isWhole, setWhole] = useState(false);
   const shown = visible(readable(text));
@@ -35,17 +37,17 @@ export function Viewer({ label, text }: ViewerProps) {
 
 interface CopyProps {
   readonly text: string;
-  /** Name of the copied text, for a screen reader. */
+  /** Name of the copied text for screen readers. */
   readonly what: string;
 }
 
-/** Copies a text. */
+/** A button that copies a text. */
 export function Copy({ text, what }: CopyProps) {
   const [done, setDone] = useState({ text, said: 'Copy' });
-  // `Copied` is about the text that was copied: another text begins with `Copy`.
+  // `Copied` applies only to the text that was copied. For a new text the label is `Copy` again.
   const said = done.text === text ? done.said : 'Copy';
   const copy = async (): Promise<void> => {
-    // Browsers have no clipboard for pages of plain HTTP.
+    // Browsers provide no clipboard to pages over plain HTTP.
     const isCopied = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,
@@ -59,7 +61,7 @@ export function Copy({ text, what }: CopyProps) {
   );
 }
 
-/** The call behind what is shown or done, as a line of curl. */
+/** A curl command that gets the shown data or makes the shown change. */
 export const Curl = ({ line }: { readonly line: string }) => (
   <details class="curl">
     <summary>As a command</summary>
@@ -70,7 +72,10 @@ export const Curl = ({ line }: { readonly line: string }) => (
   </details>
 );
 
-/** JSON indented for reading; any other text as it is. Numbers and the order of members stay as they were sent. */
+/**
+ * Indents a JSON text for reading. Any other text is returned as it is. Numbers and the order of members stay as they were
+ * sent.
+ */
 export function readable(text: string): string {
   try {
     JSON.parse(text);
@@ -80,7 +85,7 @@ export function readable(text: string): string {
   return indented(text);
 }
 
-/** Spaces around the tokens only: `JSON.stringify` changes numbers such as 1.10. */
+/** Changes only the white space between tokens, because `JSON.stringify` changes numbers such as 1.10. */
 function indented(text: string): string {
   const out: string[] = [];
   let depth = 0;
@@ -101,13 +106,16 @@ function indented(text: string): string {
   return out.join('');
 }
 
-/** Control characters, of which a tab and a line break are none here. */
+/** Control characters except tab and line feed. */
 const CONTROLS = new RegExp(String.raw`[\u0000-\u0008\u000b-\u001f\u007f]`, 'g');
 
 /** Characters that are invisible or change the direction of the text after them. */
 const HIDDEN = new RegExp(String.raw`[\u0080-\u009f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]`, 'g');
 
-/** Control characters by their pictures and what hides or turns other text by its number, so that all of a text is seen. */
+/**
+ * Makes hidden characters of a text visible. A control character becomes its Unicode picture. A character that is invisible
+ * or changes the direction of text becomes its code point, such as `⟨U+202E⟩`.
+ */
 export const visible = (text: string): string =>
   text
     .replaceAll(CONTROLS, (character) =>

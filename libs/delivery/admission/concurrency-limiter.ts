@@ -7,17 +7,22 @@ import { ReservedSlots, SlotSchedule } from './slot-schedule.js';
 import { INITIAL_LIMIT, type WebhookSlots } from './webhook-slots.js';
 
 /**
- * Decides which attempts run now. `total` limits all attempts (with `spare` on top if many webhooks begin to hang at once), an
- * adaptive limit those of one webhook, a cap those to one endpoint (`EndpointSlots`), and a share those of all troubled webhooks
- * together. A webhook without a free slot is full. A delivery without a slot waits in memory, in order of arrival.
- * - `release` and `tick` give a free slot to the oldest delivery whose webhook is not full; partners above their share come last.
- *   The slots of an endpoint go round by webhook. A full webhook delays no other.
- * - `expire` removes a delivery whose webhook was full for all of `maxWaitMs`. A delivery that waits only for a slot of the total
- *   stays, and so does a delivery of a quick webhook while this worker is busy: that is backpressure, and the reader pauses.
+ * Decides which attempts of a worker may run now. An attempt needs a slot under all of these limits:
+ * - `total` limits all attempts. If many webhooks begin to hang at once, `spare` slots are added to it.
+ * - An adaptive limit applies to the attempts of one webhook.
+ * - A cap applies to the attempts to one endpoint (see `EndpointSlots`).
+ * - A shared limit applies to the attempts of all troubled webhooks, which are slow or failing.
  *
- * Callers ask breakers and parking before they offer a delivery. No call except `known` scans the endpoints. A call costs at most
- * the logarithm of the number of waiting deliveries, except that it visits the entries of a partner that falls below its share,
- * and the webhooks of one endpoint that have deliveries waiting in memory.
+ * A webhook without a free slot is called full. A new delivery without a slot waits in memory.
+ * - `release` and `tick` give a free slot to the oldest delivery whose webhook is not full. Partners that have more than
+ *   their share come last. The webhooks of an endpoint take its slots in turn. A full webhook does not delay other webhooks.
+ * - `expire` removes a delivery if its webhook was full for all of `maxWaitMs`. A delivery that waits only for a slot of the
+ *   total stays. While this worker is busy, a delivery of a quick webhook stays too. In both cases the worker itself is the
+ *   bottleneck, so the reader pauses.
+ *
+ * Callers check breakers and parking before they offer a delivery. Only `known` scans all endpoints. Any other call costs at
+ * most the logarithm of the number of waiting deliveries, with two exceptions: it visits the entries of a partner that falls
+ * below its share, and the webhooks of one endpoint that have deliveries waiting in memory.
  */
 export class ConcurrencyLimiter<T> {
   readonly #limits: Required<ConcurrencyLimits>;
@@ -25,9 +30,9 @@ export class ConcurrencyLimiter<T> {
   readonly #attempts: RunningAttempts<T>;
   readonly #schedule = new SlotSchedule();
   readonly #reserved: ReservedSlots;
-  /** Webhooks that are not full, with a waiting delivery. */
+  /** Webhooks that have a waiting delivery and are not full. */
   readonly #ready: FairQueue<WebhookSlots<T>>;
-  /** Full webhooks with a waiting delivery, by a time at or before their first expiry, which never moves back. */
+  /** Full webhooks that have a waiting delivery. The key is a time at which the first delivery expires at the earliest. */
   readonly #expiring = new Heap<WebhookSlots<T>>();
   #order = 0;
   #waiting = 0;
@@ -42,7 +47,7 @@ export class ConcurrencyLimiter<T> {
     this.#endpoints = new KnownEndpoints(this.#limits.perEndpoint, this.#limits.initial);
   }
 
-  /** Offers a new delivery, which runs at once, or waits until `release`, `tick` or `expire` returns it. */
+  /** Offers a new delivery. It runs at once, or waits until `release`, `tick` or `expire` returns it. */
   offer(item: T, place: Place, now: number): 'run' | 'wait' {
     const webhook = this.#endpoints.of(place);
     this.#attempts.mark(webhook, false);
@@ -56,8 +61,9 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Takes a slot for a queued job, which never waits here; without a slot `nextSlotAt` returns when the job is due again.
-   * @param isOpen whether the breaker of the webhook or of its endpoint is open
+   * Takes a slot for a queued job. Returns false if there is no slot: queued jobs never wait here, so `nextSlotAt` then
+   * returns when the job is due again.
+   * @param isOpen true if the breaker of the webhook or of its endpoint is open
    */
   tryTake(place: Place, now: number, isOpen = false): boolean {
     const webhook = this.#endpoints.of(place);
@@ -71,16 +77,16 @@ export class ConcurrencyLimiter<T> {
     if (isNext && !this.#attempts.isFull(webhook)) {
       this.#ready.refused(webhook.partner, now);
       this.#reserved.refused(now);
-    } else webhook.idleSince = now; // remembered with its reservations; otherwise all of its jobs come back together
+    } else webhook.idleSince = now; // keeps the reservations; otherwise all jobs come back together
     this.#endpoints.rest(webhook, now);
     return false;
   }
 
   /**
-   * Ends an attempt.
+   * Ends an attempt and gives its slot back.
    * @param durationMs duration of the attempt
    * @returns the deliveries that start now
-   * @throws RangeError if no attempt of this webhook runs: a slot given back twice is a bug
+   * @throws RangeError if no attempt of this webhook is running, because giving a slot back twice is a bug
    */
   release(place: Place, durationMs: number, now: number, use: SlotUse = 'succeeded'): T[] {
     const webhook = this.#endpoints.find(place);
@@ -97,14 +103,18 @@ export class ConcurrencyLimiter<T> {
     this.#enqueue(webhook, now);
     for (const admitted of this.#attempts.admitToShare()) this.#enqueue(admitted, now);
     const started = this.#fill(now);
-    // Reset only now: if the slot went to the next delivery of the same webhook, the webhook stayed full without a break.
+    // Reset only here, because the freed slot may have gone to the next delivery of the same webhook. In that case the
+    // webhook was full all the time.
     if (!this.#attempts.isFull(webhook)) webhook.fullSince = undefined;
     this.#endpoints.rest(webhook, now);
     this.#endpoints.forget(now);
     return started;
   }
 
-  /** Finds slow webhooks; called every `beatMs` while attempts run or deliveries wait. @returns the deliveries that start now */
+  /**
+   * Finds slow webhooks. It is called every `beatMs` while attempts run or deliveries wait.
+   * @returns the deliveries that start now
+   */
   tick(now: number): T[] {
     this.#attempts.beat(now, this.size === 0);
     for (const webhook of this.#attempts.findSlow(now)) {
@@ -118,9 +128,9 @@ export class ConcurrencyLimiter<T> {
   static readonly beatMs = StallAwareClock.beatMs;
 
   /**
-   * Removes the deliveries that waited too long for their webhooks.
-   * @param isBusy whether this worker has no time left: then a quick webhook is full because the worker is late
-   * @returns each with the time at which its job is due
+   * Removes the deliveries that have waited too long for their webhooks.
+   * @param isBusy true if this worker is overloaded; a quick webhook is then full only because the worker is late
+   * @returns the removed deliveries, each with the time at which its job is due
    */
   expire(now: number, isBusy = false): { readonly item: T; readonly at: number }[] {
     const { maxWaitMs } = this.#limits;
@@ -137,7 +147,7 @@ export class ConcurrencyLimiter<T> {
         const at = webhook.schedule.reserve(webhook.endpoint.slotsFor(webhook), now);
         expired.push({ item: this.#leave(webhook), at });
       }
-      this.#enqueue(webhook, now); // its limit may have grown, or the share of the troubled webhooks may have room
+      this.#enqueue(webhook, now); // one of the limits may have room now
       this.#endpoints.rest(webhook, now);
     }
     this.#endpoints.forget(now);
@@ -145,9 +155,9 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Reserves the next slot for a queued job without one. If the whole worker is full, the job waits for that too; otherwise it is
-   * back at once.
-   * @returns when the job is due again
+   * Reserves the next slot for a queued job that got none. If the whole worker is full, the job also waits for a slot of the
+   * worker. If neither the webhook nor the worker is full any more, the job is due at once.
+   * @returns epoch milliseconds at which the job is due again
    */
   nextSlotAt(place: Place, now: number): number {
     const webhook = this.#endpoints.of(place);
@@ -160,8 +170,8 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Reserves a slot for a delivery whose full webhook has reservations beyond `maxWaitMs`; returns undefined if it is to be
-   * offered.
+   * If the webhook is full and its queued jobs have reserved slots for longer than `maxWaitMs`, reserves a slot for a new
+   * delivery behind these jobs and returns its time. Otherwise returns undefined, and the caller offers the delivery.
    */
   slotBehindJobs(place: Place, now: number): number | undefined {
     const webhook = this.#endpoints.find(place);
@@ -170,27 +180,27 @@ export class ConcurrencyLimiter<T> {
     return webhook.schedule.reserve(webhook.endpoint.slotsFor(webhook), now);
   }
 
-  /** Time of the next call of `expire`: no delivery expires earlier. */
+  /** Time at which `expire` has to be called next. No delivery expires earlier. */
   get nextExpiry(): number | undefined {
     return this.#expiring.firstKey;
   }
 
-  /** Slots taken. */
+  /** Number of running attempts. */
   get running(): number {
     return this.#attempts.count;
   }
 
-  /** Slots taken by slow and failing webhooks. */
+  /** Number of running attempts of slow and failing webhooks. */
   get runningTroubled(): number {
     return this.#attempts.troubled;
   }
 
-  /** Deliveries that wait in memory. */
+  /** Number of deliveries that wait in memory. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Running attempts and waiting deliveries. */
+  /** Number of running attempts and waiting deliveries together. */
   get size(): number {
     return this.running + this.#waiting;
   }
@@ -200,7 +210,10 @@ export class ConcurrencyLimiter<T> {
     return this.#endpoints.size;
   }
 
-  /** The known webhooks, and whether each is troubled; walks all of them, so for metrics only. */
+  /**
+   * Returns the known webhooks, and for each whether it is troubled. Use it only for metrics, because it visits all
+   * webhooks.
+   */
   known(): Iterable<readonly [place: Place, isTroubled: boolean]> {
     return this.#endpoints.all();
   }
@@ -230,7 +243,7 @@ export class ConcurrencyLimiter<T> {
     if (this.#attempts.isFull(webhook)) webhook.fullSince ??= now;
   }
 
-  /** Returns when a slot should be free for a full webhook; undefined if the webhook is not full. */
+  /** Returns when a full webhook is expected to have a free slot; undefined if the webhook is not full. */
   #reserve(webhook: WebhookSlots<T>, now: number): number | undefined {
     const { endpoint } = webhook;
     if (!endpoint.isNext(webhook, now)) return endpoint.reserveOpen(webhook, now);
@@ -261,7 +274,8 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Queues a webhook with a waiting delivery for the next free slot or, if it is full, for its endpoint's round and its expiry.
+   * If a webhook has a waiting delivery, queues it for the next free slot. A full webhook is queued for its turn at the
+   * endpoint and for its expiry.
    */
   #enqueue(webhook: WebhookSlots<T>, now: number): void {
     const { endpoint } = webhook;
@@ -287,7 +301,8 @@ export class ConcurrencyLimiter<T> {
   }
 
   /**
-   * Makes the next webhook of an endpoint that may take a slot compete for one; if the worker is full, makes all of them compete.
+   * Queues the next webhook of an endpoint that may take a slot for the next free slot. If the worker is full, queues all
+   * webhooks of the endpoint that may take one.
    */
   #advance({ round }: EndpointSlots<T>, now: number): void {
     for (const webhook of round) {

@@ -1,4 +1,4 @@
-/** A webhook, for which slots are counted. */
+/** Identifies a webhook and its endpoint. */
 export interface Place {
   /** Partner and origin, separated by a space. */
   readonly endpoint: string;
@@ -7,43 +7,52 @@ export interface Place {
 }
 
 export interface ConcurrencyLimits {
-  /** Attempts that run at once in this worker. */
+  /** Maximum of attempts that run at the same time in this worker. */
   readonly total: number;
-  /** Maximum of attempts that run at once to one endpoint, not counting attempts that hang beyond a quarter of its cap. */
+  /**
+   * Maximum of attempts that run at the same time to one endpoint. Hanging attempts are counted only up to a quarter of this
+   * cap.
+   */
   readonly perEndpoint: number;
-  /** Milliseconds that a delivery waits in memory for its endpoint before it becomes a job. */
+  /** Milliseconds for which a delivery waits in memory for its endpoint. After that time it becomes a queued job. */
   readonly maxWaitMs: number;
-  /** Attempts that run at once to an endpoint, or of a webhook, without history; default 8. */
+  /** Initial maximum of attempts to an endpoint or of a webhook that has no history; 8 by default. */
   readonly initial?: number;
-  /** Slots that all slow and failing webhooks share; default all. */
+  /** Maximum of slots that all slow and failing webhooks may use together; all slots by default. */
   readonly troubled?: number;
-  /** Whether each partner leaves as much of these slots free as it may have; default false. */
+  /**
+   * If true, a partner may use only a part of the slots for slow and failing webhooks, and leaves a part of the same size
+   * free for a new partner; false by default.
+   */
   readonly hasTroubledParts?: boolean;
   /**
-   * Slots on top of the total for attempts that slow and failing webhooks hold beyond their share; default none. If many webhooks
-   * begin to hang at once, their attempts are found slow only a second later. Without spare slots they hold the total until they
-   * time out.
+   * Extra slots for attempts of slow and failing webhooks that exceed `troubled`; none by default. If many webhooks begin to
+   * hang at once, their attempts are recognized as slow only after a second. Without extra slots these attempts use up the
+   * total until they time out.
    */
   readonly spare?: number;
-  /** Slots that one partner may hold while deliveries of other partners wait; default all. */
+  /** Maximum of slots that one partner may use while deliveries of other partners wait; all slots by default. */
   readonly perPartner?: number;
   /**
-   * Maximum of slots reserved for queued jobs that found all slots taken; otherwise waiting deliveries take each free slot.
-   * Default none.
+   * Maximum of slots that are reserved for queued jobs that found all slots taken; none by default. Without reservations,
+   * every free slot goes to a delivery that waits in memory.
    */
   readonly reserved?: number;
 }
 
 /**
- * Use of a slot. `succeeded`: the attempt delivered. `failed`: it did not, which counts against the webhook alone. `unreached`:
- * it did not reach the origin, which also counts against the cap of the whole endpoint. `unused`: no attempt was completed, which
- * says nothing.
+ * How a slot was used.
+ * - `succeeded`: the delivery succeeded.
+ * - `failed`: the delivery failed. Only the limit of the webhook is lowered.
+ * - `unreached`: the attempt did not reach the origin. The cap of the endpoint is lowered too.
+ * - `unused`: no attempt was completed, so no limit changes.
  */
 export type SlotUse = 'succeeded' | 'failed' | 'unreached' | 'unused';
 
 /**
- * Returns limits with a quarter of the slots for all troubled webhooks, in parts of their partners, and half of all slots for one
- * partner. Attempts that hang beyond that quarter take no slot from others, until they hold as many slots again as the total.
+ * Returns limits for this total. All troubled webhooks together may use a quarter of the slots, divided among their
+ * partners. One partner may use half of all slots. Hanging attempts that exceed the quarter get extra slots, at most as many
+ * as the total.
  */
 export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));

@@ -4,17 +4,18 @@ import { SlotSchedule } from './slot-schedule.js';
 import { AdaptiveLimit, INITIAL_LIMIT, WebhookSlots } from './webhook-slots.js';
 
 /**
- * Time in ms for which an idle webhook is remembered: as long as a slot reserved for an endpoint that answers within seconds can
- * lie ahead.
+ * Time in ms for which an idle webhook is remembered. A slot of an endpoint that answers within seconds is reserved at most
+ * this long in advance.
  */
 const REMEMBERED_MS = 60_000;
 
 /**
- * The webhooks with a running attempt, a waiting delivery or a reserved slot, and the webhooks of the last minute, by endpoint.
+ * The known webhooks by endpoint: webhooks that have a running attempt, a waiting delivery or a reserved slot, and webhooks
+ * that had one in the last minute.
  */
 export class KnownEndpoints<T> {
   readonly #known = new Map<string, EndpointSlots<T>>();
-  /** Idle webhooks by a time at or before which they cannot be forgotten. */
+  /** Idle webhooks. The key is the time at which the webhook can be forgotten at the earliest. */
   readonly #resting = new Heap<WebhookSlots<T>>();
 
   constructor(
@@ -43,7 +44,10 @@ export class KnownEndpoints<T> {
       for (const [id, { limit }] of webhooks) yield [{ endpoint, id }, limit.isTroubled];
   }
 
-  /** Forgets an idle webhook, or schedules that for the time when it is in no queue and old enough. */
+  /**
+   * Forgets a webhook that is idle, in no queue and old enough. If it is not old enough yet, schedules another check for
+   * later.
+   */
   rest(webhook: WebhookSlots<T>, now: number): void {
     if (webhook.running > 0 || webhook.first) return;
     if (webhook.isReady || webhook.isExpiring || webhook.isWatched || webhook.isResting) return;
@@ -74,26 +78,27 @@ export class KnownEndpoints<T> {
 }
 
 /**
- * The slots that the webhooks of one endpoint (a partner's origin) share. Their cap grows with quick successes of any of them and
- * shrinks only with failures that say something about the origin itself.
- * - A webhook with its part of the cap, or more, leaves a quarter free. Therefore a webhook that floods or is slow takes no slot
- *   from a webhook with less than its part.
- * - Attempts of slow and failing webhooks beyond a quarter, which began before the webhooks were known to be so, take no slot
- *   from other webhooks: the endpoint then has more attempts than its cap, and never more than twice as many.
- * - All webhooks whose breakers are open have a quarter together; the webhook that was refused first comes first.
+ * The slots that the webhooks of one endpoint (a partner's origin) share. Their cap grows with quick successes of any of the
+ * webhooks. It shrinks only if an attempt does not reach the origin.
+ * - The cap is divided equally among the webhooks. A webhook that uses its part or more leaves a quarter of the cap free.
+ *   Therefore a webhook that is flooded or slow takes no slot from a webhook that uses less than its part.
+ * - Slow and failing webhooks may use a quarter of the cap. If more of their attempts are running, which began before the
+ *   webhooks were known to be slow, the excess is not counted against other webhooks. The endpoint then has more attempts
+ *   than its cap, but never more than twice as many.
+ * - All webhooks whose breakers are open share a quarter of the cap. The webhook that was refused first gets the first slot.
  */
 export class EndpointSlots<T> {
-  /** Webhooks with a running attempt, a waiting delivery or a reserved slot, and webhooks of the last minute. */
+  /** The known webhooks of the endpoint. */
   readonly webhooks = new Map<string, WebhookSlots<T>>();
   readonly partner: string;
-  /** Running attempts: all, those of slow and failing webhooks, and those of webhooks whose breakers are open. */
+  /** Number of running attempts: of all webhooks, of slow and failing webhooks, and of webhooks whose breakers are open. */
   running = 0;
   troubled = 0;
   open = 0;
-  /** Times at which slots of the quarter for open breakers come free, and the order of the webhooks that take them. */
+  /** Times at which slots for webhooks with open breakers become free, and the order in which these webhooks take them. */
   readonly openSchedule = new SlotSchedule();
   readonly openOrder = new RefusalOrder();
-  /** Webhooks with a waiting delivery that are below their own limits. They take slots in turn. */
+  /** Webhooks that have a waiting delivery and are below their own limits. They take slots in turn. */
   readonly round = new Set<WebhookSlots<T>>();
 
   constructor(
@@ -103,7 +108,7 @@ export class EndpointSlots<T> {
     this.partner = key.slice(0, Math.max(0, key.indexOf(' ')));
   }
 
-  /** Whether the endpoint has no slot for this webhook, whatever the webhook's own limit is. */
+  /** Returns true if the endpoint has no slot for this webhook. The webhook's own limit is not checked here. */
   isFullFor({ isOpen, limit, running }: WebhookSlots<T>): boolean {
     const cap = this.cap.value;
     if (isOpen) return this.running >= cap || this.open >= this.#quarter;
@@ -112,24 +117,28 @@ export class EndpointSlots<T> {
         this.running >= cap ||
         (this.webhooks.size > 1 && this.troubled >= Math.max(this.#quarter, Math.min(INITIAL_LIMIT, cap)))
       );
-    // At least one slot is not for troubled webhooks, even if the cap has shrunk to one.
+    // One slot is always left for webhooks that are not troubled, even if the cap has shrunk to one.
     const counted = this.running - Math.max(0, this.troubled - Math.min(this.#quarter, cap - 1));
     return counted >= (running < this.#part ? cap : cap - this.#quarter);
   }
 
-  /** Returns false if the quarter for open breakers is full, or other webhooks were refused before. */
+  /**
+   * Returns false if the breaker is open and either its quarter of the cap is full or webhooks that were refused earlier
+   * come first.
+   */
   isNext({ isOpen, id }: WebhookSlots<T>, now: number): boolean {
     const room = Math.min(this.#quarter - this.open, this.cap.value - this.running);
     return !isOpen || this.openOrder.isNext(id, room, now);
   }
 
-  /** Number of slots that the jobs of this webhook can count on. */
+  /** Number of slots that the jobs of this webhook can expect. */
   slotsFor({ limit }: WebhookSlots<T>): number {
     return Math.min(limit.value, this.#part);
   }
 
   /**
-   * Returns when a slot of the quarter comes free for this webhook, which keeps its place until then. Its other jobs come later.
+   * Returns when a slot for open breakers becomes free for this webhook, which keeps its position until then. If the webhook
+   * already has such a time, its other jobs get later times.
    */
   reserveOpen({ id, schedule }: WebhookSlots<T>, now: number): number {
     const before = this.openOrder.timeOf(id);
@@ -144,36 +153,38 @@ export class EndpointSlots<T> {
     return Math.max(1, this.cap.value >> 2);
   }
 
-  /** The part of the cap for each webhook. */
+  /** The number of slots of the cap that belong to each webhook. */
   get #part(): number {
     return Math.max(1, Math.floor(this.cap.value / this.webhooks.size));
   }
 }
 
-/** Time in ms after which a webhook that has not come back at its time loses its place. */
+/** If a webhook does not return within this time in ms after its scheduled time, it loses its position. */
 const LATE_MS = 1_000;
 
-/** Webhooks that found no slot and come back for one, in the order in which each was first refused. */
+/** Webhooks that found no slot and will try again, in the order in which each was first refused. */
 class RefusalOrder {
-  /** Time at which each webhook comes back. */
+  /** Time at which each webhook tries again. */
   readonly #refused = new Map<string, number>();
 
-  /** Adds a refused webhook, which comes back at this time. It keeps its place if it has one. */
+  /**
+   * Adds a refused webhook that will try again at this time. If the webhook is already in the order, it keeps its position.
+   */
   refused(id: string, at: number): void {
     this.#refused.set(id, at);
   }
 
-  /** Returns when a webhook comes back, or should have come back. */
+  /** Returns when a webhook tries again. The time may be in the past. */
   timeOf(id: string): number | undefined {
     return this.#refused.get(id);
   }
 
-  /** Removes a webhook that has a slot. */
+  /** Removes a webhook that got a slot. */
   taken(id: string): void {
     this.#refused.delete(id);
   }
 
-  /** Whether `room` free slots are enough for this webhook and those before it. */
+  /** Returns true if `room` free slots are enough for this webhook and all webhooks before it. */
   isNext(id: string, room: number, now: number): boolean {
     let before = 0;
     for (const [each, at] of this.#refused) {

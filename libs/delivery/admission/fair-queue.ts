@@ -4,18 +4,21 @@ interface Owned {
   readonly partner: string;
 }
 
-/** Time in ms for which a refused job keeps partners above their share from taking more slots. */
+/** Time in ms after the refusal of a job. During this time, partners that have reached their share get no further slots. */
 const YIELD_MS = 1_000;
 
 /**
- * Chooses the entry that takes a free slot: the entry that has waited longest. An entry of a partner that has its share of slots
- * is chosen only if no other partner waits. The more a partner floods, the more of its entries wait behind the others.
+ * Chooses the entry that gets a free slot. It is the entry that has waited longest, but entries of a partner that has
+ * reached its share of slots are chosen only if no other partner waits. If a partner floods the queue, it therefore delays
+ * mostly its own entries.
  */
 export class FairQueue<E extends Owned> {
   readonly #share: number;
   readonly #taken = new Map<string, number>();
   readonly #ready = new Heap<E>();
-  /** Entries of partners that have their share; at a share of a half these are two partners at most. */
+  /**
+   * Entries of partners that have reached their share. If the share is half of the slots, these are at most two partners.
+   */
   readonly #overShare = new Map<string, Heap<E>>();
   #refused: { partner: string; until: number } | undefined;
 
@@ -23,7 +26,7 @@ export class FairQueue<E extends Owned> {
     this.#share = share;
   }
 
-  /** Adds an entry, which is here at most once. */
+  /** Adds an entry. An entry must not be in the queue twice. */
   push(entry: E, order: number): void {
     this.#heapOf(entry.partner).push(order, entry);
   }
@@ -36,16 +39,19 @@ export class FairQueue<E extends Owned> {
     const left = this.#takenBy(partner) - 1;
     if (left > 0) this.#taken.set(partner, left);
     else this.#taken.delete(partner);
-    // The partner has less than its share: its entries compete with the others again.
+    // The partner is below its share now, so its entries compete with the others again.
     if (left < this.#share) this.#readmit(partner);
   }
 
-  /** Counts a partner as waiting without an entry here, because a queued job of it found every slot taken. */
+  /**
+   * Records that a queued job of this partner found all slots taken. The partner then counts as waiting although it has no
+   * entry here.
+   */
   refused(partner: string, now: number): void {
     this.#refused = { partner, until: now + YIELD_MS };
   }
 
-  /** Removes the next entry; returns undefined if no partner that may take a slot waits. */
+  /** Removes and returns the next entry; undefined if no waiting partner may take a slot. */
   next(now: number): E | undefined {
     for (;;) {
       const order = this.#ready.firstKey;

@@ -1,8 +1,8 @@
-/** A binary heap: the value with the smallest key comes first. Insertion and removal cost the logarithm of its size. */
+/** A binary heap. The value with the smallest key comes first. Insertion and removal take logarithmic time. */
 export class Heap<V> {
   readonly #entries: { readonly key: number; readonly value: V }[] = [];
 
-  /** The smallest key; undefined when the heap is empty. */
+  /** The smallest key; undefined if the heap is empty. */
   get firstKey(): number | undefined {
     return this.#entries[0]?.key;
   }
@@ -11,7 +11,7 @@ export class Heap<V> {
     return this.#entries.length;
   }
 
-  /** Takes the first value out if its key is no greater than this. */
+  /** Removes and returns the first value if its key is less than or equal to `key`; otherwise returns undefined. */
   popUntil(key: number): V | undefined {
     return (this.firstKey ?? Infinity) <= key ? this.pop() : undefined;
   }
@@ -30,7 +30,7 @@ export class Heap<V> {
     entries[at] = entry;
   }
 
-  /** Takes the value with the smallest key out; undefined when the heap is empty. */
+  /** Removes and returns the value with the smallest key; undefined if the heap is empty. */
   pop(): V | undefined {
     const entries = this.#entries;
     const first = entries[0];

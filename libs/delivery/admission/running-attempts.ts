@@ -2,11 +2,17 @@ import type { ConcurrencyLimits, SlotUse } from './concurrency-limits.js';
 import { Heap } from './heap.js';
 import { INITIAL_LIMIT, SLOW_MS, type WebhookSlots } from './webhook-slots.js';
 
-/** The running attempts of a worker: how many slots are taken, and what an attempt's duration and end say about its webhook. */
+/**
+ * Tracks the running attempts of a worker. It counts the slots that are taken, and adapts the limits of a webhook when an
+ * attempt is slow or ends.
+ */
 export class RunningAttempts<T> {
   readonly #clock = new StallAwareClock();
   readonly #troubled: TroubledShare<WebhookSlots<T>>;
-  /** Webhooks that are not troubled, by the time (own clock) at or before which their oldest attempt becomes slow. */
+  /**
+   * Webhooks that are not troubled. The key is the time of `StallAwareClock` at which the oldest attempt becomes slow at the
+   * earliest.
+   */
   readonly #watched = new Heap<WebhookSlots<T>>();
   readonly #total: number;
   #count = 0;
@@ -20,18 +26,19 @@ export class RunningAttempts<T> {
     return this.#count;
   }
 
-  /** Attempts of troubled webhooks. */
+  /** Number of running attempts of troubled webhooks. */
   get troubled(): number {
     return this.#troubled.running;
   }
 
-  /** @param reserved slots that are not for the caller */
+  /** @param reserved number of slots that are not available to the caller */
   hasFreeSlot(reserved: number): boolean {
-    // Attempts that slow webhooks hold beyond their share do not count: they began before the webhook was known to be slow.
+    // Attempts of slow webhooks beyond their shared limit are not counted. They began before the webhook was known to be
+    // slow.
     return this.#count - this.#troubled.beyond < this.#total - reserved;
   }
 
-  /** Whether there is no slot for this webhook, whatever the worker has free. */
+  /** Returns true if there is no slot for this webhook. Whether the worker has a free slot is not checked here. */
   isFull(webhook: WebhookSlots<T>): boolean {
     const { running, limit, endpoint } = webhook;
     return running >= limit.value || endpoint.isFullFor(webhook) || this.#isShareFullFor(webhook);
@@ -48,7 +55,10 @@ export class RunningAttempts<T> {
     this.#watch(webhook);
   }
 
-  /** Ends an attempt, and adapts the limits of its webhook and endpoint unless the duration says more about this process. */
+  /**
+   * Ends an attempt and adapts the limits of its webhook and endpoint. If this process stalled for most of the duration, the
+   * limits are not changed.
+   */
   end(webhook: WebhookSlots<T>, durationMs: number, now: number, use: SlotUse): void {
     const { limit, endpoint } = webhook;
     const own = this.#clock.at(now);
@@ -65,20 +75,20 @@ export class RunningAttempts<T> {
     this.#watch(webhook);
   }
 
-  /** Notes whether the breaker of the webhook, or of its endpoint, is open. */
+  /** Records whether the breaker of the webhook or of its endpoint is open. */
   mark(webhook: WebhookSlots<T>, isOpen: boolean): void {
     if (webhook.isOpen === isOpen) return;
     webhook.isOpen = isOpen;
     webhook.endpoint.open += isOpen ? webhook.running : -webhook.running;
   }
 
-  /** Takes a beat of the clock. `stop` says that no further beat is due. */
+  /** Passes a beat to the clock. `stop` is true if no further beat is expected. */
   beat(now: number, stop: boolean): void {
     this.#clock.beat(now);
     if (stop) this.#clock.stop();
   }
 
-  /** Makes the webhooks troubled whose oldest attempt is slow. Yields every webhook that was looked at. */
+  /** Marks each webhook as troubled whose oldest attempt has become slow. Yields every webhook that was checked. */
   *findSlow(now: number): Generator<WebhookSlots<T>> {
     const own = this.#clock.at(now);
     for (;;) {
@@ -91,14 +101,17 @@ export class RunningAttempts<T> {
     }
   }
 
-  /** Makes a webhook wait if it lacks only a slot of the share of the troubled webhooks. @returns whether it waits */
+  /**
+   * If the shared limit of the troubled webhooks has no slot for this webhook, makes the webhook wait for one.
+   * @returns true if the webhook waits
+   */
   waitForShare(webhook: WebhookSlots<T>): boolean {
     if (!this.#isShareFullFor(webhook)) return false;
     this.#troubled.wait(webhook);
     return true;
   }
 
-  /** Returns webhooks with a waiting delivery for which the share of the troubled webhooks has room now. */
+  /** Returns webhooks with a waiting delivery for which the shared limit of the troubled webhooks has room now. */
   admitToShare(): Iterable<WebhookSlots<T>> {
     return this.#troubled.admit(({ first }) => first !== undefined);
   }
@@ -114,7 +127,8 @@ export class RunningAttempts<T> {
       else if (isSlow) limit.succeededSlowly();
       else limit.succeeded();
     });
-    // A failure that is an answer, or a slow success, concerns this webhook and says nothing about the others of the endpoint.
+    // An error response or a slow success concerns only this webhook. It says nothing about the other webhooks of the
+    // endpoint.
     if (use === 'unreached') endpoint.cap.failed();
     else if (use === 'succeeded' && (!isSlow || endpoint.cap.value < INITIAL_LIMIT)) endpoint.cap.succeeded();
   }
@@ -140,10 +154,10 @@ export class RunningAttempts<T> {
 }
 
 /**
- * The slots that all troubled webhooks share, and the webhooks that wait only for one of them, in turns of their partners. If
- * partners have parts, each leaves as much free as it may have: one partner has half of the share, two have a third each.
- * Therefore a newcomer finds a slot, even while another partner holds more than the share by attempts that began before its
- * webhooks were known to be slow.
+ * The slots that all troubled webhooks share, and the webhooks that wait only for such a slot. Partners take turns. If
+ * `hasParts` is true, every partner may use only as much as it leaves free: a single partner may use half of the slots, two
+ * partners a third each. Therefore a new partner finds a slot, even if another partner exceeds the limit with attempts that
+ * began before its webhooks were known to be slow.
  */
 class TroubledShare<E extends { readonly partner: string }> {
   running = 0;
@@ -156,7 +170,9 @@ class TroubledShare<E extends { readonly partner: string }> {
     private readonly hasParts: boolean,
   ) {}
 
-  /** Slots taken beyond the share, at most `spare`, by attempts that began before their webhooks were known to be slow. */
+  /**
+   * Number of slots taken beyond the limit, at most `spare`. Their attempts began before the webhooks were known to be slow.
+   */
   get beyond(): number {
     return Math.min(this.spare, Math.max(0, this.running - this.limit));
   }
@@ -165,7 +181,7 @@ class TroubledShare<E extends { readonly partner: string }> {
     return this.#roomOf(partner) <= 0;
   }
 
-  /** Adds attempts of the partner's troubled webhooks, or subtracts them if `count` is negative. */
+  /** Adds running attempts of the partner's troubled webhooks, or subtracts them if `count` is negative. */
   count(partner: string, count: number): void {
     this.running += count;
     const running = (this.#runningOf.get(partner) ?? 0) + count;
@@ -180,8 +196,8 @@ class TroubledShare<E extends { readonly partner: string }> {
   }
 
   /**
-   * Removes as many webhooks as there is room for, one of each partner in turn; a webhook without a waiting delivery takes no
-   * room.
+   * Removes as many webhooks as there is room for, one of each partner in turn. A webhook without a waiting delivery takes
+   * no room.
    */
   *admit(isWaiting: (webhook: E) => boolean): Generator<E> {
     const admitted = new Map<string, number>();
@@ -193,7 +209,7 @@ class TroubledShare<E extends { readonly partner: string }> {
       const [webhook] = waiting;
       if (webhook === undefined) continue;
       waiting.delete(webhook);
-      if (waiting.size > 0) this.#waiting.set(partner, waiting); // last, and visited again
+      if (waiting.size > 0) this.#waiting.set(partner, waiting); // moves the partner to the end, so that it is visited again
       if (!isWaiting(webhook)) continue;
       admitted.set(key, before + 1);
       yield webhook;
@@ -206,18 +222,18 @@ class TroubledShare<E extends { readonly partner: string }> {
     const running = this.#runningOf.get(partner) ?? 0;
     const partners = this.#runningOf.size + (running > 0 ? 0 : 1);
     const part = Math.floor(this.limit / (partners + 1));
-    // With as many partners as slots, each partner has one slot while any is free.
+    // If there are at least as many partners as slots, each partner gets one slot while any slot is free.
     return part > 0 ? part - running : Math.min(1 - running, room);
   }
 }
 
-/** Interval of the beats in ms. A beat that comes later reveals a stall of the process. */
+/** Interval of the beats in ms. A late beat reveals that the process stalled. */
 const BEAT_MS = 50;
 
 /**
- * A clock that stands still while this process does. A timer calls `beat`, and the time by which a beat is late is time in which
- * the process did not run. Attempts are judged by this clock. Otherwise every answer seems slow in a worker starved of processor
- * time, and lower limits turn a busy worker into a stuck one.
+ * A clock that stops while the process is stalled. A timer calls `beat` regularly, and the clock leaves out the time by
+ * which a beat is late. The durations of attempts are measured with this clock. Otherwise every response looks slow in a
+ * worker that gets too little processor time, and the limits are lowered although the endpoints are fine.
  */
 export class StallAwareClock {
   static readonly beatMs = BEAT_MS;
@@ -229,17 +245,17 @@ export class StallAwareClock {
     this.#lastBeat = now;
   }
 
-  /** Makes beats due from now on. */
+  /** Expects beats from now on. */
   start(now: number): void {
     this.#lastBeat ??= now;
   }
 
-  /** Makes no beat due until `start`. */
+  /** Expects no beats until the next `start`. */
   stop(): void {
     this.#lastBeat = undefined;
   }
 
-  /** The wall clock less all stalls, a current one included. */
+  /** Returns the time of the wall clock minus all stalls, including a current stall. */
   at(now: number): number {
     return now - this.#stalledMs - this.#lateness(now);
   }
