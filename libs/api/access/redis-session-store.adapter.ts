@@ -80,8 +80,8 @@ const keysOf = (clientId: string, user: string): readonly [string, string] => [
 const HALF = 16;
 
 /**
- * Returns a new session id. The first 16 bytes are the same for all sessions of the user at this partner. They locate the
- * user's sessions in the store and reveal nothing about the user. The other 16 bytes are random.
+ * Returns a new session id. Its first 16 bytes are the same for all sessions of the user at this partner, and its last 16
+ * bytes are random. The first half locates the user's sessions in the store and reveals nothing about the user.
  */
 function newSessionId(clientId: string, userId: string, random: Buffer): string {
   if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
@@ -90,7 +90,7 @@ function newSessionId(clientId: string, userId: string, random: Buffer): string 
 }
 
 /**
- * Returns the key of the user's sessions and the field of the session within them. Neither reveals the session id. The id
+ * Returns the key of the user's sessions and the field of the session within them. They do not reveal the session id. The id
  * has 128 random bits, so a hash of 128 bits without a secret key is enough.
  */
 const placeOf = (sessionId: string): { readonly user: string; readonly session: string } => ({

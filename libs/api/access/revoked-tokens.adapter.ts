@@ -43,9 +43,9 @@ interface OfClient {
 }
 
 /**
- * The revocations of all clients that still have an effect. Each client can have a limited number of single revocations. The
- * next revocation beyond that number becomes a joint revocation and replaces all entries of the client. It revokes all
- * tokens of the client up to the newest token that was revoked singly.
+ * The revocations of all clients that still have an effect. Each client can have a limited number of single revocations.
+ * Beyond that number, one joint revocation replaces all entries of the client. The joint revocation covers all tokens of the
+ * client up to the newest token that was revoked singly.
  */
 export class Revocations {
   readonly #byClient = new Map<string, OfClient>();

@@ -18,7 +18,7 @@ export interface Served {
 
 /**
  * The built files of one web app. A file with a hash in its name is read once and kept in memory, which takes some 30 kB for
- * each app. Reading the file for every request leaves as much garbage each time.
+ * each app. If it were read for every request, each read would leave as much memory to the garbage collector.
  */
 export class Page {
   readonly #kept = new Map<string, Buffer>();

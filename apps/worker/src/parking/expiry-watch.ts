@@ -57,8 +57,8 @@ const WARN_BEFORE_MS = 2 * DAY_MS;
 
 /**
  * Warns if the retention of a topic will delete records of a parked webhook within two days. The warning is repeated once a
- * day. Also reports records that are already deleted. For a disabled webhook, only this watch notices the deletion, because
- * the catch-up does not read its records.
+ * day. Records that are already deleted are reported, too. For a disabled webhook, only this watch notices the deletion,
+ * because the catch-up does not read its records.
  */
 @Injectable()
 export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {

@@ -11,7 +11,7 @@ import { AttemptReports } from '../delivery/attempt-reports.js';
  */
 const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
 
-/** Manages the data that queued deliveries have besides their jobs. Also ends deliveries that are not answered 2xx. */
+/** Manages the data that queued deliveries have besides their jobs, and ends deliveries that are not answered 2xx. */
 @Injectable()
 export class QueuedJobs {
   constructor(

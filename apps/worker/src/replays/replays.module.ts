@@ -13,7 +13,7 @@ import { FailedDeliveries, ReplayedLetters } from './failed-deliveries.js';
 import { ReplayOrders, ReplayWatch } from './replay-orders.js';
 
 /**
- * Replays of a period of time. The workers that own the partitions carry out the orders. Also makes deliveries of dead
+ * Replays of a period of time. The workers that own the partitions carry out the orders, and make deliveries of dead
  * letters.
  */
 @Module({
