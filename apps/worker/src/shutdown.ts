@@ -32,11 +32,11 @@ interface Step {
 type Parts = Pick<ModuleRef, 'get'>;
 
 /**
- * The order keeps the promise: attempts end before the last flush marks them, and the flush is made while this worker still owns
- * its partitions. Nest's hooks know no such order across modules, and no bounds. Each step has a bound of its own, 24 s in all,
- * so a step that hangs (Redis or Kafka frozen, an endpoint) leaves the next ones their time. The first step has
- * 16 s: an attempt that lasts longer is cut off, and another worker makes it again. Parts that only have a timer stop it in
- * `onModuleDestroy`, before the first step.
+ * The steps of the shutdown. Their order matters: running attempts end before the last flush stores them, and the flush is
+ * made while this worker still owns its partitions. Nest's shutdown hooks guarantee no order across modules and have no time
+ * limit. Here each step has a time limit, 24 s in all, so that a step that hangs, for example because Redis does not answer,
+ * leaves time for the next steps. The first step has 16 s. An attempt that lasts longer is cut off, and another worker makes
+ * it again. Classes that only have a timer stop it in `onModuleDestroy`, which Nest calls before the first step.
  */
 const STEPS: readonly Step[] = [
   {
@@ -90,8 +90,8 @@ const STEPS: readonly Step[] = [
 ];
 
 /**
- * Ends running attempts, flushes and leaves the group. A step that is not done in time loses nothing: its records are read again,
- * and another worker takes its jobs.
+ * Ends running attempts, flushes the progress and leaves the consumer group. Nothing is lost if a step does not end in time,
+ * because other workers read its records again and take its jobs.
  */
 @Injectable()
 export class Shutdown implements BeforeApplicationShutdown {
@@ -102,7 +102,7 @@ export class Shutdown implements BeforeApplicationShutdown {
     @Inject(Log) private readonly log: Log,
   ) {}
 
-  /** Whether every step was done in time. */
+  /** Whether every step has ended in time. */
   get isComplete(): boolean {
     return this.#isComplete;
   }

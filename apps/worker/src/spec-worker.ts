@@ -14,7 +14,7 @@ import { QueueConsumer } from './queued-attempts/queue-workers.adapter.js';
 import { WorkerEnv, type WorkerConfig } from '@relay/settings';
 import { WorkerModule } from './worker.module.js';
 
-// For specs only: the parts of a worker over a real Redis, with Kafka in memory.
+// For specs only. Starts the parts of a worker with a real Redis, and with Kafka in memory.
 
 export interface SpecWorker {
   readonly app: TestingModule;
@@ -22,11 +22,14 @@ export interface SpecWorker {
   readonly redis: Redis;
   /** A webhook of the partner p1 for `task.created`. */
   readonly webhookId: string;
-  /** Closes its queue consumer too. */
+  /** Closes the worker, including its queue consumer, and stops Redis. */
   close(): Promise<void>;
 }
 
-/** @param origin where its webhook is registered @param log gets its lines; silent without one */
+/**
+ * @param origin origin of the endpoint of the webhook that is registered
+ * @param log receives the lines that the worker logs; without it they are dropped
+ */
 export async function startSpecWorker(
   origin: string,
   settings: Record<string, string>,

@@ -39,7 +39,7 @@ export async function waitForRedis(redis: Redis, log: Log): Promise<void> {
   if (broken !== undefined) throw new Error(`${broken.text}; ${broken.fix}`);
 }
 
-/** Waits until the brokers answer and every topic exists; in development missing topics are created. */
+/** Waits until the brokers answer and every topic exists. In development, missing topics are created. */
 export async function waitForKafka(kafka: Kafka, admin: KafkaAdmin, config: WorkerConfig, log: Log): Promise<void> {
   await persist(() => admin.connect(), log, 'Kafka');
   if (config.RELAY_ENV === 'development')
@@ -58,7 +58,7 @@ export async function waitForKafka(kafka: Kafka, admin: KafkaAdmin, config: Work
   );
 }
 
-/** Repeats a step until it succeeds, and logs every 5 s what the worker waits for. */
+/** Repeats a step until it succeeds. About every 5 s, logs what the worker waits for. */
 export async function persist<T>(step: () => Promise<T>, log: Log, what: string): Promise<T> {
   for (let tries = 0; ; tries += 1) {
     try {
@@ -75,7 +75,7 @@ export async function persist<T>(step: () => Promise<T>, log: Log, what: string)
 
 const LOOK_MS = 10_000;
 
-/** Watches the disk of each Redis for as long as the process runs. */
+/** Checks the disk of each Redis server at intervals for as long as the process runs. */
 export function watchDisks(servers: readonly Shard[], log: Log): void {
   const looks = servers.map((shard) => diskLook(shard, log));
   const look = (): void => looks.forEach((one) => void one());
@@ -97,7 +97,7 @@ function diskLook(shard: Shard, log: Log): () => Promise<void> {
         );
       told = fault;
     } catch (error) {
-      // The connection itself logs that a Redis is away. The next look asks that Redis again.
+      // If Redis does not answer, its connection logs that. The next check asks it again.
       if (isRedisAway(error) || told === reasonOf(error)) return;
       told = reasonOf(error);
       log.warn(
@@ -109,7 +109,10 @@ function diskLook(shard: Shard, log: Log): () => Promise<void> {
   };
 }
 
-/** Starts the worker: health first, then the stores, then the log and the queue. Resolves when it reads. */
+/**
+ * Starts the worker: first the health endpoint, then the stores, then the log and the queue. Resolves when the worker reads
+ * both.
+ */
 export async function startWorker(config: WorkerConfig): Promise<void> {
   const clock = new StoreClock().rule();
   const die = (reason: string): void => {
@@ -124,7 +127,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   const app = await NestFactory.createMicroservice<AsyncMicroserviceOptions>(WorkerModule.register(config, die), {
     inject: [KafkaLogStrategy],
     useFactory: (strategy: KafkaLogStrategy) => ({ strategy }),
-    // The caller reports in one line why the worker does not start, without Nest's logs until then.
+    // If the start fails, the caller logs the reason in one line, and the lines that Nest has buffered until then are
+    // dropped.
     bufferLogs: true,
     autoFlushLogs: false,
     abortOnError: false,
@@ -173,8 +177,8 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   process.on('SIGINT', (signal) => stop(signal));
 
   let isTrusted = false;
-  // Nothing shows which of the two clocks is wrong. The worker ends, so that others take its partitions over, and waits at its
-  // next start.
+  // It is unknown which of the two clocks is wrong. The worker ends, so that other workers take over its partitions. At its
+  // next start it waits until the clocks agree.
   watchClock(clock, redis, app.get(Registry), log, (fault) => {
     if (isTrusted && fault !== undefined) stop('clock.off', 1);
   });
@@ -186,12 +190,13 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   isTrusted = true;
   await assertNumberOfShards(redis, shards.all.length, envelopeTopics(config.KAFKA_TOPIC_PREFIX));
   const webhooks = app.get(RedisWebhookView);
-  // Redis may have gone back in time: registrations are read again before anything is matched, and partitions are owned again.
+  // Redis may have lost its latest writes. Registrations are therefore read again before any envelope is matched, and the
+  // positions of the partitions are read again.
   redis.on('ready', () => void webhooks.reload().catch(() => undefined));
   for (const [number, shard] of shards.all.entries()) {
     const again = (): void => reader.reconnected(shards.all.length === 1 ? undefined : number);
     shard.redis.on('ready', again);
-    // The connection of the queue may lead to another server than the connection that stores the progress.
+    // The two connections of a shard may reach different servers, so each of them has this listener.
     queueShards.all[number]?.redis.on('ready', again);
   }
   phase = 'waiting for Kafka';
@@ -206,11 +211,12 @@ export async function startWorker(config: WorkerConfig): Promise<void> {
   while (!stopping.signal.aborted && (await persist(() => keys.look(), log, 'the keys')) !== undefined)
     await pause(1_000);
   if (stopping.signal.aborted) return;
-  // A worker whose keys open nothing ends: another takes its partitions over, and it waits for a key at its next start.
+  // A worker that lacks its keys ends, so that another worker takes over its partitions. At its next start it waits for the
+  // keys.
   keys.start((fault) => {
     if (fault !== undefined) stop('keys.missing', 1);
   });
-  // Nest starts the parts of the modules (`onApplicationBootstrap`), then the consumer.
+  // `listen` first calls `onApplicationBootstrap` in all modules and then starts the Kafka consumer.
   await app.listen();
   if (stopping.signal.aborted) return;
   app.get(ConsumerWatch).start();

@@ -7,13 +7,14 @@ import { Shutdown } from './shutdown.js';
 import type { WorkerConfig } from '@relay/settings';
 
 /**
- * The whole worker: one module for each folder, over the platform. The modules imported here import the others. Timers begin in
- * `onApplicationBootstrap`, which Nest calls when `start.ts` has found the stores, and end in `onModuleDestroy`. A part that must
- * wait for something to end has a `close` in `Shutdown`; connections end in `onApplicationShutdown`.
+ * The whole worker. Each folder has one module, and the modules that are imported here import the others. Timers start in
+ * `onApplicationBootstrap`, which Nest calls after `start.ts` has connected to the stores, and stop in `onModuleDestroy`.
+ * Classes that must wait for something to end have a `close` method, which `Shutdown` calls. Connections are closed in
+ * `onApplicationShutdown`.
  */
 @Module({})
 export class WorkerModule {
-  /** @param fatal ends the process when it cannot recover */
+  /** @param fatal ends the process after a fault from which it cannot recover */
   static register(config: WorkerConfig, fatal: (reason: string) => void): DynamicModule {
     return {
       module: WorkerModule,

@@ -10,9 +10,10 @@ interface SigningKey {
 }
 
 /**
- * Parses `JWT_PRIVATE_KEYS`, `kid:base64 of PKCS #8 DER,…`, all EC P-256. The first key signs, all verify, so a key can be
- * published before it signs, and verifies until its last token has expired.
- * @throws Error that names the faulty entry by its position, never its value
+ * Parses `JWT_PRIVATE_KEYS`: a list of `kid:base64 of PKCS #8 DER` with commas between, all EC P-256 keys. The first key
+ * signs, and every key verifies. A new key can therefore be published before it signs, and an old key can stay in the list
+ * until its last token has expired.
+ * @throws Error that names the faulty entry by its position, never by its value
  */
 export function parseSigningKeys(text: string): readonly [SigningKey, ...SigningKey[]] {
   const keys = text.split(',').map((entry, index) => {
@@ -37,12 +38,12 @@ function readKey(der: Buffer): KeyObject | undefined {
   }
 }
 
-// The algorithm is fixed; a token's header must not choose it (RFC 8725 section 3.1).
+// The algorithm is fixed, because the header of a token must not choose it (RFC 8725 section 3.1).
 const ALGORITHM = 'ES256';
 const TYPE = 'at+jwt';
 const TOLERANCE_S = 5;
 
-/** Rights of the holder of a portal token: `read`, or `write`, which includes `read`. */
+/** Rights of the holder of a portal token. `write` includes `read`. */
 export const PortalAccess = z.enum(['read', 'write']);
 export type PortalAccess = z.infer<typeof PortalAccess>;
 
@@ -50,7 +51,9 @@ export const PortalGrant = z.object({
   access: PortalAccess,
   /** The only webhooks that the holder sees; undefined means all webhooks of the partner. */
   webhookIds: z.array(z.string()).optional(),
-  /** The operator who made the link, and the generation of its secret; undefined if the partner made the link. */
+  /**
+   * The operator who made the link, with the generation of the operator's secret; undefined if the partner made the link.
+   */
   operator: z.object({ clientId: z.string(), generation: z.int() }).optional(),
 });
 export type PortalGrant = z.infer<typeof PortalGrant>;
@@ -63,31 +66,33 @@ const Claims = z.object({
   jti: z.string(),
   /** Generation of the client secret for which the token was issued. */
   gen: z.int(),
-  /** Set on a portal token, which permits nothing else. */
+  /** Set only on a portal token, which gives no other rights. */
   portal: PortalGrant.optional(),
 });
 
 type Claims = z.infer<typeof Claims>;
 
 /**
- * Returns the id under which revocations of a token are counted. Portal tokens have one of their own: however many of them are
- * revoked, tokens of the partner's own programs stay valid.
+ * Returns the id under which revocations of a token are stored. The portal tokens of a partner have an id of their own, so
+ * that many revocations of portal tokens never end the tokens of the partner's own programs.
  */
 export const holderOf = ({ clientId, portal }: Pick<VerifiedToken, 'clientId' | 'portal'>): string =>
   portal === undefined ? clientId : `portal:${clientId}`;
 
-/** The tokens revoked before their expiry. Synchronous, because every check of a token reads it. */
+/**
+ * The tokens that were revoked before their expiry. The methods are synchronous, because every check of a token calls them.
+ */
 export interface Revoked {
   has(token: Pick<VerifiedToken, 'clientId' | 'jti' | 'issuedAtS'>): boolean;
-  /** Returns epoch seconds: every token of the client issued earlier is revoked. */
+  /** Returns a time in epoch seconds. Every token that was issued to the client before that time is revoked. */
   notBeforeS(clientId: string): number;
 }
 
 interface TokenSettings {
-  /** Issuer and audience: the relay accepts only tokens made for itself. */
+  /** Issuer and audience of every token. The relay accepts only tokens that it has issued for itself. */
   readonly issuer: string;
   readonly ttlMs: number;
-  /** Number of verified tokens that are cached until they expire. */
+  /** Maximum number of verified tokens that are cached. */
   readonly remembered?: number;
 }
 
@@ -100,13 +105,13 @@ export interface VerifiedToken {
   /** Epoch seconds. */
   readonly issuedAtS: number;
   readonly expiresAtS: number;
-  /** Set on a portal token, which has no scope. */
+  /** Set only on a portal token, which has no scope. */
   readonly portal?: PortalGrant | undefined;
 }
 
 /**
- * `ended`: a token of the relay that expired or was revoked. `invalid`: the header names a key of the relay, but the token does
- * not verify. `foreign`: the header names no key of the relay, so the token may be the fixed JWT of a source.
+ * `ended`: the relay issued the token, which has expired or was revoked. `invalid`: the header names a key of the relay, but
+ * the token does not verify. `foreign`: the header names no key of the relay, so the token may be the fixed JWT of a source.
  */
 type Verification =
   | { kind: 'valid'; token: VerifiedToken }
@@ -115,8 +120,8 @@ type Verification =
   | { kind: 'foreign' };
 
 /**
- * Access tokens by RFC 9068. A verified token is cached by its text until it expires: verifying an ES256 signature takes a
- * quarter of a millisecond, and a source sends the same token with every envelope.
+ * Issues and verifies access tokens (RFC 9068). A verified token is cached by its text until it expires, because verifying
+ * an ES256 signature takes a quarter of a millisecond, and a source sends the same token with every envelope.
  */
 export class AccessTokens {
   readonly #remembered: TextMemory<VerifiedToken>;
@@ -135,12 +140,15 @@ export class AccessTokens {
     return Math.floor(this.settings.ttlMs / 1_000);
   }
 
-  /** @param generation generation of the secret that authenticated the client */
+  /** @param generation generation of the client secret with which the client authenticated */
   issue(clientId: string, scopes: readonly string[], generation = 0): Promise<string> {
     return this.#signed(clientId, { scope: scopes.join(' '), gen: generation }, clientId, this.expiresInS);
   }
 
-  /** Issues a token without a scope to the holder of a portal link. @param ttlS not above `expiresInS` */
+  /**
+   * Issues a token without a scope to the holder of a portal link.
+   * @param ttlS lifetime in seconds, at most `expiresInS`
+   */
   issuePortal(clientId: string, portal: PortalGrant, generation: number, ttlS: number): Promise<string> {
     return this.#signed(clientId, { scope: '', gen: generation, portal }, holderOf({ clientId, portal }), ttlS);
   }
@@ -148,7 +156,8 @@ export class AccessTokens {
   #signed(clientId: string, claims: Omit<Partial<Claims>, 'jti'>, holder: string, ttlS: number): Promise<string> {
     const { kid, privateKey } = this.keys[0];
     const nowS = Math.floor(this.now() / 1_000);
-    // A revocation of all tokens covers whole seconds, so a token issued in its last second is dated to the next one.
+    // A revocation of all tokens covers whole seconds. A token that is issued within the last covered second is dated to the
+    // next second, so that the revocation does not end it.
     const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(holder));
     return new SignJWT({ client_id: clientId, ...claims })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
@@ -161,7 +170,7 @@ export class AccessTokens {
       .sign(privateKey);
   }
 
-  /** Returns a valid token that was verified before; undefined if only `verify` can decide. */
+  /** Returns a token that was verified before and is still valid; undefined if only `verify` can decide. */
   known(token: string): VerifiedToken | undefined {
     const known = this.#unexpired(token);
     return known === undefined || this.#isRevoked(known) ? undefined : known;
@@ -203,7 +212,7 @@ export class AccessTokens {
       this.#remembered.set(token, verified);
       return { kind: 'valid', token: verified };
     } catch (error) {
-      // JWTExpired is thrown only for a token with the right signature, issuer and audience.
+      // `jose` throws JWTExpired only if the signature, the issuer and the audience are right.
       return { kind: error instanceof errors.JWTExpired ? 'ended' : 'invalid' };
     }
   }
@@ -229,19 +238,25 @@ export class AccessTokens {
   }
 }
 
-/** Access that a route demands of a portal token: `register` is `write` without a limit to some webhooks. */
+/** Access that a route requires of a portal token. `register` means `write` without a restriction to some webhooks. */
 export type PortalRule = PortalAccess | 'register';
 
-/** Whether a route accepts a portal token. A route without a rule accepts none. */
+/** Whether a route with this rule accepts a portal token with this grant. A route without a rule accepts no portal token. */
 export function admits(rule: PortalRule | undefined, { access, webhookIds }: PortalGrant): boolean {
   if (rule === undefined) return false;
   return rule === 'read' || (access === 'write' && (rule === 'write' || webhookIds === undefined));
 }
 
-/** Returns the role that an operator needs to make a link: its holder acts as the partner. */
+/**
+ * Returns the role that an operator needs to make a link with this access, because the holder of the link acts as the
+ * partner.
+ */
 export const roleToGrant = (access: PortalAccess): OperatorRole => (access === 'write' ? 'admin' : 'operator');
 
-/** Whether a grant still counts. If an operator made the link, its secret must be live, and it must have the role. */
+/**
+ * Whether a grant is still valid. If an operator made the link, the operator's secret must still be valid, and the operator
+ * must still have the role that is needed.
+ */
 export async function isStillGranted(
   { access, operator }: PortalGrant,
   directory: Pick<ClientDirectory, 'findByToken'>,

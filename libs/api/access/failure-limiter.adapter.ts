@@ -6,14 +6,14 @@ import { globalKey } from '@relay/redis';
 import ipaddr from 'ipaddr.js';
 
 export interface FailureLimit {
-  /** Name of the counters, so that two limits never share one. */
+  /** Name of the counters. Limits with different names never share a counter. */
   readonly name: string;
   /** Failures allowed in one window. */
   readonly points: number;
   readonly windowMs: number;
 }
 
-/** Returns a limiter over all processes; while Redis is away each process counts for itself. */
+/** Returns a limiter that counts over all processes. While Redis does not answer, each process counts for itself. */
 export function sharedLimiter(
   redis: Redis,
   kind: 'failures' | 'quota',
@@ -25,21 +25,25 @@ export function sharedLimiter(
     storeClient: redis,
     keyPrefix: globalKey(kind, name),
     insuranceLimiter: new RateLimiterMemory(options),
-    // A key over its limit is refused from memory, so a flood does not reach Redis.
+    // A key that is over its limit is refused from memory, so that a flood of requests does not reach Redis.
     inMemoryBlockOnConsumed: points + 1,
   });
 }
 
-/** Returns the hash under which Redis has a key: a caller may send its secret in place of its client id. */
+/**
+ * Returns the hash of a key, which is stored in Redis in place of the key. The key may be a secret, because a caller may
+ * send its secret as its client id by mistake.
+ */
 export const hiddenKey = (key: string): string => createHash('sha256').update(key).digest('base64url');
 
 /**
- * Counts failures by key, over all processes; while Redis is away each process counts for itself. The caller must choose keys,
- * such as client id and address, by which one client's failures never limit another client. Never rejects.
+ * Counts failures by key over all processes. While Redis does not answer, each process counts for itself. Callers of this
+ * class must choose keys, such as a client id with an address, with which the failures of one client never limit another
+ * client. Never rejects.
  */
 export class FailureLimiter {
   readonly #limiter: RateLimiterRedis;
-  /** Time of the next allowed failure, in epoch ms, by the hash of a key. */
+  /** Epoch milliseconds from which on a further failure is allowed, by the hash of a key. */
   readonly #blocked = new BoundedMemory<number>(10_000);
 
   constructor(
@@ -49,7 +53,9 @@ export class FailureLimiter {
     this.#limiter = sharedLimiter(redis, 'failures', limit);
   }
 
-  /** Counts a failure. Returns whole seconds to wait (`Retry-After`) beyond the limit; otherwise undefined. */
+  /**
+   * Counts a failure. Returns the whole seconds to wait (`Retry-After`) if the key is beyond its limit, otherwise undefined.
+   */
   async fail(key: string): Promise<number | undefined> {
     const hash = hiddenKey(key);
     try {
@@ -62,13 +68,13 @@ export class FailureLimiter {
     }
   }
 
-  /** Returns whole seconds to wait if this process knows that the key is beyond its limit. Reads memory only. */
+  /** Returns the whole seconds to wait if this process knows that the key is beyond its limit. Reads memory only. */
   knownBlockedFor(key: string): number | undefined {
     const waitMs = (this.#blocked.get(hiddenKey(key)) ?? 0) - Date.now();
     return waitMs > 0 ? secondsOf({ msBeforeNext: waitMs }) : undefined;
   }
 
-  /** Returns whole seconds to wait if the key is beyond its limit. Counts nothing. */
+  /** Returns the whole seconds to wait if the key is beyond its limit. Counts nothing. */
   async blockedFor(key: string): Promise<number | undefined> {
     const known = this.knownBlockedFor(key);
     if (known !== undefined) return known;
@@ -88,19 +94,19 @@ const secondsOf = (state: Pick<RateLimiterRes, 'msBeforeNext'>): number =>
   Math.max(1, Math.ceil(state.msBeforeNext / 1_000));
 
 interface Network {
-  /** Unique over networks of all sizes. */
+  /** Key of the network. Networks of different sizes never have the same key. */
   readonly key: string;
-  /** Limit of the network as a multiple of the smallest network's limit. */
+  /** Limit of this network as a multiple of the limit of the smallest network. */
   readonly shares: number;
 }
 
-/** Removes the port, and with it the brackets of IPv6, that some gateways write into X-Forwarded-For. */
+/** Removes the port that some gateways write into X-Forwarded-For, and the brackets of an IPv6 address with a port. */
 const withoutPort = (address: string): string =>
   /^\[(?<six>[^\]]*)\](?::\d+)?$/.exec(address)?.groups?.['six'] ?? address.replace(/^([\d.]+):\d+$/, '$1');
 
 /**
- * Returns the networks that a sender cannot easily leave, the smallest first: an IPv4 address, or for IPv6 the /64 of a host's
- * addresses, and the /56 and /48 that one customer or site may hold (RFC 6177).
+ * Returns the networks that a sender cannot easily leave, the smallest first. For IPv4, this is the address. For IPv6, these
+ * are the /64 of one host, and the /56 and the /48 that one customer or site may have (RFC 6177).
  */
 export function networksOf(sender: string): readonly [Network, ...Network[]] {
   const address = withoutPort(sender);
@@ -115,20 +121,20 @@ export function networksOf(sender: string): readonly [Network, ...Network[]] {
   ];
 }
 
-/** An exhausted limit, and the seconds until it is restored. */
+/** A limit that is used up, and the seconds until it allows a failure again. */
 export interface SpentLimit {
   readonly limit: FailureLimit;
   readonly waitS: number;
 }
 
 interface NetworkLimit extends FailureLimit {
-  /** Failures allowed in one window to all networks together; undefined means any number. */
+  /** Failures allowed in one window to all networks together; undefined means that only the limits of networks apply. */
   readonly everywhere?: number;
 }
 
 /**
- * Counts failures by the networks of an address, with larger limits for larger networks: the holder of an IPv6 /48 has 65,536
- * networks of the smallest size.
+ * Counts failures by the networks of an address. Larger networks have larger limits. A limit of only the smallest networks
+ * is not enough, because the holder of an IPv6 /48 has 65,536 of them.
  */
 export class NetworkFailures {
   readonly #limiters = new Map<number, FailureLimiter>();
@@ -142,18 +148,23 @@ export class NetworkFailures {
     if (points !== undefined) this.#everywhere = new FailureLimiter(redis, { name: `${name}-all`, points, windowMs });
   }
 
-  /** Counts a failure, beyond a network's limit not for larger networks. Returns the exhausted limit, if any. */
+  /**
+   * Counts a failure for the networks of the address, the smallest first. Stops at the first limit that is used up, and
+   * returns that limit.
+   */
   async fail(address: string): Promise<SpentLimit | undefined> {
     return this.#firstSpent(address, (limiter, key) => limiter.fail(key));
   }
 
-  /** Returns the exhausted limit, if any, from memory if this process knows it. Counts nothing. */
+  /**
+   * Returns the first limit that is used up, if any. Counts nothing. Asks Redis only if this process knows of no such limit.
+   */
   async blockedFor(address: string): Promise<SpentLimit | undefined> {
     const known = await this.#firstSpent(address, (limiter, key) => limiter.knownBlockedFor(key));
     return known ?? this.#firstSpent(address, (limiter, key) => limiter.blockedFor(key));
   }
 
-  /** Whether this process knows of an exhausted limit. Reads memory only. */
+  /** Whether this process knows of a limit that is used up. Reads memory only. */
   isKnownBlocked(address: string): boolean {
     return this.#countsOf(address).some(({ limiter, key }) => limiter.knownBlockedFor(key) !== undefined);
   }

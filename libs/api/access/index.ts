@@ -1,8 +1,8 @@
-// Owns who may call the relay: access tokens (RFC 9068), their revocation, sessions, and the guards that find the caller of a
-// request in its headers.
-// Guarantees that a check, including revocation, costs no round trip for a client seen before, and that such a client is still
-// admitted while Redis is away.
-// Leaves to `identity` the clients, and to the apps the HTTP answers (they write ProblemError).
+// Owns who may call the relay: access tokens (RFC 9068), their revocation, sessions, and the guards that find the caller of
+// a request in its headers.
+// Guarantees that no check, including the check for revocation, needs a round trip for a client that was seen before, and
+// that such a client is still admitted while Redis does not answer.
+// Leaves to `identity` the clients, and to the apps the HTTP answers.
 export { formDecode, readBasic, readBearer, BearerGuard, clientBehind, headerOf } from './callers.guard.js';
 export { SourceGuard } from './callers.guard.js';
 export type { AccessRule, GuardedRequest, Caller } from './callers.guard.js';

@@ -7,31 +7,36 @@ import { PortalGrant, PortalAccess } from './access-tokens.js';
 
 export const PortalLink = z.object({
   partnerId: z.string(),
-  /** Generation of the secret with which the partner made the link, and with which it ends. An operator's link has none. */
+  /**
+   * Generation of the partner's secret when the partner made the link. The link ends with that secret. Undefined for an
+   * operator's link.
+   */
   generation: z.int().optional(),
   grant: PortalGrant,
-  /** Lifetime of the token for which the code is traded, in seconds. */
+  /** Lifetime in seconds of the token that is issued in exchange for the code. */
   ttlS: z.int(),
 });
 export type PortalLink = z.infer<typeof PortalLink>;
 
-/** The codes of links, each good for one trade. Redis stores only their hashes. */
+/** The codes of portal links. Each code can be exchanged once for a token. Redis stores only hashes of the codes. */
 export class PortalLinks {
   constructor(
     private readonly redis: Pick<Redis, 'set' | 'getdel'>,
     private readonly random: (bytes: number) => Buffer,
-    /** How long a code can be traded, in ms. */
+    /** Time in ms for which a code can be exchanged. */
     private readonly ttlMs: number,
   ) {}
 
-  /** Makes a code of 256 random bits. */
+  /** Creates and stores a code of 256 random bits. */
   async create(link: PortalLink): Promise<string> {
     const code = this.random(32).toString('base64url');
     await this.redis.set(keyOf(code), JSON.stringify(link), 'PX', this.ttlMs);
     return code;
   }
 
-  /** Returns the link of a code, once; undefined if the code is unknown, was traded before or has expired. */
+  /**
+   * Returns the link of a code and deletes the code. Returns undefined if the code is unknown, already exchanged or expired.
+   */
   async take(code: string): Promise<PortalLink | undefined> {
     const stored = await this.redis.getdel(keyOf(code));
     return stored === null ? undefined : PortalLink.parse(JSON.parse(stored));
@@ -42,7 +47,7 @@ const keyOf = (code: string): string => globalKey('portal', createHash('sha256')
 
 const MOST_S = 900;
 const MOST_WEBHOOKS = 100;
-/** A page of the portal, as its address names it after `#`. */
+/** A page of the portal, as it is written after `#` in an address. */
 const PLACE = /^\/[\w/?=&%.:,+-]{0,500}$/;
 
 export const PortalLinkRequest = z
@@ -77,7 +82,7 @@ export const PortalLinkAnswer = z
   .meta({ id: 'PortalLink', description: 'A link to the portal.' });
 export type PortalLinkAnswer = z.infer<typeof PortalLinkAnswer>;
 
-/** Returns the link for a request of the partner, or of an operator. */
+/** Returns the link that a partner or an operator has requested. */
 export function portalLinkOf(
   partnerId: string,
   { ttl: ttlS, access, webhookIds }: PortalLinkRequest,
@@ -88,6 +93,6 @@ export function portalLinkOf(
   return { partnerId, grant: { ...grant, operator: { clientId, generation } }, ttlS };
 }
 
-/** Returns the address of a link. The code is in the fragment, which a browser sends to no server and in no referrer. */
+/** Returns the URL of a link. The code is in the fragment, which browsers send neither in a request nor in a referrer. */
 export const portalUrl = (publicUrl: string, code: string, next: string | undefined): string =>
   `${publicUrl}/portal#code=${code}${next === undefined ? '' : `&next=${encodeURIComponent(next)}`}`;

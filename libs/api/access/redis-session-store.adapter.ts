@@ -15,23 +15,26 @@ export type Session = z.infer<typeof Session>;
 
 export interface SessionLimits {
   readonly ofPartner: number;
-  /** Sessions of one user at one partner. A further session ends the session with the earliest expiry. */
+  /** Maximum number of sessions of one user at one partner. A further session ends the session with the earliest expiry. */
   readonly ofUser: number;
 }
 
-/** `full`: the partner has reached its limit, and some sessions expire in `waitS` seconds. */
+/** `full`: the partner has reached its limit. Room for a session is expected in `waitS` seconds. */
 export type Opening =
   | { readonly kind: 'opened'; readonly sessionId: string }
   | { readonly kind: 'full'; readonly waitS: number };
 
 const openScript = defineScript('session-open', openSessionLua);
 const endScript = defineScript('session-end', endSessionLua);
-/** Slices of a session's lifetime: a partner at its limit has room again at most a 32nd of it after its first session ended. */
+/**
+ * Number of slices into which a session's lifetime is divided. When a partner is at its limit, the place of an expired
+ * session is free again at the end of its slice, which is at most a 32nd of the lifetime later.
+ */
 const SLICES = 32;
 
 /**
- * Stores sessions until their expiry, in the layout of `session.script.ts`, with limits over all processes. A partner never finds
- * another partner's session. Rejects while Redis is away.
+ * Stores sessions until their expiry, in the layout of `session.script.ts`. The limits apply over all processes. A partner
+ * never finds a session of another partner. Methods reject while Redis does not answer.
  */
 export class SessionStore {
   constructor(
@@ -41,7 +44,7 @@ export class SessionStore {
     private readonly now: () => number,
   ) {}
 
-  /** Opens a session with this lifetime. Redis does not store its id. */
+  /** Opens a session with this lifetime. Redis does not store the id of the session, only a hash. */
   async open(clientId: string, userId: string, ttlMs: number): Promise<Opening> {
     const sessionId = newSessionId(clientId, userId, this.random(16));
     const { user, session } = placeOf(sessionId);
@@ -77,8 +80,8 @@ const keysOf = (clientId: string, user: string): readonly [string, string] => [
 const HALF = 16;
 
 /**
- * Returns a new session id: 16 bytes shared by all sessions of the user at this partner, then 16 random bytes. The first half
- * locates the user's sessions in the store and reveals nothing about the user.
+ * Returns a new session id. Its first 16 bytes are the same for all sessions of the user at this partner, and its last 16
+ * bytes are random. The first half locates the user's sessions in the store and reveals nothing about the user.
  */
 function newSessionId(clientId: string, userId: string, random: Buffer): string {
   if (random.length !== HALF) throw new RangeError('16 random bytes are expected');
@@ -87,8 +90,8 @@ function newSessionId(clientId: string, userId: string, random: Buffer): string 
 }
 
 /**
- * Returns the location of a session in the store: its user's, and its own within that. They do not reveal the id, which has 128
- * random bits, so its hash needs no key and no more bits.
+ * Returns the key of the user's sessions and the field of the session within them. They do not reveal the session id. The id
+ * has 128 random bits, so a hash of 128 bits without a secret key is enough.
  */
 const placeOf = (sessionId: string): { readonly user: string; readonly session: string } => ({
   user: Buffer.from(sessionId, 'base64url').subarray(0, HALF).toString('base64url'),

@@ -2,14 +2,18 @@ import type { Redis } from 'ioredis';
 import { defineScript, globalKey, runScript } from '@relay/redis';
 import { z } from 'zod';
 
-// Tokens that `POST /auth/revoke` ends. A rotation with ended tokens raises the generation of the client instead (`identity`).
+// Tokens that `POST /auth/revoke` ends. A rotation of a secret that ends tokens raises the generation of the client instead
+// (`identity`).
 
-/** Longer than any tolerance for clocks, so a revocation outlives every acceptance of its token. */
+/**
+ * Seconds for which a revocation is kept after the expiry of its token. This is longer than any clock tolerance with which
+ * an expired token is still accepted.
+ */
 const KEPT_AFTER_END_S = 60;
 
 interface Entry {
   readonly clientId: string;
-  /** Expiry of the last token that the entry revokes, epoch seconds. */
+  /** Epoch seconds at which the last token that the entry revokes expires. */
   readonly endsAtS: number;
 }
 
@@ -19,7 +23,7 @@ export interface SingleRevocation extends Entry {
   readonly issuedAtS: number;
 }
 
-/** The revocation of every token of a client that was issued before a second. */
+/** The revocation of every token of a client that was issued before `beforeS` (epoch seconds). */
 interface JointRevocation extends Entry {
   readonly kind: 'joint';
   readonly beforeS: number;
@@ -27,7 +31,7 @@ interface JointRevocation extends Entry {
 
 type Revocation = SingleRevocation | JointRevocation;
 
-/** A revocation and its place in the log, by which a later one can delete it. */
+/** A revocation and its id in the Redis stream. A later revocation needs that id to delete this one. */
 interface LoggedRevocation {
   readonly revocation: Revocation;
   readonly place: string;
@@ -39,13 +43,14 @@ interface OfClient {
 }
 
 /**
- * The revocations of all clients that still have an effect. A client has a bounded number of single revocations. One more
- * becomes a joint revocation of all its tokens up to the newest one revoked singly, and replaces all its entries.
+ * The revocations of all clients that still have an effect. Each client can have a limited number of single revocations.
+ * Beyond that number, one joint revocation replaces all entries of the client. The joint revocation covers all tokens of the
+ * client up to the newest token that was revoked singly.
  */
 export class Revocations {
   readonly #byClient = new Map<string, OfClient>();
 
-  /** @param singlesOfClient largest number of single revocations of a client */
+  /** @param singlesOfClient maximum number of single revocations of one client */
   constructor(private readonly singlesOfClient: number) {}
 
   get size(): number {
@@ -63,7 +68,7 @@ export class Revocations {
     return this.#byClient.get(clientId)?.joint?.revocation.beforeS ?? 0;
   }
 
-  /** Returns the entry to write for a revocation, and the places of the entries that it replaces. */
+  /** Returns the entry to write for a revocation, and the stream ids of the entries that the new entry replaces. */
   plan(revocation: SingleRevocation): { readonly revocation: Revocation; readonly replaced: readonly string[] } {
     const { singles, joint } = this.#byClient.get(revocation.clientId) ?? NONE;
     if (singles.size < this.singlesOfClient) return { revocation, replaced: [] };
@@ -111,7 +116,7 @@ const START = '0-0';
 const PAGE = 1_000;
 const FIELD = 'r';
 
-/** ARGV: lifetime of an entry in milliseconds, the oldest id to keep, the entry, and the places to delete. */
+/** ARGV: lifetime of an entry in milliseconds, the oldest id to keep, the entry, and the stream ids to delete. */
 const add = defineScript(
   'revocation-add',
   `
@@ -123,7 +128,10 @@ return place
 );
 
 const Seconds = z.string().regex(/^\d+$/).transform(Number);
-/** `client ends issued jti` revokes one token, `client ends before` all tokens of the client. */
+/**
+ * An entry is either `client ends issued jti`, which revokes one token, or `client ends before`, which revokes all tokens of
+ * the client that were issued before that time.
+ */
 const StoredEntry = z.union([
   z.tuple([z.string(), Seconds, Seconds, z.string()]).transform(([clientId, endsAtS, issuedAtS, jti]) => ({
     kind: 'single' as const,
@@ -138,20 +146,22 @@ const StoredEntry = z.union([
 ]);
 
 /**
- * The log of revocations that every process reads, the Redis stream `tokens:revoked`. A reader reads only new entries. Each new
- * entry trims entries older than any token, and the stream expires with its last entry. Rejects while Redis is away.
+ * The Redis stream `tokens:revoked`, a log of revocations that every process reads. Each process reads only entries that are
+ * new to it. Adding an entry deletes entries that are older than any token, and the stream expires with its last entry.
+ * Methods reject while Redis does not answer.
  */
 export class RedisRevocationStore {
   constructor(
     private readonly redis: Redis,
-    /** Longest lifetime of a token, with the tolerance for clocks, in ms. */
+    /** Maximum lifetime of a token plus the tolerance for clocks, in ms. */
     private readonly keptMs: number,
     private readonly now: () => number,
   ) {}
 
   /**
-   * Adds a revocation and deletes the revocations that it replaces, both or none.
-   * @param replaced places of the replaced revocations @returns place of the new one
+   * Adds a revocation and deletes the revocations that it replaces, in one step.
+   * @param replaced stream ids of the replaced revocations
+   * @returns stream id of the new revocation
    */
   async add(revocation: Revocation, replaced: readonly string[]): Promise<string> {
     const oldest = Math.max(0, this.now() - this.keptMs);
@@ -159,7 +169,7 @@ export class RedisRevocationStore {
     return String(await runScript(this.redis, add, [REVOKED], args));
   }
 
-  /** @param after `next` of the previous page */
+  /** @param after `next` of the previous page; without it, reading starts with the oldest entry */
   async read(after: string = START): Promise<{ revocations: LoggedRevocation[]; next: string }> {
     const entries = await this.redis.xrange(REVOKED, `(${after}`, '+', 'COUNT', PAGE);
     return {
@@ -176,16 +186,19 @@ const textOf = (revocation: Revocation): string => {
     : `${clientId} ${endsAtS} ${revocation.beforeS}`;
 };
 
-/** Tokens that a client can revoke singly within the lifetime of a token. The limit bounds the memory for one client. */
+/** Maximum number of single revocations of one client. It limits the memory that one client can use. */
 const SINGLES_OF_CLIENT = 1_000;
 
 /**
- * Revoked access tokens in the memory of this process, so that checking a token costs no round trip. A revocation takes effect in
- * this process at once and in every other process at its next `refresh`. While the store is away, known revocations keep their
- * effect.
+ * Revoked access tokens in the memory of this process, so that checking a token needs no round trip. A revocation takes
+ * effect at once in this process, and in every other process at its next `refresh`. While Redis does not answer, known
+ * revocations stay in effect.
  */
 export class RevokedTokens {
-  /** The latest running revocation of each client. They run one at a time, since each depends on the previous ones. */
+  /**
+   * The latest pending revocation of each client. Revocations of a client run one after the other, because each depends on
+   * the earlier ones.
+   */
   readonly #underWay = new Map<string, Promise<void>>();
   #place: string | undefined;
 
@@ -199,12 +212,12 @@ export class RevokedTokens {
     return this.known.has(token);
   }
 
-  /** Returns epoch seconds: every token of the client issued earlier is revoked. */
+  /** Returns a time in epoch seconds. Every token that was issued to the client before that time is revoked. */
   notBeforeS(clientId: string): number {
     return this.known.notBeforeS(clientId);
   }
 
-  /** Revokes a token. Rejects while the store is away: then the token may still be valid. */
+  /** Revokes a token. Rejects if Redis does not answer, and then the token may still be valid. */
   async revoke(token: Omit<SingleRevocation, 'kind'>): Promise<void> {
     const { clientId } = token;
     const before = this.#underWay.get(clientId) ?? Promise.resolve();
@@ -224,7 +237,7 @@ export class RevokedTokens {
     this.known.add({ revocation, place });
   }
 
-  /** Reads new revocations and drops expired ones; called every few seconds. Rejects while the store is away. */
+  /** Reads new revocations and drops expired ones. Called every few seconds. Rejects if Redis does not answer. */
   async refresh(): Promise<void> {
     for (;;) {
       const before = this.#place;

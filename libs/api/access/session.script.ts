@@ -1,9 +1,11 @@
 /**
- * KEYS[1] is `session:<partner>:<user>`, a small hash: `user` → user id, and for each session its hash → its end and its slice.
- * The key expires with its last session. KEYS[2] is `sessions:<partner>`, a hash: end of a slice, a 32nd of a session's
- * lifetime → number of sessions that end in the slice. A partner's sessions are counted by adding some dozens of numbers; a
- * wrong number disappears with its slice. A session costs one field of each hash and no key of its own. Times are epoch
- * milliseconds, by the callers' clocks.
+ * Layout of the sessions. KEYS[1] is `session:<partner>:<user>`, a small hash with all sessions of one user. Its field
+ * `user` has the user id. Each other field is the hash of a session id, and its value is the session's end and slice. The
+ * key expires with its last session. KEYS[2] is `sessions:<partner>`, a hash that counts the sessions of one partner by
+ * slices, which are a 32nd of a session's lifetime. Each field is the end of a slice, and its value is the number of
+ * sessions that end in the slice. The total is the sum of some dozens of numbers, and a wrong number disappears at the end
+ * of its slice. A session uses one field of each hash and has no key of its own. Times are epoch milliseconds by the clocks
+ * of the callers.
  */
 const lua = `
 local function uncount(slice)
@@ -16,7 +18,10 @@ local function expire_in(key, ms)
 end
 `;
 
-/** ARGV: now, end, slice, session, user id, user's limit, partner's limit. Returns 0, or the milliseconds to wait. */
+/**
+ * ARGV: now, end, slice, session, user id, user's limit, partner's limit. Returns 0 if the session was opened, otherwise the
+ * milliseconds to wait.
+ */
 export const openSessionLua = `${lua}
 local now, ends, slice = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local stored, live = redis.call('HGETALL', KEYS[1]), {}
@@ -48,7 +53,7 @@ expire_in(KEYS[2], tonumber(slice) - now)
 return 0
 `;
 
-/** ARGV: now, session. Returns 1 if the session had not ended before. */
+/** ARGV: now, session. Returns 1 if the session existed and had not expired, otherwise 0. */
 export const endSessionLua = `${lua}
 local at, slice = string.match(redis.call('HGET', KEYS[1], ARGV[2]) or '', '^(%d+) (%d+)$')
 if not at then return 0 end

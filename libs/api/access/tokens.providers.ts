@@ -8,7 +8,10 @@ import { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js
 
 const EVERY_MS = 2_000;
 
-/** Keeps the clients and revoked tokens in memory at most two seconds behind Redis. Nest calls the lifecycle hooks. */
+/**
+ * Refreshes the clients and revoked tokens in memory, so that they are at most two seconds behind Redis. Nest calls the
+ * lifecycle hooks.
+ */
 @Injectable()
 class DirectoryRefresh {
   #timer: NodeJS.Timeout | undefined;
@@ -29,7 +32,7 @@ class DirectoryRefresh {
     clearInterval(this.#timer);
   }
 
-  // Only one refresh runs at a time, because a frozen Redis may answer later than the next tick.
+  // Only one refresh runs at a time, because a slow Redis may answer later than the next tick.
   async #refresh(): Promise<void> {
     if (this.#running) return;
     this.#running = true;
@@ -45,7 +48,7 @@ class DirectoryRefresh {
   }
 }
 
-/** Largest difference between the clocks of processes and Redis, in ms. */
+/** Maximum difference in ms between the clock of a process and the clock of Redis. */
 const CLOCKS_MS = 300_000;
 
 export interface TokenConfig {
@@ -54,7 +57,10 @@ export interface TokenConfig {
   readonly TOKEN_TTL: number;
 }
 
-/** Returns providers of access tokens, revocations and their refresh, for a module with Redis, ClientDirectory, ThrottledLog. */
+/**
+ * Returns the providers of access tokens, revocations and their refresh. The module must provide Redis, ClientDirectory and
+ * ThrottledLog.
+ */
 export const tokenProviders = (config: TokenConfig): (ClassProvider | FactoryProvider)[] => [
   {
     provide: RevokedTokens,

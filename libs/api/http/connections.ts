@@ -1,14 +1,15 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A caller may protect a third of the free connections (dynamic thresholds, Choudhury and Hahne 1998). */
+/** A caller may protect a third of the unprotected connections (dynamic thresholds, Choudhury and Hahne 1998). */
 const FREE_FOR_EACH = 3;
 
 /**
- * The open connections of a process. Beyond the limit a new connection is accepted and another one ends; otherwise a
- * caller with many idle connections locks out everyone else. The oldest connection without a credential ends first.
- * A caller's credential protects a quarter of the connections while no other caller has any. Each further caller
- * protects up to a third of the connections that are left, so there is always room for another.
+ * The open connections of a process. When the limit is reached, a new connection is accepted and an older one is ended,
+ * because otherwise a caller with many idle connections locks out everyone else. The oldest connection without a credential
+ * is ended first. A credential protects the connections of its caller from this: up to a quarter of all connections if no
+ * other caller has protected ones. Each further caller can protect up to a third of the connections that are still
+ * unprotected, so there is always room for another caller.
  */
 export class Connections {
   /** Connections without a credential, oldest first. */
@@ -19,7 +20,7 @@ export class Connections {
 
   constructor(
     private readonly most: number,
-    /** Called for each connection that ended for a new one. */
+    /** Called for each connection that was ended to make room for a new one. */
     private readonly ended: () => void,
   ) {}
 
@@ -38,7 +39,7 @@ export class Connections {
     this.ended();
   }
 
-  /** Records that a request on this connection carried a credential of the caller. */
+  /** Records that a request on this connection carried a valid credential of the caller. */
   know(socket: Socket, caller: string): void {
     if (this.#callers.has(socket) || socket.destroyed) return;
     const count = this.protectedOf(caller);
@@ -48,7 +49,7 @@ export class Connections {
     this.#strangers.delete(socket);
   }
 
-  /** Ends connections without a single byte: while a server closes, Node treats them as busy until a request times out. */
+  /** Ends connections that have sent no byte. Node treats them as busy while a server closes, until a request times out. */
   endUnused(): void {
     for (const socket of this.#strangers) if (socket.bytesRead === 0) socket.destroy();
   }
@@ -58,7 +59,7 @@ export class Connections {
     return this.#callers.has(socket);
   }
 
-  /** How many connections the credential of a caller protects. */
+  /** Returns how many connections the credential of this caller protects. */
   protectedOf(caller: string): number {
     return this.#counts.get(caller) ?? 0;
   }
@@ -73,28 +74,33 @@ export class Connections {
   }
 }
 
-/** Unanswered requests of a connection. Few clients pipeline requests at all (RFC 9112 section 9.3.2); ours never do. */
+/**
+ * Maximum number of unanswered requests of a connection. Few clients pipeline requests (RFC 9112 section 9.3.2), and ours do
+ * not.
+ */
 const MOST = 8;
 
 interface Open {
-  /** Called once all earlier requests are answered. */
+  /** Called when all earlier requests are answered. */
   readonly begin: () => void;
   readonly isWhole: () => boolean;
 }
 
 /**
- * The unanswered requests of each connection. Node begins every request that it finds in one read, 1,500 of them in 64 KiB,
- * and keeps their answers until the client reads them, so a few such connections exhaust the memory. This class handles one
- * request of a connection at a time, so a connection delays only itself.
+ * The unanswered requests of each connection. Node starts every request that it finds in one read, which may be 1,500
+ * requests in 64 KiB, and keeps the answers until the client reads them. A few such connections can exhaust the memory. This
+ * class therefore handles one request of a connection at a time, so that a connection delays only itself.
  */
 export class OpenRequests {
   readonly #open = new WeakMap<Socket, Open[]>();
-  /** Connections with bytes that are no request. */
+  /** Connections that have sent bytes that are not HTTP. */
   readonly #ended = new WeakSet<Socket>();
 
   constructor(private readonly handle: RequestListener) {}
 
-  /** Handles the request once all earlier ones are answered. Ends a connection with too many, without handling the rest. */
+  /**
+   * Handles the request when all earlier requests are answered. If a connection has too many unanswered requests, ends it.
+   */
   begin(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (socket.destroyed) return;
@@ -113,8 +119,9 @@ export class OpenRequests {
   }
 
   /**
-   * Calls back when the requests before bytes that are no HTTP are answered (RFC 9112 section 9.3.2); at most once for a
-   * connection. A request whose body ends in such bytes gets no answer of its own.
+   * Call when a connection has sent bytes that are not HTTP. Calls `then` when the requests before these bytes are answered
+   * (RFC 9112 section 9.3.2), at most once for each connection. If the bytes come within the body of a request, that request
+   * gets no answer of its own.
    */
   end(socket: Socket, then: () => void): void {
     if (this.#ended.has(socket)) return;
@@ -126,14 +133,15 @@ export class OpenRequests {
   }
 }
 
-/** The member of Node's request parser that begins a request. Node has no public type for it. */
+/** Node's parser of requests. Its member `onIncoming` starts a request. Node has no public type for it. */
 interface Parser {
   onIncoming: (request: IncomingMessage, keepsAlive: boolean) => number;
 }
 
 /**
- * Makes the parser of this connection stop when the connection has ended. By itself Node parses every byte of a read, even
- * if the connection has ended meanwhile: 3,600 requests take 100 ms, in which no other caller is answered.
+ * Makes the parser of a connection stop when the connection has ended. Without this, Node parses every byte of a read even
+ * if the connection has ended meanwhile. That may be 3,600 requests, which take 100 ms, and no other caller is answered in
+ * this time.
  */
 export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser }): void {
   const { parser } = socket;
@@ -144,32 +152,41 @@ export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser
   };
 }
 
-/** No honest client sends a body in more than 1,000 pieces of less than 64 bytes on average. */
+/** A body may have at most 1,000 chunks if they have less than 64 bytes on average. No honest client exceeds this. */
 const [MANY, SHORT] = [1_000, 64];
-/** 5,000 short pieces of all bodies in a window of 200 ms, some 10 ms of work, show an attack: then a body may have 64. */
+/**
+ * More than 5,000 short chunks of all bodies within 200 ms, which is some 10 ms of work, are an attack. A body with short
+ * chunks may then have only 64 chunks.
+ */
 const [BUSY, WINDOW_MS, FEW] = [5_000, 200, 64];
-/** The name of the function in Node's parser that takes a piece of a body; its member has no public name. */
+/**
+ * Name of the function in Node's parser that receives a chunk of a body. The member that holds this function has no public
+ * name.
+ */
 const TAKES_PIECE = 'parserOnBody';
 
-/** Node's parser of requests at the moment it takes a piece. */
+/** State of Node's parser of requests while it receives a chunk. */
 interface Parsing {
   readonly socket: Socket | null;
   readonly incoming: Receiving | null;
 }
 type TakePiece = (this: Parsing, piece: Buffer) => void;
 
-/** Node reuses a parser for further connections. Its HTTP client uses them too, so the client's answers are bounded alike. */
+/**
+ * The parsers that are already limited. Node reuses a parser for further connections, also in its HTTP client, so answers to
+ * the client are limited in the same way.
+ */
 const bounded = new WeakSet<object>();
-/** Member of a request that counts the arrived pieces: a WeakMap costs each request more than the count itself. */
+/** Member of a request that counts its chunks. A WeakMap in its place costs more than the count itself. */
 const RECEIVED = Symbol('relay.received');
 type Receiving = IncomingMessage & { [RECEIVED]?: { pieces: number; bytes: number } };
 const lately = { since: 0, short: 0 };
 
 /**
- * Ends the connection when a body on it arrives in many tiny pieces. Node makes a Buffer of each chunk of a body (RFC 9112
- * section 7.1), so 64 KiB in chunks of one byte take 16 MiB. Node's parser cannot stop inside a body: it parses every byte of
- * a read, 11,000 such chunks in 64 KiB, while all other callers wait. After the end the parser therefore skips the remaining
- * chunks, at some 0.1 µs each.
+ * Ends a connection if a body arrives in many tiny chunks. Node makes a Buffer of each chunk (RFC 9112 section 7.1), so 64
+ * KiB in chunks of one byte take 16 MiB. Node's parser cannot stop inside a body. It parses every byte of a read, with up to
+ * 11,000 such chunks in 64 KiB, while all other callers wait. After the connection has ended, the parser therefore skips the
+ * remaining chunks, which takes some 0.1 µs for each.
  */
 export function endAtTinyPieces(socket: Socket & { readonly parser?: Record<string, unknown> }): void {
   const { parser } = socket;
@@ -201,7 +218,7 @@ function isTiny(request: Receiving, { length }: Buffer): boolean {
   return count.pieces > most && count.bytes < count.pieces * SHORT;
 }
 
-/** Counts a short piece. Returns whether the window has more of them than honest clients send. */
+/** Counts a short chunk. Returns whether the current window has more short chunks than honest clients send. */
 function isBusy(): boolean {
   const now = performance.now();
   if (now - lately.since > WINDOW_MS) Object.assign(lately, { since: now, short: 0 });
@@ -209,17 +226,21 @@ function isBusy(): boolean {
   return lately.short > BUSY;
 }
 
-/** Requests of which a piece is read at once, and the pause in ms. A piece has at most 64 KiB, so the rate is 100 MiB/s. */
+/**
+ * Number of requests of which a chunk is read at once, and the pause in ms after that. A chunk has at most 64 KiB, so at
+ * most 100 MiB/s are read.
+ */
 const PIECES = 16;
 const EVERY_MS = 10;
 
 /**
- * Reads and drops the rest of requests that were answered before their end. By itself Node reads it as fast as it arrives, and
- * 200 connections with 4 MiB each delay all other callers. This class reads a few pieces at a time, from all requests in turn.
- * The sender receives its answer and no reset (RFC 9112 section 9.6), and the connection continues.
+ * Reads and drops the rest of requests that were answered before they had arrived completely. Node itself reads the rest as
+ * fast as it arrives, and then 200 connections with 4 MiB each delay all other callers. This class reads a few chunks at a
+ * time, from all requests in turn. The sender receives its answer instead of a reset (RFC 9112 section 9.6), and the
+ * connection can be used again.
  */
 export class UnreadRests {
-  /** Paused requests, in the order in which they are read further. */
+  /** Requests that are paused, in the order in which they will be read further. */
   readonly #paused = new Set<IncomingMessage>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -228,13 +249,17 @@ export class UnreadRests {
     private readonly everyMs = EVERY_MS,
   ) {}
 
-  /** Must be called before the answer is written: then Node sees a reader and does not drop the rest by itself. */
+  /**
+   * Must be called before the answer is written. Node then sees that the request has a reader, and does not drop the rest
+   * itself.
+   */
   add(request: IncomingMessage): void {
     request.on('data', () => {
       request.pause();
       this.#paused.add(request);
       this.#timer ??= setInterval(() => this.readOn(), this.everyMs).unref();
-      // That read may have been the last. Without this a closing server treats the connection as busy until its turn.
+      // This chunk may have been the last. Without this check, a closing server treats the connection as busy until the
+      // request is read further.
       setImmediate(() => request.complete && this.#resume(request));
     });
     request.on('close', () => this.#paused.delete(request)).on('error', () => undefined);
@@ -254,11 +279,11 @@ export class UnreadRests {
   }
 }
 
-/** Cost of the requests that may begin in one turn of the event loop: a few milliseconds of work. */
+/** Total cost of the requests that may start in one turn of the event loop. It stands for a few milliseconds of work. */
 const EACH_TURN = 64;
-/** Cost of a request that reads or changes something in the stores by itself. */
+/** Cost of a request that accesses the stores by itself. */
 const HEAVY = 8;
-/** Cost of a request that reaches the stores in a batch with others. */
+/** Cost of a request that accesses the stores in a batch with other requests. */
 const LIGHT = 1;
 
 interface Waiting {
@@ -267,17 +292,18 @@ interface Waiting {
 }
 
 /**
- * Begins few requests in a turn of the event loop: eight, or 64 light ones. Otherwise a caller on many connections fills each
- * turn with its requests, and another caller's request, which takes several turns, waits for all of them at every step. With
- * this limit a request waits once, in order of arrival. Light requests that begin together reach the stores in one batch;
- * batches of eight cost Kafka a sixth more.
+ * Limits how many requests start in one turn of the event loop: eight, or 64 light ones. Without the limit, a caller with
+ * many connections fills each turn with its requests. A request of another caller takes several turns, and in each of them
+ * it waits for all those requests. With the limit, a request waits only once, in the order of arrival. Light requests that
+ * start together access the stores in one batch. 64 of them may start, because batches of eight make Kafka a sixth more
+ * expensive.
  */
 export class RequestTurns {
   #waiting: Waiting[] = [];
   #begun = 0;
   #isNextDue = false;
 
-  /** Begins at once if the turn has room. */
+  /** Starts the request at once if the current turn has room, otherwise in a later turn. */
   take(begin: () => void, isLight = false): void {
     const cost = isLight ? LIGHT : HEAVY;
     if (this.#waiting.length > 0 || this.#begun + cost > EACH_TURN) this.#waiting.push({ begin, cost });
@@ -304,7 +330,7 @@ export class RequestTurns {
   }
 }
 
-/** Requests that one caller may have in progress. A light request counts as an eighth. */
+/** Maximum number of requests of one caller that may be in progress. A light request counts as an eighth of a request. */
 const HEAVY_AT_ONCE = 8;
 const LIGHT_COST = 1 / 8;
 
@@ -314,19 +340,20 @@ interface InProgress {
 }
 
 /**
- * Limits the requests of one caller in progress: eight, or 64 light ones. Every step of a request waits behind the steps of all
- * requests in progress, so without this limit a caller on 200 connections makes everyone else wait for all of its requests.
- * Beyond the limit, requests wait only for requests of the same caller, in order of arrival.
+ * Limits how many requests of one caller are in progress: eight, or 64 light ones. Every step of a request waits for the
+ * steps of all other requests in progress. Without the limit, a caller with 200 connections makes everyone else wait for all
+ * of its requests. Requests beyond the limit wait only for requests of the same caller, in the order of arrival.
  */
 export class CallerPlaces {
   readonly #callers = new Map<string, InProgress>();
 
   /**
-   * Begins at once if the caller has room.
-   * @param answer emits `close` when the request is over, even if the request still waits; it is destroyed once it has emitted it
+   * Starts the request at once if the caller has room, otherwise later.
+   * @param answer emits `close` when the request is over, even if it has not started yet, and is destroyed from then on
    */
   take(caller: string, answer: Pick<ServerResponse, 'once' | 'destroyed'>, begin: () => void, isLight = false): void {
-    // The client left during the look-up of its credential, so no `close` will ever free the place.
+    // The client has left while its credential was looked up. No `close` follows, so a slot that is taken now stays taken
+    // for ever.
     if (answer.destroyed) return;
     const cost = isLight ? LIGHT_COST : 1;
     const own = this.#callers.get(caller) ?? { cost: 0, waiting: [] };

@@ -5,23 +5,26 @@ import { type MemberFault, ProblemError } from '@relay/problem';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 
-// Extends Fastify’s request by the members that the shell and the guards set.
+// Adds to Fastify’s request the members that the shell and the guards set.
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The bytes of the body, also in `body`; undefined if there are none. */
+    /** The bytes of the body, which are also in `body`; undefined if the request has no body. */
     rawBody: Buffer | undefined;
-    /** The share of the body budget that `rawBody` uses until the answer. */
+    /** The part of the budget for bodies that `rawBody` uses. It is released when the answer is sent. */
     heldBody: { release(): void } | undefined;
-    /** Set before the shell reads the body; undefined on a public path. */
+    /** The authenticated caller. It is set before the shell reads the body, and stays undefined on a public path. */
     caller: Caller | undefined;
-    /** Set when the envelope in the body is read, for the log. */
+    /** Id of the envelope in the body, for the log. It is set when the envelope has been read. */
     envelopeId: string | undefined;
   }
 }
 
 export type { FastifyReply, FastifyRequest };
 
-/** Returns the caller on a path that is not public. */
+/**
+ * Returns the authenticated caller.
+ * @throws Error on a public path, which has no caller
+ */
 export function callerOf({ caller }: FastifyRequest): Caller {
   if (caller === undefined) throw new Error('This path lets in everyone');
   return caller;
@@ -31,10 +34,12 @@ export const callerIdOf = (request: FastifyRequest): string => callerOf(request)
 
 const answers = new AsyncLocalStorage<FastifyReply>();
 
-/** Runs `handle` with this request as the present one, for all code that it calls and for work that outlasts the answer. */
+/**
+ * Runs `handle` with this request as the present one. This applies to all code that `handle` calls, even after the answer.
+ */
 export const answering = <T>(reply: FastifyReply, handle: () => T): T => answers.run(reply, handle);
 
-/** Returns the answer to the present request; undefined once it is sent. */
+/** Returns the answer to the present request; undefined if the answer is already sent. */
 export function presentReply(): FastifyReply | undefined {
   const reply = answers.getStore();
   return reply?.sent === false ? reply : undefined;
@@ -43,10 +48,11 @@ export function presentReply(): FastifyReply | undefined {
 export const presentRequest = (): FastifyRequest | undefined => answers.getStore()?.request;
 
 /**
- * Sets the `Link` header of a page that is not the last (RFC 8288): the address of this request with the start of the next page.
- * It is relative to the address of the request.
+ * Sets the `Link` header (RFC 8288) of a page that has a next page. The link is the address of this request with the start
+ * of the next page, and is relative to the host.
  * @param next start of the next page; undefined on the last page
- * @param options `name`: the parameter for `next`; `publicUrl`: its path, which a proxy cut off, precedes the path of the request
+ * @param options `name` is the parameter for `next`. The path of `publicUrl` precedes the path of the request, because a
+ *   proxy has removed it.
  */
 export function linkToNext(
   request: FastifyRequest,
@@ -63,15 +69,15 @@ export function linkToNext(
 
 export abstract class CallerFinder {
   /**
-   * Returns undefined if the rule admits everyone, and no promise if memory knows the caller. Rejects with the error to answer
-   * if the caller is not admitted.
+   * Returns the caller, or undefined if the rule admits everyone. Returns a promise only if memory does not know the caller.
+   * Rejects with the error to answer if the caller is not admitted.
    */
   abstract callerOf(rule: AccessRule, request: FastifyRequest): Promise<Caller> | Caller | undefined;
 }
 
 /**
- * Returns the JSON value of a body, as `unknown` for `validate`.
- * @throws ProblemError `malformed-json`, or `invalid-body` when there is no body
+ * Returns the JSON value of a body. Its type is `unknown`, so that callers check it with `validate`.
+ * @throws ProblemError `malformed-json`, or `invalid-body` if there is no body
  */
 export function readJson(bytes: Buffer | undefined): unknown {
   if (bytes === undefined) throw new ProblemError('invalid-body', 'A JSON body is expected.');
@@ -83,7 +89,7 @@ export function readJson(bytes: Buffer | undefined): unknown {
 }
 
 /**
- * Parses the value by its schema. The details name the expected form, never the value that was sent.
+ * Parses a value by a schema. The details of the error name the expected form, never the value that was sent.
  * @throws ProblemError `invalid-body` with one entry for each invalid member
  */
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
@@ -93,7 +99,7 @@ export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infe
   throw new ProblemError('invalid-body', 'The body is not what this operation accepts.', { errors });
 }
 
-// zod calls this only if the schema has no text of its own.
+// Texts of errors. zod calls this function only if the schema has no text of its own.
 const expectation = (issue: z.core.$ZodRawIssue): string | undefined =>
   issue.code === 'unrecognized_keys'
     ? 'is not known here'
@@ -108,7 +114,7 @@ const faultsOf = (issue: z.core.$ZodIssue): MemberFault[] =>
 
 /**
  * Parses the parameters of a query.
- * @throws ProblemError `invalid-request` that names each unknown or wrong parameter, and its expected form
+ * @throws ProblemError `invalid-request` that names each unknown or invalid parameter and its expected form
  */
 export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
   const read = schema.safeParse(query);
@@ -121,16 +127,16 @@ export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.out
 export const etagOf = (version: number): string => `"${version}"`;
 
 const TAG = String.raw`(?:W/)?"[\x21\x23-\x7e]*"`;
-/** `*`, or entity tags with commas between them (RFC 9110 section 13.1.1). */
+/** Matches `*`, or a list of entity tags with commas between (RFC 9110 section 13.1.1). */
 const IF_MATCH = new RegExp(String.raw`^(?:\*|${TAG}(?:[ \t]*,[ \t]*${TAG})*)$`);
 
-/** Version for a tag that the relay never issued: no webhook has it. */
+/** Version that stands for a tag that the relay never issued. No webhook has this version. */
 const FOREIGN = -1;
 
 /**
- * Returns the versions in `If-Match`; undefined without the header and for `*`, which any version matches. A weak tag never
- * matches a strong one.
- * @throws ProblemError `invalid-request` if the header is no list of entity tags
+ * Returns the versions in `If-Match`. Returns undefined if the header is missing or is `*`, because then any version
+ * matches. A weak tag becomes a version that never matches.
+ * @throws ProblemError `invalid-request` if the header is not a list of entity tags
  */
 export function readIfMatch(header: string | undefined): readonly number[] | undefined {
   if (header === undefined) return undefined;
@@ -149,10 +155,10 @@ type Order = Pick<FastifyRequest, 'method' | 'headers' | 'query' | 'rawBody'> & 
 const NOTHING = z.strictObject({});
 
 /**
- * Refuses a change or order with parameters that its operation does not know; otherwise `dryrun` instead of `dryRun` makes the
- * change for real. A schema refuses unknown members of a body that the handler reads. This function refuses unknown parameters,
- * a body that no handler reads, and a precondition on a resource without a version (RFC 9110 section 13.1.1: the method must not
- * be performed).
+ * Refuses a request for a change if it has something that the operation does not know. Otherwise, a request with `dryrun`
+ * instead of `dryRun` makes the change for real. This function refuses unknown query parameters, a body that no handler
+ * reads, and a precondition on a resource that has no version (RFC 9110 section 13.1.1: the method must not be performed).
+ * If the handler reads the body, its schema refuses unknown members.
  * @throws ProblemError
  */
 export function refuseUnknown({ method, headers, query, rawBody, routeOptions: { config } }: Order): void {

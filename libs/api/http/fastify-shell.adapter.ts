@@ -18,13 +18,16 @@ import { KnownRoutes, answerUnread, type Answer, type RequestContext } from './p
 
 const HEADERS_TIMEOUT_MS = 10_000;
 const REQUEST_TIMEOUT_MS = 30_000;
-/** Ends silent connections; otherwise a client that reads no answer holds the connection and the answer for ever. */
+/**
+ * Time in ms after which a silent connection is ended. Without it, a client that reads no answer keeps the connection for
+ * ever.
+ */
 const SILENCE_MS = 90_000;
-/** Longest parameter of a path, in characters: the id of a delivery of a replay by time has 104. */
+/** Maximum length of a path parameter, in characters. The id of a delivery of a replay by time has 104. */
 const MAX_PARAM_LENGTH = 300;
 /**
- * How long a closing server keeps connections open, in ms: Node treats a connection as idle until it has begun to read a
- * request, and resets it.
+ * Time in ms for which a closing server still keeps connections open. Node treats a connection as idle until it has begun to
+ * read a request, and resets idle connections when the server closes.
  */
 const LINGER_MS = 500;
 
@@ -36,9 +39,9 @@ export interface ShellSettings {
 }
 
 /**
- * Fastify with the relay’s rules of HTTP: bytes as they were sent (an empty body with a JSON content type is no error,
- * GET may have a body), limits by route, and no answer in Fastify’s own error format. Nest’s filter answers errors of
- * handlers; `answerTo` answers errors of the router, which come earlier.
+ * Creates Fastify with the relay’s rules of HTTP. Bodies arrive as they were sent: an empty body with a JSON content type is
+ * no error, and GET may have a body. Limits depend on the route. No answer has Fastify’s own error format: Nest’s filter
+ * answers the errors of handlers, and `answerTo` answers errors of the router, which occur before Nest is called.
  */
 export function fastifyShell(
   config: ShellSettings,
@@ -51,7 +54,7 @@ export function fastifyShell(
   const adapter = new FastifyAdapter({
     trustProxy: typeof hops === 'number' ? (_address, hop) => hop < hops : hops,
     genReqId: (request: Pick<IncomingMessage, 'headers'>) => requestIdOf(request.headers['x-request-id']),
-    // Hooks do not run for these errors, so the answer bypasses Fastify.
+    // Fastify runs no hooks for these errors, so the answer is written directly to Node’s response.
     frameworkErrors: (error: unknown, request: RequestContext, { raw }: { raw: unknown }) => {
       if (!(raw instanceof ServerResponse)) return;
       const { status, headers, body } = answerTo(error, request);
@@ -62,24 +65,26 @@ export function fastifyShell(
     clientErrorHandler: ({ code }, socket) => {
       if (code === 'ECONNRESET') socket.destroy();
       requests.end(socket, () => {
-        // RFC 9112 section 9.6: bytes after the last request of a connection are not read.
+        // RFC 9112 section 9.6: bytes that follow the last request of a connection are not read.
         if (socket.writable && code !== 'HPE_CLOSED_CONNECTION')
           socket.write(answerUnread(code, config.PUBLIC_URL, randomUUID()));
         socket.destroy();
       });
     },
-    // A closing server still answers requests on open connections, with `connection: close`.
+    // While the server closes, requests on open connections are still answered, with `connection: close`.
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     connectionTimeout: SILENCE_MS,
     routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
-    // Longer than a load balancer's idle time, usually 60 s: the balancer closes first, so no request meets a closing connection.
+    // This is longer than the idle timeout of a load balancer, usually 60 s. The balancer therefore closes first, and no
+    // request meets a connection that is being closed.
     keepAliveTimeout: 72_000,
     http: {
       maxHeaderSize: 16 * 1024,
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: 2_000,
-      // `refusedHead` answers with a problem; otherwise Node answers without a body.
+      // `refusedHead` answers a request without Host with a problem document. If this is true, Node answers it without a
+      // body.
       requireHostHeader: false,
     },
     skipMiddie: true,
@@ -87,7 +92,7 @@ export function fastifyShell(
   const fastify = adapter.getInstance();
   const routes = new KnownRoutes();
 
-  // Requests are counted before Fastify allocates anything for them.
+  // The requests of a connection are counted before Fastify allocates anything for them.
   const handlers = fastify.server.listeners('request') as RequestListener[];
   fastify.server.removeAllListeners('request');
   const turns = new RequestTurns();
@@ -96,7 +101,8 @@ export function fastifyShell(
       () => {
         for (const handle of handlers) handle.call(fastify.server, request, response);
       },
-      // A connection without a valid credential so far gets no light requests, so guessing credentials is not cheaper.
+      // A request counts as light only if its connection has already carried a valid credential, so that guessing
+      // credentials is not cheap.
       request.url === lightPath && connections.isKnown(request.socket),
     ),
   );
@@ -107,9 +113,10 @@ export function fastifyShell(
     stopParsingWhenEnded(socket);
     endAtTinyPieces(socket);
   });
-  // RFC 9110 section 10.1.1 permits ignoring expectations other than 100-continue; otherwise Node answers 417 without a body.
+  // RFC 9110 section 10.1.1 permits ignoring expectations other than 100-continue. Without this, Node answers 417 without a
+  // body.
   fastify.server.on('checkExpectation', (request, response) => fastify.server.emit('request', request, response));
-  // The shell sends 100 only for a body that it will read, so a refused caller need not send its body.
+  // The shell sends 100 only for a body that it will read, so that a refused caller need not send its body.
   fastify.server.on('checkContinue', (request, response) => fastify.server.emit('request', request, response));
   fastify.addHttpMethod('GET', { hasBody: true, overrideExisting: true });
   for (const name of ['rawBody', 'heldBody', 'caller', 'envelopeId']) fastify.decorateRequest(name, undefined);
@@ -120,14 +127,14 @@ export function fastifyShell(
       request.rawBody = bytes?.length === 0 ? undefined : bytes;
       done(error, request.rawBody);
     });
-  // Fastify caches the parser of a named type, and parses any other type again for each request.
+  // Fastify caches the parser of a type that is named, but looks up the parser of any other type for each request.
   fastify.addContentTypeParser(DEFAULT_TYPES, read);
   fastify.addContentTypeParser('*', read);
   fastify.addHook('onRoute', (route) => {
     routes.add(route.url, typeof route.method === 'string' ? [route.method] : route.method);
   });
   fastify.addHook('onRequest', (request, reply, done) => {
-    // Node's own header takes the host's clock. The portal counts from this date until its token expires.
+    // Node itself takes the date from the host's clock. The portal calculates the expiry of its token from this date.
     const date = new Date(Date.now()).toUTCString();
     void reply.headers(security).header('date', date).header('x-request-id', request.id);
     const refused =
@@ -135,7 +142,8 @@ export function fastifyShell(
       (request.is404 ? undefined : refusedBody(request.headers, request.routeOptions.config.body));
     done(refused);
   });
-  // By now the caller is known. A body for an unknown path is not read; otherwise Fastify buffers it for its 404.
+  // The caller is known at this point. The body of a request for an unknown path is not read; otherwise Fastify buffers the
+  // body before it answers 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
     if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
@@ -146,7 +154,8 @@ export function fastifyShell(
     refuseUnknown(request);
     done();
   });
-  // If an answer ends after close() began, Node leaves its connection open until it has been idle for keepAliveTimeout.
+  // If an answer ends while the server closes, Node keeps its connection open for keepAliveTimeout. This flag ends it
+  // earlier.
   let isClosing = false;
   const rests = new UnreadRests();
   fastify.addHook('preClose', (done) => {
@@ -156,7 +165,7 @@ export function fastifyShell(
       done();
     };
     onceRead(() => {
-      // This calls close() of net.Server, because the HTTP server's own close() resets the idle connections at once.
+      // This calls close() of net.Server, because close() of the HTTP server resets idle connections at once.
       Server.prototype.close.call(fastify.server);
       fastify.server.getConnections((_error, open) =>
         open === 0 ? done() : setTimeout(() => onceRead(end), LINGER_MS),
@@ -164,20 +173,20 @@ export function fastifyShell(
     });
   });
   fastify.addHook('onSend', (request, reply, payload, done) => {
-    // The handler no longer needs the body, even if the connection ended long ago.
+    // The handler no longer needs the body. This is also true if the connection has ended already.
     request.heldBody?.release();
     request.heldBody = undefined;
     const { raw } = request;
-    // After an answer before the end of the body, Node treats the connection as busy while the server closes.
+    // If an answer is sent before the whole body has arrived, Node treats the connection as busy while the server closes.
     if (!raw.complete) {
       rests.add(raw);
       raw.once('end', () => isClosing && raw.socket.end());
     }
     if (isClosing) void reply.header('connection', 'close');
-    // Otherwise Fastify closes at once, and a client that is still sending sees a reset instead of the answer (RFC 9112
-    // section 9.6). On an open connection `rests` drops the rest of the body, until REQUEST_TIMEOUT_MS.
+    // Without this, Fastify closes the connection at once, and a client that is still sending sees a reset instead of the
+    // answer (RFC 9112 section 9.6). `rests` drops the rest of the body, at most until REQUEST_TIMEOUT_MS.
     else if (reply.statusCode === 413 || reply.statusCode === 503) void reply.removeHeader('connection');
-    // Only strings count, because all answers with a document share one Buffer.
+    // Only strings count, because all answers that send a document share one Buffer.
     const length = typeof payload === 'string' ? payload.length : 0;
     if (holdAnswer(budget, request.caller?.clientId ?? '', length, reply.raw)) return done(null, payload);
     const { status, headers, body } = answerTo(noRoom(), request);
@@ -188,15 +197,16 @@ export function fastifyShell(
 }
 
 /**
- * Calls back once all bytes that have arrived are read. After a long block of the event loop, connections wait to be accepted,
- * which the kernel resets with the listening socket, and requests wait on connections that Node treats as idle. One turn is not
- * enough: timers run before the loop reads, and the present turn may have begun to read already.
+ * Calls back when all bytes that have already arrived are read. After the event loop was blocked for long, some connections
+ * still wait to be accepted, and the kernel resets them when the listening socket closes. Some requests also wait on
+ * connections that Node still treats as idle. One turn of the event loop is not enough, because timers run before the loop
+ * reads, and the current turn may already have read.
  */
 const onceRead = (then: () => void): void => void setImmediate(() => setImmediate(then));
 
 /**
- * Refuses a head without a Host or with two (RFC 9112 section 3.2), and a head with two credentials, since a proxy in front may
- * have read the one that the relay ignores.
+ * Returns an error for request headers without Host or with two Host headers (RFC 9112 section 3.2), and for headers with
+ * two credentials. A proxy in front of the relay may have checked the credential that the relay ignores.
  */
 function refusedHead({ httpVersion, headers, rawHeaders }: IncomingMessage): ProblemError | undefined {
   if (httpVersion === '1.1' && headers.host === undefined)
@@ -206,7 +216,7 @@ function refusedHead({ httpVersion, headers, rawHeaders }: IncomingMessage): Pro
   return new ProblemError('invalid-request', `The request has more than one header ${repeated}.`);
 }
 
-/** @param rawHeaders names and values, alternating */
+/** @param rawHeaders alternately the names and values of headers */
 function isRepeated(rawHeaders: readonly string[], name: string): boolean {
   let count = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -221,7 +231,7 @@ const expectsContinue = ({ expect }: IncomingMessage['headers']): boolean => exp
 const requestIdOf = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID();
 
-/** Returns headers by which a browser neither runs, frames nor stores an answer of an API. */
+/** Returns headers with which a browser neither runs nor frames nor stores an answer of the API. */
 const securityHeaders = (publicUrl: string): Record<string, string> => ({
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

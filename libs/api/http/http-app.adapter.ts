@@ -11,9 +11,9 @@ import { fastifyShell, type ShellSettings } from './fastify-shell.adapter.js';
 import { ProblemFilter } from './problem.filter.js';
 
 /**
- * Creates the HTTP application of a module with Log, ThrottledLog, Redis and Registry. It does not listen yet, and checks no
- * credentials.
- * @param lightPath path whose requests reach the stores in batches
+ * Creates the HTTP application for a module that provides Log, ThrottledLog, Redis and Registry. The application does not
+ * listen yet, and checks no credentials.
+ * @param lightPath path of light requests, which access the stores in batches
  */
 export async function createHttpApp(
   module: DynamicModule,
@@ -29,7 +29,8 @@ export async function createHttpApp(
   );
   const app = await NestFactory.create<NestFastifyApplication>(module, adapter, {
     bodyParser: false,
-    // If the start fails, the caller logs the reason in one line, without the lines that Nest has buffered until then.
+    // If the start fails, the caller logs the reason in one line, and the lines that Nest has buffered until then are
+    // dropped.
     bufferLogs: true,
     autoFlushLogs: false,
     abortOnError: false,
@@ -81,12 +82,13 @@ function registerBufferMetrics(registry: Registry, budget: BodyBudget, server: P
   for (const gauge of [buffered, connections]) registry.registerMetric(gauge);
 }
 
-/** Label of requests to unknown paths. The path itself must not become a label, because the caller chooses it. */
+/** Label for requests to unknown paths. The path itself must not become a label, because callers can choose any path. */
 const NO_ROUTE = 'unknown';
 
 /**
- * Registers the durations of requests by route and status; name and buckets follow OpenTelemetry’s semantic conventions for HTTP.
- * @returns the function to call after each answered request
+ * Registers the metric for the durations of requests, by route and status. Its name and buckets follow OpenTelemetry’s
+ * semantic conventions for HTTP.
+ * @returns function to call after each answered request
  */
 function registerRequestMetrics(registry: Registry): (request: FastifyRequest, reply: FastifyReply) => void {
   const durations = new Histogram({
@@ -98,7 +100,7 @@ function registerRequestMetrics(registry: Registry): (request: FastifyRequest, r
   });
   return ({ method, is404, routeOptions }, reply) => {
     const { statusCode, elapsedTime } = reply;
-    // A stream is not measured, because it lasts until its client leaves.
+    // A stream is not measured, because it lasts for as long as its client stays connected.
     if (reply.getHeader('content-type') === 'text/event-stream') return;
     const labels = {
       http_request_method: method,
@@ -109,13 +111,13 @@ function registerRequestMetrics(registry: Registry): (request: FastifyRequest, r
   };
 }
 
-/** Returns the host to listen on every address: `::` if the machine has IPv6, possibly without IPv4, otherwise `0.0.0.0`. */
+/** Returns the address with which a server listens on all addresses: `::` if the machine has IPv6, otherwise `0.0.0.0`. */
 export function everyAddress(interfaces = networkInterfaces()): '::' | '0.0.0.0' {
   const hasIpv6 = Object.values(interfaces).some((addresses) => addresses?.some(({ family }) => family === 'IPv6'));
   return hasIpv6 ? '::' : '0.0.0.0';
 }
 
-/** Returns why this TRUST_PROXY lets callers forge their address; undefined if it does not. */
+/** Returns a warning if this TRUST_PROXY lets callers forge their address; otherwise undefined. */
 export const proxyWarning = (trusted: boolean | number | string): string | undefined =>
   trusted === true
     ? 'TRUST_PROXY=true trusts the first address of X-Forwarded-For, which the caller writes: limits by network then limit nobody'

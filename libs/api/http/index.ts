@@ -1,7 +1,7 @@
-// Owns the HTTP shell that every app with an API runs on: Fastify under Nest, limits of connections and bodies, rules of
+// Owns the HTTP shell on which every app with an API runs: Fastify under Nest, limits of connections and bodies, rules of
 // routes, quotas, and errors as problem documents (RFC 9457).
-// Guarantees that a caller is known before a byte of its body is read, that bytes arrive as they were sent, that one caller
-// cannot take all connections or memory, and that every error, also one of Node or the router, is a problem document.
+// Guarantees that a caller is known before a byte of its body is read, that bodies arrive as they were sent, that no caller
+// can take all connections or memory, and that every error is a problem document, also an error of Node or the router.
 // Leaves to the apps the routes, and the decision who may call them (`CallerFinder`).
 export { Access, Portal, HasVersions, IgnoresUnknown, rulesOf, Waits, StrictBody } from './route-rules.decorator.js';
 export { TakesBody } from './route-rules.decorator.js';

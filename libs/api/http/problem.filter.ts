@@ -17,8 +17,7 @@ export interface Answer {
 }
 
 /**
- * Writes every error as `application/problem+json` (RFC 9457). Logs an unexpected error with its stack, which the answer
- * omits.
+ * Writes every error as `application/problem+json` (RFC 9457). The stack of an unexpected error is logged, but not answered.
  */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
@@ -37,15 +36,16 @@ export class ProblemFilter implements ExceptionFilter {
   answerTo(thrown: unknown, request: RequestContext): Answer {
     const instance = pathOf(request.url);
     let problem = problemOf(thrown);
-    // A wrong method comes first: without a route the framework may reject something else, such as the body. With another
-    // method a literal path such as `/deliveries/batch` also matches `/deliveries/:envelopeId`, which names nothing.
+    // A wrong method takes precedence, because the framework may already have rejected something else, such as the body. For
+    // example, a GET of `/deliveries/batch` also matches `/deliveries/:envelopeId`, although `batch` is not the id of an
+    // envelope.
     const methods = this.settings.routes.methodsOf(instance);
     if (methods.length > 0 && !methods.includes(request.method)) problem = wrongMethod(methods.join(', '));
     this.#log(problem, request);
     const at = { publicUrl: this.settings.publicUrl, instance, requestId: request.id };
     return {
       status: problem.status,
-      // The handler may have allowed caches to keep its answer; an error must not be kept.
+      // The handler may have set headers that let caches keep its answer. An error must not be kept.
       headers: { ...problem.extra.headers, 'content-type': 'application/problem+json', 'cache-control': 'no-store' },
       body: Buffer.from(JSON.stringify(toProblem(problem, at))),
     };
@@ -71,7 +71,7 @@ export const requestFacts = ({ id, url, method, headers: { traceparent }, envelo
 const wrongMethod = (allow: string): ProblemError =>
   new ProblemError('method-not-allowed', `This path accepts ${allow}.`, { headers: { allow } });
 
-/** Problems for errors of the HTTP layer, by status. They replace the framework’s own messages, which reveal internals. */
+/** Problems for errors of the HTTP layer, by status. They replace the messages of the framework, which reveal internals. */
 const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   400: ['invalid-request', 'The request cannot be read.'],
   401: ['unauthorized', 'The request has no valid credential.'],
@@ -84,7 +84,7 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   431: ['headers-too-large', 'The headers are too large.'],
 };
 
-/** Returns the problem to answer for an error; `internal` for an unexpected one. */
+/** Returns the problem document to answer for an error. The problem of an unexpected error is `internal`. */
 export function problemOf(thrown: unknown): ProblemError {
   if (thrown instanceof ProblemError) return thrown;
   if (thrown instanceof RegistryUnavailable) return unconfirmed(thrown);
@@ -96,7 +96,10 @@ export function problemOf(thrown: unknown): ProblemError {
   return new ProblemError(code, detail, { headers, cause: thrown });
 }
 
-/** Returns the problem for a change whose result is unknown, or for registrations that cannot be read at the moment. */
+/**
+ * Returns the problem for a change with an unknown result, or for registrations that cannot be read or changed at the
+ * moment.
+ */
 function unconfirmed(cause: RegistryUnavailable): ProblemError {
   const detail = cause.mayBeStored
     ? 'The relay could not confirm the change. It may have been stored: look before you repeat it.'
@@ -113,7 +116,8 @@ function statusOf(thrown: unknown): number {
 }
 
 /**
- * Paths and methods of all routes, to distinguish a wrong method (405 with Allow, RFC 9110 section 15.5.6) from an unknown path.
+ * The paths and methods of all routes. With them, a wrong method (405 with Allow, RFC 9110 section 15.5.6) is distinguished
+ * from an unknown path.
  */
 export class KnownRoutes {
   readonly #routes: { pattern: RegExp; isLiteral: boolean; methods: readonly string[] }[] = [];
@@ -126,7 +130,7 @@ export class KnownRoutes {
     this.#routes.push({ pattern: new RegExp(`^${pattern}$`), isLiteral: !url.includes('/:'), methods });
   }
 
-  /** Returns the methods of a path, sorted; none for an unknown path. A literal path takes precedence over a pattern. */
+  /** Returns the sorted methods of a path; none if the path is unknown. A literal route takes precedence over a pattern. */
   methodsOf(path: string): readonly string[] {
     const matching = this.#routes.filter(({ pattern }) => pattern.test(path));
     const literal = matching.filter(({ isLiteral }) => isLiteral);
@@ -134,10 +138,10 @@ export class KnownRoutes {
   }
 }
 
-/** Returns the path of a request target without its query, which does not belong in an answer or a log. */
+/** Returns the path of a request target without its query, because answers and logs must not contain the query. */
 export const pathOf = (url: string): string => url.split('?', 1)[0] ?? '';
 
-/** Returns the path for a log, without the id of a session, which is a credential. */
+/** Returns a path as it may be logged. The id of a session is removed, because it is a credential. */
 export const loggedPathOf = (path: string): string => path.replace(/^(\/+auth\/+session\/+)[^]*$/i, '$1…');
 
 const PROBLEM_OF: Readonly<Record<string, ProblemError>> = {
@@ -146,7 +150,7 @@ const PROBLEM_OF: Readonly<Record<string, ProblemError>> = {
 };
 const MALFORMED = new ProblemError('invalid-request', 'The request is not HTTP/1.1 as RFC 9112 defines it.');
 
-/** Returns a complete HTTP answer to bytes that Node could not parse as a request. It names no path and ends the connection. */
+/** Returns a complete HTTP answer to bytes that Node could not parse as a request. The answer ends the connection. */
 export function answerUnread(code: string | undefined, publicUrl: string, requestId: string): string {
   const problem = PROBLEM_OF[code ?? ''] ?? MALFORMED;
   const body = JSON.stringify(toProblem(problem, { publicUrl, instance: '/', requestId }));

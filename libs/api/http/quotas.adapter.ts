@@ -9,7 +9,10 @@ import { presentReply, answering, type FastifyReply, type FastifyRequest } from 
 /** A quota of draft-ietf-httpapi-ratelimit-headers: a number of requests in a number of milliseconds. */
 export type Quota = FailureLimit;
 
-/** Returns `RateLimit-Policy` and `RateLimit`: the quota, its remaining requests, and the seconds until its renewal. */
+/**
+ * Returns the headers `RateLimit-Policy` (the quota) and `RateLimit` (the remaining requests, and the seconds until
+ * renewal).
+ */
 const rateLimitHeaders = (
   { name, points, windowMs }: Quota,
   remaining: number,
@@ -27,7 +30,10 @@ interface Told {
 
 const told = new WeakMap<FastifyReply, ReadonlyMap<string, Told>>();
 
-/** Adds a quota to the headers of an answer. Both headers are lists (RFC 9651), beginning with the quota that ends first. */
+/**
+ * Adds a quota to the headers of an answer. Both headers are lists (RFC 9651). The quota with the smallest remaining share
+ * is first.
+ */
 export function tellQuota(reply: FastifyReply, quota: Quota, remaining: number, resetS: number): void {
   const all = new Map(told.get(reply)).set(quota.name, { quota, remaining, resetS });
   told.set(reply, all);
@@ -39,7 +45,7 @@ export function tellQuota(reply: FastifyReply, quota: Quota, remaining: number, 
     void reply.header(name, fields.map((entries) => entries[index]?.[1]).join(', '));
 }
 
-/** Returns the headers of a 429. `Retry-After` is never earlier than the quota's renewal. */
+/** Returns the headers of a 429. `Retry-After` is never earlier than the renewal of the quota. */
 export const spentHeaders = (quota: Quota, waitS: number): Readonly<Record<string, string>> => ({
   'retry-after': String(waitS),
   ...rateLimitHeaders(quota, 0, waitS),
@@ -58,7 +64,7 @@ const allowanceOf = ({ remainingPoints, msBeforeNext }: RateLimiterRes, isSpent:
   resetS: Math.max(1, Math.ceil(msBeforeNext / 1_000)),
 });
 
-/** @throws ProblemError `too-many-requests` when the quota is used up */
+/** @throws ProblemError `too-many-requests` if the quota is used up */
 function tellOrRefuse(
   quota: Quota,
   { isSpent, remaining, resetS }: Allowance,
@@ -70,8 +76,8 @@ function tellOrRefuse(
 }
 
 /**
- * Counts each partner’s requests to this process, in memory: a round trip to Redis for each request costs more than the
- * limit saves.
+ * Counts the requests of each partner to this process. It counts in memory, because a round trip to Redis for each request
+ * costs more than the limit saves.
  */
 export class PartnerQuota {
   readonly #limiter: RateLimiterMemory;
@@ -80,7 +86,7 @@ export class PartnerQuota {
     this.#limiter = new RateLimiterMemory({ points: quota.points, duration: quota.windowMs / 1_000 });
   }
 
-  /** Adds points, also beyond the quota. */
+  /** Counts points, even if that exceeds the quota. */
   consume(clientId: string, points: number): Promise<RateLimiterRes> {
     return this.#limiter.consume(clientId, points).catch((refused: unknown) => {
       if (refused instanceof RateLimiterRes) return refused;
@@ -89,8 +95,8 @@ export class PartnerQuota {
   }
 
   /**
-   * Counts points and adds the quota to the headers of `reply`, by default the answer to the present request.
-   * @param detail text of the problem when the quota is used up
+   * Counts points and adds the quota to the headers of `reply`, which is by default the answer to the present request.
+   * @param detail text of the problem if the quota is used up
    * @throws ProblemError `too-many-requests`
    */
   async charge(clientId: string, detail: string, points: number, reply?: FastifyReply): Promise<void> {
@@ -101,8 +107,8 @@ export class PartnerQuota {
 }
 
 /**
- * A quota over all processes, with one Redis command for each use. While Redis is away each process counts for itself.
- * For frequent requests `PartnerQuota` is cheaper. A fault of the limiter never refuses a caller.
+ * A quota over all processes, which needs one Redis command for each use. While Redis does not answer, each process counts
+ * for itself. If the limiter has a fault, no caller is refused. For frequent requests, `PartnerQuota` is cheaper.
  */
 export class SharedQuota {
   readonly #limiter: RateLimiterRedis;
@@ -114,7 +120,7 @@ export class SharedQuota {
     this.#limiter = sharedLimiter(redis, 'quota', quota);
   }
 
-  /** Counts a use with its points, also beyond the quota. */
+  /** Counts the points of a use, even if that exceeds the quota. */
   async consume(key: string, points = 1): Promise<Allowance> {
     try {
       return allowanceOf(await this.#limiter.consume(hiddenKey(key), points), false);
@@ -126,8 +132,8 @@ export class SharedQuota {
   }
 
   /**
-   * Counts a use and writes the rest of the quota into the answer’s headers.
-   * @param detail text of the problem when the quota is used up
+   * Counts a use and writes the rest of the quota into the headers of the answer.
+   * @param detail text of the problem if the quota is used up
    * @throws ProblemError `too-many-requests`
    */
   async admit(key: string, reply: FastifyReply, detail: string): Promise<void> {
@@ -136,10 +142,10 @@ export class SharedQuota {
 }
 
 /**
- * Limits the requests of one partner to this process and writes the rest of the quota into every answer. From then on
- * `presentReply` returns this answer. The interceptor runs after the guards, so the caller is known. Sources have no limit:
- * they get 503 when the log cannot keep up. Only the controllers of partners name the interceptor; if it were global, it would
- * add a tenth to the time of each envelope in the ingress.
+ * Limits the requests of each partner to this process, and writes the rest of the quota into every answer. While the handler
+ * runs, `presentReply` returns this answer. The interceptor runs after the guards, so the caller is known. Sources have no
+ * such limit. They get 503 if the log cannot keep up. Only the controllers of partners name the interceptor. If it were
+ * global, each envelope in the ingress would take a tenth longer.
  */
 @Injectable()
 export class RateLimitInterceptor implements NestInterceptor {

@@ -7,24 +7,24 @@ import type { z } from 'zod';
 import { type FastifyRequest, readJson, validate } from './fastify-request.js';
 
 export interface BodyRule {
-  /** Media types a body may have, in lower case without parameters. A request without a body needs none. */
+  /** Media types that a body may have, in lower case without parameters. A request without a body needs no media type. */
   readonly types?: readonly string[];
-  /** Header whose presence makes a missing content type mean JSON. */
+  /** Name of a header. If the request has this header and no content type, its body is read as JSON. */
   readonly jsonBeside?: string;
   readonly maxBytes?: number;
 }
 
 interface RouteRules {
   readonly access?: AccessRule;
-  /** Access that a portal token must permit; without it the route accepts no portal token. */
+  /** Access that a portal token must permit. A route without this rule accepts no portal token. */
   readonly portal?: PortalRule;
   readonly body?: BodyRule;
-  /** The handler mostly waits for another party's server. */
+  /** Whether the handler mostly waits for a server of another party. */
   readonly waits?: boolean;
-  /** Ignores unknown parameters, and unknown members of a body that no schema of the handler reads. */
+  /** Whether the route accepts unknown parameters, and unknown members of a body that no schema of the handler reads. */
   readonly ignoresUnknown?: boolean;
   readonly readsBody?: boolean;
-  /** The handler obeys `If-Match`. */
+  /** Whether the handler obeys `If-Match`. */
   readonly hasVersions?: boolean;
 }
 
@@ -37,7 +37,9 @@ const RULES = Symbol('relay.rules');
 /** Returns the rules that the decorators of a handler have set so far. */
 export const rulesOf = (handler: object): RouteRules => (Reflect.getMetadata(RULES, handler) ?? {}) as RouteRules;
 
-/** Adds rules to a handler. The shell reads them from the configuration of the route; the API documents use `rulesOf`. */
+/**
+ * Adds rules to a handler. The shell reads the rules from the route's configuration, and the API documents from `rulesOf`.
+ */
 function addRules(handler: object, rules: RouteRules): void {
   const all = { ...rulesOf(handler), ...rules };
   Reflect.defineMetadata(RULES, all, handler);
@@ -49,15 +51,15 @@ const says =
   (_controller, _name, { value: handler }) =>
     addRules(handler as object, rules);
 
-/** Lets clients send parameters that the route does not know; other routes refuse them, see `refuseUnknown`. */
+/** Lets clients send parameters that the route does not know. Other routes refuse such parameters (`refuseUnknown`). */
 export const IgnoresUnknown = (): MethodDecorator => says({ ignoresUnknown: true });
 export const HasVersions = (): MethodDecorator => says({ hasVersions: true });
-/** Exempts a route from `CallerPlaces`, because its handler waits for another party's server. */
+/** Exempts a route from `CallerPlaces`, because its handler waits for a server of another party. */
 export const Waits = (): MethodDecorator => says({ waits: true });
 
 /**
- * Sets who may call a route, or every route of a controller without a rule of its own. The shell applies the rule before
- * it reads a byte of the body. An app with a route without a rule does not start.
+ * Sets who may call a route, or all routes of a controller that have no such rule of their own. The shell applies the rule
+ * before it reads a byte of the body. An app does not start if one of its routes has no rule.
  */
 export const Access =
   (access: AccessRule): MethodDecorator & ClassDecorator =>
@@ -75,10 +77,10 @@ const handlersOf = (controller: object): object[] =>
         typeof member === 'function' && Reflect.getMetadata(METHOD_METADATA, member) !== undefined,
     );
 
-/** Lets portal tokens with this access call a route. Without it a route accepts no portal token. */
+/** Lets portal tokens with this access call a route. A route without this decorator accepts no portal token. */
 export const Portal = (portal: PortalRule): MethodDecorator => says({ portal });
 
-/** Sets a body rule that differs from the default, `application/json` of at most 64 KiB. */
+/** Sets a rule for the body. Without it, a body is `application/json` and has at most 64 KiB. */
 export const TakesBody = (body: BodyRule): MethodDecorator => says({ body });
 
 /**
@@ -88,9 +90,9 @@ export const TakesBody = (body: BodyRule): MethodDecorator => says({ body });
 export type Body<T> = () => T;
 
 /**
- * Injects a reader of the body that validates it by the schema. The handler decides when to read, so that faults of the path and
- * a spent quota are answered before faults of the body.
- * @param presence `optional`: a request without a body counts as one with an empty object
+ * Injects a function that reads the body and validates it by the schema. The handler decides when to call the function, so
+ * that invalid paths and a used-up quota are answered before an invalid body.
+ * @param presence `optional` means that a request without a body is treated as a request with an empty object
  */
 export const StrictBody = (schema: z.ZodType, presence: 'required' | 'optional' = 'required'): ParameterDecorator => {
   const read = createParamDecorator((_data: unknown, context: ExecutionContext): Body<unknown> => {

@@ -4,36 +4,40 @@ import { generationAt, hashesOfCredential, hashesOfSecret, isLiveGeneration, pro
 import type { ClientRecord, CredentialType } from './client.js';
 import type { ClientStore } from './redis-client-store.adapter.js';
 
-/** A client authenticated by a secret, and the generation of that secret. */
+/** A client that has authenticated with a secret, and the generation of that secret. */
 export type ProvenClient = ClientRecord & { readonly provenGeneration: number };
 
-/** The members of a token that decide whether it still counts. */
+/** The members of a token that decide whether the token is still valid. */
 type IssuedFor = Readonly<Pick<ClientRecord, 'clientId' | 'generation'>>;
 
 interface Seen {
   readonly client: ClientRecord;
-  /** State of the store when the client was read. */
+  /** Value of `#epoch` when the client was read. */
   readonly epoch: number;
 }
 
 interface Proven {
   readonly clientId: string;
-  /** Hash under the writing key. */
+  /** Hash of the credential under the key that is used for writing. */
   readonly hash: string;
 }
 
 /**
- * Cache of clients, so that a request costs no round trip, and clients seen before are known while the store is away. `refresh`
- * reads the store's version. If the version changed or cannot be read, every client is read again at its next use. While that
- * read fails, the cached client counts; a client never seen is `unavailable`, never refused.
+ * Cache of clients. With it, a request needs no round trip, and clients that were seen before are known while the store does
+ * not answer. `refresh` reads the version of the store. If the version has changed or cannot be read, every client is read
+ * again at its next use. If that read fails, the cached client is used. A client that was never seen is then reported as
+ * `unavailable`, but not refused.
  */
 export class ClientDirectory {
   readonly #seen: BoundedMemory<Seen>;
   readonly #idByCredential: BoundedMemory<string>;
-  /** Proven credentials by their text: an HMAC under each key costs a request more than all of its other checks. */
+  /**
+   * Proven credentials by their text. Without this cache, each request needs an HMAC under each key, which costs more than
+   * all of its other checks.
+   */
   readonly #proven: TextMemory<Proven>;
   readonly #renewals: HashRenewals;
-  /** All fixed credentials, once a search needed them. */
+  /** All fixed credentials. They are read when a search needs them for the first time. */
   #listed: { readonly epoch: number; readonly ids: Promise<ReadonlyMap<string, string>> } | undefined;
   #epoch = 0;
   #version: string | undefined;
@@ -49,7 +53,10 @@ export class ClientDirectory {
     this.#renewals = new HashRenewals(store, limit);
   }
 
-  /** Called every few seconds, the time in which a change reaches this process. Rejects while the store is away. */
+  /**
+   * Called every few seconds. A change of a client reaches this process at the next call. Rejects if the store does not
+   * answer.
+   */
   async refresh(): Promise<void> {
     this.#renewals.refreshed();
     try {
@@ -72,7 +79,10 @@ export class ClientDirectory {
     return client?.disabled === false ? client : undefined;
   }
 
-  /** Whether this partner exists, even if disabled. True for every unseen id while the store is away. */
+  /**
+   * Whether this partner exists, even if it is disabled. If the store does not answer, returns true for every id that was
+   * never seen.
+   */
   async isPartner(clientId: string): Promise<boolean> {
     try {
       // Clients are never deleted, so a client that was seen still exists.
@@ -84,7 +94,7 @@ export class ClientDirectory {
   }
 
   /**
-   * Returns the client of a token, if it is enabled and the secret behind the token is still valid.
+   * Returns the client of a token if the client is enabled and the secret with which the token was obtained is still valid.
    * @throws ProblemError `unavailable`
    */
   async findByToken(token: IssuedFor): Promise<ClientRecord | undefined> {
@@ -92,7 +102,7 @@ export class ClientDirectory {
     return client !== undefined && isLiveGeneration(client, token.generation) ? client : undefined;
   }
 
-  /** Works like `findByToken`, from memory alone; undefined if only `findByToken` can decide. */
+  /** Works like `findByToken`, but reads memory only. Returns undefined if only `findByToken` can decide. */
   knownByToken(token: IssuedFor): ClientRecord | undefined {
     const seen = this.#seen.get(token.clientId);
     if (seen?.epoch !== this.#epoch || seen.client.disabled) return undefined;
@@ -100,7 +110,7 @@ export class ClientDirectory {
   }
 
   /**
-   * Returns the client, if it is enabled and the secret is valid. Takes as long for an unknown client as for a wrong secret.
+   * Returns the client if it is enabled and the secret is valid. An unknown client takes as long as a wrong secret.
    * @throws ProblemError `unavailable`, also if this process lacks the key of the client's secrets
    */
   async findBySecret(clientId: string, secret: string): Promise<ProvenClient | undefined> {
@@ -115,7 +125,7 @@ export class ClientDirectory {
   }
 
   /**
-   * Returns the source with this fixed credential; `basic` is `userName:password`.
+   * Returns the source that has this fixed credential. For the type `basic`, the credential is `userName:password`.
    * @throws ProblemError `unavailable`
    */
   async findByCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
@@ -123,8 +133,9 @@ export class ClientDirectory {
   }
 
   /**
-   * Works like `findByCredential`, from a list of all credentials that is read once for each state of the store. An unknown
-   * credential costs the store nothing, and a new one is found at the latest after the next `refresh`.
+   * Works like `findByCredential`, but searches a list of all credentials, which is read once for each version of the store.
+   * An unknown credential therefore costs the store nothing. A new credential is found at the latest after the next
+   * `refresh`.
    * @throws ProblemError `unavailable`
    */
   async findListedCredential(type: CredentialType, credential: string): Promise<ClientRecord | undefined> {
@@ -150,7 +161,7 @@ export class ClientDirectory {
     const clientId = this.#idByCredential.get(key) ?? (await ask(hashes));
     const client = clientId === undefined ? undefined : await this.find(clientId);
     if (clientId === undefined || client?.credential === undefined || !hashes.includes(client.credential.hash)) {
-      // The credential may be any whose hash is under a missing key.
+      // If the hash of a stored credential is under a key that is missing here, this credential may be that one.
       if (this.keyring.missing.size > 0) this.#assertComparable([...(await this.#credentials()).keys()]);
       return undefined;
     }
@@ -161,13 +172,16 @@ export class ClientDirectory {
     return client;
   }
 
-  /** @throws ProblemError `unavailable` if a hash is under a key that only other processes have: the secret may be valid */
+  /**
+   * @throws ProblemError `unavailable` if a hash is under a key that only other processes have, because the secret may be
+   *   valid
+   */
   #assertComparable(hashes: readonly string[]): void {
     const kid = hashes.map(kidOf).find((each) => this.keyring.missing.has(each));
     if (kid !== undefined) throw away(new Error(`ENCRYPTION_KEYS lacks ${kid}`));
   }
 
-  /** Returns all credentials; concurrent callers share one read of the store. */
+  /** Returns all credentials. Concurrent callers share one read of the store. */
   #credentials(): Promise<ReadonlyMap<string, string>> {
     if (this.#listed?.epoch === this.#epoch) return this.#listed.ids;
     const listed = { epoch: this.#epoch, ids: orUnavailable(() => this.store.credentials()) };
@@ -202,13 +216,13 @@ async function orUnavailable<T>(ask: () => Promise<T>): Promise<T> {
 
 const away = (cause: unknown): ProblemError => unavailable('Clients cannot be looked up at the moment.', 2, cause);
 
-/** Refreshes between two renewals for one client: 10 minutes, with a refresh every two seconds. */
+/** Minimum number of refreshes between two renewals for one client. With a refresh every two seconds, this is 10 minutes. */
 const REFRESHES_BETWEEN = 300;
 
 /**
- * Moves a client's hash to the writing key when the client presents its secret, the only moment when that is possible, so that
- * older keys can be removed in time. It works in the background and rarely, because processes with different writing keys undo
- * each other's renewals, and each renewal is a record of the registry.
+ * Replaces a client's hash by a hash under the key that is used for writing, so that older keys can be removed. This is
+ * possible only when the client presents its secret. Renewals run in the background. They are rare, because processes with
+ * different writing keys undo each other's renewals, and each renewal is a record of the registry.
  */
 class HashRenewals {
   readonly #renewed: BoundedMemory<number>;
@@ -221,29 +235,29 @@ class HashRenewals {
     this.#renewed = new BoundedMemory(limit);
   }
 
-  /** Counts a refresh of the directory; the count is the clock of renewals. */
+  /** Counts a refresh of the directory. Renewals use this count as their clock. */
   refreshed(): void {
     this.#refreshes += 1;
   }
 
-  /** Replaces a hash by another one, if the client still has it. */
+  /** Replaces the older hash by the current hash if the client still has the older one. */
   renew(clientId: string, older: string, current: string): void {
     const last = this.#renewed.get(clientId);
     if (last !== undefined && this.#refreshes - last < REFRESHES_BETWEEN) return;
     this.#renewed.set(clientId, this.#refreshes);
-    // The client is already authenticated; after a failure a later use tries again.
+    // The client is already authenticated, so a failure changes nothing. A later use tries again.
     this.store.replace(clientId, (client) => renewed(client, older, current)).catch(() => undefined);
   }
 }
 
-/** Returns the client with the current hash; the same object if the client does not have the older one. */
+/** Returns the client with the current hash; the same object if the client does not have the older hash. */
 function renewed(client: ClientRecord, older: string, current: string): ClientRecord {
   if (client.credential?.hash === older) return { ...client, credential: { ...client.credential, hash: current } };
   if (!client.secretHashes.includes(older)) return client;
   return { ...client, secretHashes: client.secretHashes.map((hash) => (hash === older ? current : hash)) };
 }
 
-/** Keeps `limit` entries by key; a further entry evicts the entry that was written longest ago. */
+/** A map of at most `limit` entries. A further entry evicts the entry that was written longest ago. */
 export class BoundedMemory<V> {
   readonly #entries = new Map<string, V>();
 
@@ -254,7 +268,7 @@ export class BoundedMemory<V> {
   }
 
   set(key: string, value: V): void {
-    // A Map keeps the order of insertion, so writing an entry again makes it the newest.
+    // A Map keeps the order of insertion, so an entry that is written again becomes the newest.
     this.#entries.delete(key);
     this.#entries.set(key, value);
     if (this.#entries.size <= this.limit) return;
@@ -269,14 +283,17 @@ export class BoundedMemory<V> {
   }
 }
 
-/** Characters at the end of a text that are its key, 256 bits of a secret: hashing a whole token costs as much as SHA-256. */
+/**
+ * Number of characters at the end of a text that are used as its key. They are 256 bits of a secret. With the whole token as
+ * the key, the Map hashes the whole token, which costs as much as SHA-256.
+ */
 const KEY_LENGTH = 43;
-/** Characters of the longest kept text, because the memory is bounded. */
+/** Maximum number of characters of a text that is kept. It limits the memory. */
 const MAX_LENGTH = 2_048;
 
 /**
- * Keeps values by proven secret texts, which are tokens or fixed credentials. The time of a search reveals nothing about a text
- * to a caller that does not know its end.
+ * Keeps values by secret texts that were proven: tokens or fixed credentials. If a caller does not know the end of a text,
+ * the time of a search reveals nothing about that text.
  */
 export class TextMemory<V> {
   readonly #entries: BoundedMemory<{ readonly text: string; readonly value: V }>;
@@ -292,7 +309,7 @@ export class TextMemory<V> {
 
   set(given: string, value: V): void {
     if (given.length > MAX_LENGTH) return;
-    // The copy frees the header; otherwise V8 keeps the whole header of which the text is a part.
+    // The text is copied, because otherwise V8 keeps the whole header of which the text is a part.
     const text = Buffer.from(given).toString();
     this.#entries.set(text.slice(-KEY_LENGTH), { text, value });
   }

@@ -1,13 +1,16 @@
 import { globalKey, type ViewPart } from '@relay/redis';
 
-/** `clients`: id → JSON record. `clients:credentials`: keyed hash → id. `clients:version`: number of changes. */
+/**
+ * `clients` is a hash from client id to JSON record, and `clients:credentials` from keyed hash to client id.
+ * `clients:version` is the number of changes.
+ */
 export const clientKeys = [
   globalKey('clients'),
   globalKey('clients', 'credentials'),
   globalKey('clients', 'version'),
 ] as const;
 
-/** The parts of a snapshot of the registry. */
+/** The keys that a snapshot of the registry contains. */
 export const clientParts: readonly ViewPart[] = [
   { name: 'clients', key: clientKeys[0], kind: 'hash' },
   { name: 'clients-credentials', key: clientKeys[1], kind: 'hash' },
@@ -15,8 +18,8 @@ export const clientParts: readonly ViewPart[] = [
 ];
 
 /**
- * Body of a Lua function of KEYS that returns a function that applies a command, as for webhooks. Records stay texts, because
- * cjson encodes a decoded empty list as an object.
+ * Body of a Lua function that takes KEYS and returns a function that applies a command. Records stay texts, because cjson
+ * encodes a decoded empty list as an object.
  */
 export const applyClientLua = `
 local clients, credentials, version = KEYS[1], KEYS[2], KEYS[3]

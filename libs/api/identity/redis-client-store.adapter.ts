@@ -10,8 +10,8 @@ type Insertion = z.infer<typeof Insertion>;
 const [CLIENTS, CREDENTIALS, VERSION] = clientKeys;
 
 /**
- * The clients in Redis, in the layout of `client.script.ts`. Commands of the registry change them. Every method rejects while
- * Redis is away or may have lost writes.
+ * The clients in Redis, in the layout of `client.script.ts`. They are changed by commands of the registry. Every method
+ * rejects while Redis does not answer or may have lost writes.
  */
 export class ClientStore {
   #seen = 0;
@@ -21,7 +21,10 @@ export class ClientStore {
     private readonly registry: LogView<ClientCommand>,
   ) {}
 
-  /** Adds a client, unless another client has one of `credentialHashes`, the hashes of its credential under every key. */
+  /**
+   * Adds a client unless another client has the same credential.
+   * @param credentialHashes hashes of the client's credential under every key
+   */
   async insert(client: ClientRecord, credentialHashes: readonly string[]): Promise<Insertion> {
     const { clientId } = client;
     const record = JSON.stringify(client);
@@ -29,10 +32,10 @@ export class ClientStore {
   }
 
   /**
-   * Replaces a client by the result of `change`, and repeats that if another writer was faster. Writes nothing if the result is
-   * the same object. Returns undefined if the client does not exist.
-   * @param another a scope that another enabled client must have at that moment
-   * @throws ClientRefused if no other client has it
+   * Replaces a client by the result of `change`. If another writer was faster, tries again with the new state. Writes
+   * nothing if `change` returns the same object. Returns undefined if the client does not exist.
+   * @param another a scope that at least one other enabled client must have at that moment
+   * @throws ClientRefused if no other enabled client has that scope
    */
   async replace(
     clientId: string,
@@ -79,11 +82,11 @@ export class ClientStore {
     return clients.toSorted((a, b) => a.createdAt - b.createdAt || a.clientId.localeCompare(b.clientId));
   }
 
-  /** Returns a version that differs after every change of a client, for caches to compare. */
+  /** Returns a version that caches can compare. It is different after every change of a client. */
   async version(): Promise<string> {
     await this.registry.current();
     let version = await this.#readVersion();
-    // A lower version means that Redis lost writes, or was emptied, without a new connection.
+    // If the version is lower than before, Redis has lost writes or was emptied, although its connection did not change.
     if (version < this.#seen) {
       await this.registry.catchUp();
       version = await this.#readVersion();

@@ -19,7 +19,7 @@ export function membersOf(place: string, schema: z.ZodObject | undefined, book: 
   );
 }
 
-/** Returns a parameter, with the description beside the schema instead of within it. */
+/** Returns a parameter. Its description is beside its schema, not within the schema. */
 const parameter = (
   name: string,
   place: string,
@@ -28,7 +28,10 @@ const parameter = (
   example?: unknown,
 ): Schema => ({ name, in: place, required, description, schema, example });
 
-/** Returns the security requirements of a route. Several are alternatives; an empty one admits callers without a credential. */
+/**
+ * Returns the security requirements of a route, which are alternatives. An empty requirement admits callers without a
+ * credential.
+ */
 function securityOf({ access, scopes, portal }: Route): Record<string, readonly string[]>[] {
   const token = { token: scopes };
   const ways: Record<Route['access'], Record<string, readonly string[]>[]> = {
@@ -60,7 +63,7 @@ const PLACE = '#/components/schemas/';
 /**
  * Returns the OpenAPI 3.1 document of these routes. Parameters, bodies, answers and access come from decorators and zod
  * schemas, so the document cannot contradict the code.
- * @throws Error that names a route without a description or a known tag
+ * @throws Error that names a route without a description or without a known tag
  */
 export function openApi(routes: readonly Route[], { publicUrl, version }: ApiFacts, parts: ApiParts): Schema {
   const { title, summary, description, tags } = parts;
@@ -117,7 +120,7 @@ function bodyOf(route: Route, body: NonNullable<OperationText['body']>, book: Sc
   return { required: body.isRequired, content: Object.fromEntries(content) };
 }
 
-/** Problems of HTTP itself, on every route: framing, a slow client, a content encoding, an internal fault. */
+/** Problems that every route can answer, because they concern HTTP itself or an internal fault. */
 const ANYWHERE: readonly ProblemCode[] = [
   'invalid-request',
   'request-timeout',
@@ -129,7 +132,7 @@ const WITH_PARAMETERS: readonly ProblemCode[] = ['uri-too-long'];
 const WITH_BODY: readonly ProblemCode[] = ['malformed-json', 'invalid-body', 'payload-too-large'];
 const GUARDED: readonly ProblemCode[] = ['unauthorized', 'insufficient-scope', 'too-many-requests', 'unavailable'];
 const CLIENT: readonly ProblemCode[] = ['unavailable'];
-/** Error statuses of the routes that authenticate clients. */
+/** Error statuses of the routes at which clients authenticate. */
 const OAUTH_STATUSES = [400, 401, 429, 503];
 
 const QUOTA = {
@@ -140,10 +143,13 @@ const REQUEST_ID = { 'x-request-id': 'The one that was sent, or a new one.' };
 const RETRY_AFTER = { 'Retry-After': 'Seconds to wait.' };
 const SHARED: Readonly<Record<string, string>> = { ...REQUEST_ID, ...QUOTA, ...RETRY_AFTER };
 
-/** Whether the route has a quota. Partners and OAuth clients have quotas; sources get 503 if the log cannot keep up. */
+/**
+ * Whether the route has a quota. Partners and OAuth clients have quotas. Sources have none; they get 503 if the log cannot
+ * keep up.
+ */
 const isLimited = ({ access }: Route): boolean => access === 'bearer' || access === 'listing' || access === 'client';
 
-/** Headers that come with an error of this status. */
+/** Headers of errors, by status. */
 const HEADERS: Readonly<Record<number, Readonly<Record<string, string>>>> = {
   401: { 'WWW-Authenticate': 'How to authenticate (RFC 9110 section 11.6.1).' },
   403: { 'WWW-Authenticate': 'Names the scope that is needed (RFC 6750 section 3.1).' },
@@ -191,7 +197,7 @@ function problemsOf({ access, hasVersions, mediaTypes, path }: Route, text: Oper
   ];
 }
 
-/** Returns the problems of every status and the errors of RFC 6749, to which all operations refer. */
+/** Returns the answers to which all operations refer: the problems of every status, and the errors of RFC 6749. */
 function sharedAnswers(book: SchemaBook, publicUrl: string, errors: ApiParts['oauthErrors']): Schema {
   const problems = Object.fromEntries(
     statusesOf(codes).map((status) => [`Problem${status}`, problemAnswer(status, book, publicUrl)]),

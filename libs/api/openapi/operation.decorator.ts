@@ -12,14 +12,14 @@ export interface ApiParts {
   readonly title: string;
   readonly summary: string;
   readonly description: string;
-  /** Base URL of the paths; default: the public address. */
+  /** Base URL of the paths; by default the public address of the relay. */
   readonly server?: string;
   /** All tags that operations may have. */
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly securitySchemes: Schema;
-  /** Errors of the routes that authenticate clients (RFC 6749), with an example for each status. */
+  /** Errors of the routes at which clients authenticate (RFC 6749), with an example for each status. */
   readonly oauthErrors?: { readonly schema: z.ZodType; readonly examples: Readonly<Record<number, unknown>> };
-  /** Requests that the app sends, and the components to which they refer. */
+  /** Requests that the app itself sends, and the components to which their descriptions refer. */
   readonly sent?: (book: SchemaBook) => {
     readonly webhooks: Schema;
     readonly parameters: Schema;
@@ -27,7 +27,7 @@ export interface ApiParts {
   };
 }
 
-/** The zod schema by which the code validates or builds a value, and an example of the value. */
+/** The zod schema with which the code validates or builds a value, and an example of the value. */
 export interface Content {
   readonly schema: z.ZodType;
   readonly example?: unknown;
@@ -46,37 +46,37 @@ export interface OperationText {
   /** One object with a member for each parameter. */
   readonly query?: z.ZodObject;
   readonly headers?: z.ZodObject;
-  /** One content for every media type, or one by media type; undefined if the handler reads no body. */
+  /** One content for all media types, or a content for each media type; undefined if the handler reads no body. */
   readonly body?: { readonly isRequired: boolean } & (Content | { readonly byType: Readonly<Record<string, Content>> });
-  /** The answer on success; `mediaType` is `application/json` by default. Without `content` the answer has no body. */
+  /** The answer on success. `mediaType` is `application/json` by default. An answer without `content` has no body. */
   readonly answer: {
     readonly description: string;
     readonly mediaType?: string;
     readonly content?: Content;
     readonly headers?: Readonly<Record<string, string>>;
   };
-  /** Problems of this operation alone. Problems of guards, bodies and HTTP are added automatically. */
+  /** Problems of this operation alone. The problems of guards, bodies and HTTP are added automatically. */
   readonly problems?: readonly ProblemCode[];
 }
 
-/** Returns the answer on success with a body. */
+/** Returns a success answer that has a body. */
 export const answerOf = (description: string, schema: z.ZodType, example?: unknown) => ({
   description,
   content: { schema, ...(example === undefined ? {} : { example }) },
 });
 
-/** Returns the answer of a list in pages. */
+/** Returns a success answer with one page of a list. */
 export const listOf = (description: string, schema: z.ZodType, example?: unknown) => ({
   ...answerOf(description, schema, example),
   headers: LINK,
 });
 
-/** The header of a list in pages. */
+/** Header of an answer with one page of a list. */
 const LINK = { Link: 'The next page, as `rel="next"` (RFC 8288), if there is one.' };
 
 const OPERATION = Symbol('relay.operation');
 
-/** Returns operations of one tag, by their names in generated clients. */
+/** Returns the operations of one tag, by their names in generated clients. */
 export const operationsOf = <Id extends string>(
   tag: string,
   texts: Readonly<Record<Id, Omit<OperationText, 'id' | 'tag'>>>,
@@ -85,13 +85,13 @@ export const operationsOf = <Id extends string>(
     Object.entries<Omit<OperationText, 'id' | 'tag'>>(texts).map(([id, text]) => [id, { id, tag, ...text }]),
   ) as Record<Id, OperationText>;
 
-/** Documents a handler. A handler without it fails a spec. */
+/** Documents a handler. A spec fails if a handler has no such decorator. */
 export const Operation = (text: OperationText): CustomDecorator<symbol> => SetMetadata(OPERATION, text);
 
-/** One route, read from its decorators. */
+/** A route as its decorators describe it. */
 export interface Route {
   readonly method: string;
-  /** In Nest's form, such as `/webhooks/:id`. */
+  /** Path in Nest's form, such as `/webhooks/:id`. */
   readonly path: string;
   readonly status: number;
   readonly access: AccessRule['kind'];
@@ -101,7 +101,7 @@ export interface Route {
   readonly mediaTypes: readonly string[];
   /** Whether the handler obeys `If-Match`. */
   readonly hasVersions: boolean;
-  /** Undefined for an undocumented route. */
+  /** Texts of the operation; undefined if the route is not documented. */
   readonly text: OperationText | undefined;
 }
 
@@ -149,13 +149,16 @@ const metadata = (key: string | symbol, target: object): unknown => Reflect.getM
 
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Makes JSON Schemas of zod schemas, each named one once. `input` permits unknown members; `output` has every member. */
+/**
+ * Makes JSON Schemas of zod schemas and collects the named ones. The schema of an `input` permits unknown members. In the
+ * schema of an `output`, every member is present.
+ */
 export class SchemaBook {
   readonly #named = new Map<string, Schema>();
 
   constructor(
     private readonly target: 'draft-2020-12' | 'draft-7',
-    /** Place of the named schemas in the document, such as `#/components/schemas/`. */
+    /** Prefix of references to named schemas, such as `#/components/schemas/`. */
     private readonly place: string,
   ) {}
 
@@ -164,7 +167,7 @@ export class SchemaBook {
     return Object.fromEntries([...this.#named].toSorted(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  /** @throws Error if a name stands for two shapes, or a schema has no JSON Schema */
+  /** @throws Error if two different schemas have the same name, or if a schema has no JSON Schema */
   of(schema: z.ZodType, io: 'input' | 'output'): Schema {
     const {
       $schema: _,

@@ -1,5 +1,5 @@
-// Owns how the built pages for people reach a browser: which files there are, and their headers.
-// Guarantees that a page runs no script but its own, calls no other origin, is framed by listed origins only, and costs
-// the process no memory until it is asked for.
+// Owns how the built web pages reach a browser: which files there are, and their headers.
+// Guarantees that a page runs only its own scripts, calls only its own origin, is framed only by listed origins, and uses no
+// memory of the process until it is requested.
 // Leaves to the apps the routes and who may frame a page, and to `ui` what the pages show.
 export { Page, type Served } from './page.js';

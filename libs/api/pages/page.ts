@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** Names that scripts/lib/pages.mjs gives: what the file is of, and the hash of its content. */
+/** File names that scripts/lib/pages.mjs gives: a word for the content, the hash of the content, and an extension. */
 const NAME = /^[a-z]+-[A-Z0-9]{8}\.(js|css|svg)$/;
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -17,22 +17,22 @@ export interface Served {
 }
 
 /**
- * The built files of one app of pages. A file with a hash in its name is read once and kept, some 30 kB of an app: every further
- * read leaves as much garbage to collect.
+ * The built files of one web app. A file with a hash in its name is read once and kept in memory, which takes some 30 kB for
+ * each app. If it were read for every request, each read would leave as much memory to the garbage collector.
  */
 export class Page {
   readonly #kept = new Map<string, Buffer>();
 
   /**
-   * @param app its name, such as `portal`
-   * @param frameAncestors origins whose pages may show it in a frame; none unless given
+   * @param app name of the web app, such as `portal`
+   * @param frameAncestors origins whose pages may show this app in a frame; none by default
    */
   constructor(
     private readonly app: string,
     private readonly frameAncestors: readonly string[] = [],
   ) {}
 
-  /** Undefined when the pages were not built. */
+  /** Returns the HTML document; undefined if the pages were not built. */
   async document(): Promise<Served | undefined> {
     const bytes = await this.#read('index.html');
     const headers = {
@@ -44,7 +44,10 @@ export class Page {
     return bytes && { bytes, headers };
   }
 
-  /** A file that the document names; undefined for any other. @param accepted the header `accept-encoding` of the request */
+  /**
+   * Returns a file to which the document refers; undefined for any other name.
+   * @param accepted the request's header `accept-encoding`
+   */
   async file(name: string, accepted = ''): Promise<Served | undefined> {
     const type = TYPES[NAME.exec(name)?.[1] ?? ''];
     if (type === undefined) return undefined;
@@ -61,7 +64,7 @@ export class Page {
     return { bytes, headers: isPacked ? { ...headers, 'content-encoding': 'gzip' } : headers };
   }
 
-  /** Undefined when there is no such file. */
+  /** Returns undefined if there is no such file. */
   async #read(path: string): Promise<Buffer | undefined> {
     try {
       return await readFile(new URL(`${this.app}/${path}`, folder()));
@@ -71,13 +74,16 @@ export class Page {
   }
 }
 
-/** Beside the built code; specs run the sources and use what was built of them. */
+/** Returns the folder of the built pages. It is beside the built code. Specs run the sources and use the pages in `dist`. */
 function folder(): URL {
   const built = new URL('../../../pages/', import.meta.url);
   return existsSync(fileURLToPath(built)) ? built : new URL('../../../dist/pages/', import.meta.url);
 }
 
-/** Files and calls of the own origin only; no text becomes script (Trusted Types), and nobody frames it who is not named. */
+/**
+ * Permits files and calls of the own origin only, and frames only in the listed origins. No text becomes a script (Trusted
+ * Types).
+ */
 const policyOf = (frameAncestors: readonly string[]): string =>
   [
     "default-src 'none'",

@@ -7,11 +7,11 @@ import { Gauge, Registry } from 'prom-client';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** Load of the stores that reading fills. */
+/** How full Redis and the queue are. */
 export interface ReadingLoad {
-  /** Bytes that Redis uses, and its `maxmemory`; 0: no limit. */
+  /** Bytes that Redis uses, and its `maxmemory` setting; a `max` of 0 means that Redis has no limit. */
   readonly memory: { readonly used: number; readonly max: number };
-  /** Deliveries in the queue, waiting or running. */
+  /** Number of deliveries in the queue, both waiting and running. */
   readonly queued: number;
 }
 
@@ -19,14 +19,15 @@ const PAUSE_MEMORY = 0.7;
 const RESUME_MEMORY = 0.6;
 const RESUME_QUEUE = 0.8;
 /**
- * Share of `maxmemory` above which optional data is left out. It is well below the share at which reading resumes, because the
- * history is not trimmed while none of it is written.
+ * Share of `maxmemory` above which optional data, such as the history, is not written. It is well below `RESUME_MEMORY`,
+ * because the history is trimmed only when it is written. While nothing is written, the history frees no memory.
  */
 const SCARCE_MEMORY = 0.5;
 
 /**
- * Returns why reading pauses, in words; undefined while reading continues. Redis must never be full, so the log is the buffer.
- * Reading resumes below the level at which it pauses, so that it does not flutter.
+ * Returns the reason why reading must pause, in words; undefined if it may continue. Reading pauses before Redis is full,
+ * and records then stay in the log. The levels for resuming are lower than the levels for pausing, so that reading does not
+ * switch on and off rapidly.
  */
 export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: number): string | undefined {
   const share = shareOf(load);
@@ -38,14 +39,14 @@ export function pauseFor(load: ReadingLoad, isPaused: boolean, queueLimit: numbe
   return undefined;
 }
 
-/** Whether optional data is left out, so that accepted envelopes have the memory. */
+/** Whether optional data must not be written, so that the remaining memory is left for accepted envelopes. */
 export const isScarce = (load: ReadingLoad): boolean => shareOf(load) > SCARCE_MEMORY;
 
 const shareOf = ({ memory: { used, max } }: ReadingLoad): number => (max === 0 ? 0 : used / max);
 
 /**
- * Reads how full Redis and the queue are. For a shard that is away the last answer counts: its data is still there, and the other
- * shards go on filling.
+ * Reads how full Redis and the queue are. If a shard does not answer, its last known values are used, because it still has
+ * its data and the other shards continue to fill.
  */
 @Injectable()
 export class LastLoad {
@@ -54,7 +55,7 @@ export class LastLoad {
 
   constructor(private readonly shards: Shards) {}
 
-  /** @throws Error of Redis when no server has ever answered */
+  /** @throws Error of Redis if no Redis server has ever answered */
   async read(): Promise<ReadingLoad> {
     const { all, connections } = this.shards;
     const readings = [
@@ -71,8 +72,8 @@ export class LastLoad {
 const LOOK_MS = 1_000;
 
 /**
- * Pauses reading while Redis or the queue is too full: records stay in the log, and queued attempts continue. The worker stays
- * ready meanwhile. While the load cannot be read, the last decision applies.
+ * Pauses reading while Redis or the queue is too full. Records then stay in the log, queued attempts continue, and the
+ * worker stays ready. While the load cannot be read, the last decision applies.
  */
 @Injectable()
 export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
@@ -112,12 +113,12 @@ export class ReadingPause implements OnApplicationBootstrap, OnModuleDestroy {
     return this.#reason !== undefined;
   }
 
-  /** Whether Redis is so full that optional data is left out. */
+  /** Whether Redis is so full that optional data must not be written. */
   get isMemoryScarce(): boolean {
     return this.#isScarce;
   }
 
-  /** Returns a promise that resolves when reading continues; undefined if reading is not paused. */
+  /** Returns a promise that resolves when reading resumes; undefined if reading is not paused. */
   end(): Promise<void> | undefined {
     if (this.#reason === undefined) return undefined;
     return new Promise((resolve) => this.#waiting.push(resolve));

@@ -9,12 +9,12 @@ export const turn = (): Promise<void> =>
     setImmediate(done);
   });
 
-/** A reader of one partition that has been assigned to it; its log ends at `log.high`. */
+/** Returns a reader that has been assigned one partition. `log.high` is the end offset of the partition's log. */
 export async function assigned(topicId?: string) {
   const state = new MemoryState();
   const progress = new MemoryPartitionProgress(state);
   await progress.own({ topic, partition: 0 }, '', { start: 0, take: true });
-  /** `times`: those of its records, by offset. */
+  /** `times` has the timestamps of the records; the index is the offset. */
   const log: { high: number; low: number; committed: number; times: number[] } = {
     high: 0,
     low: 0,
@@ -55,7 +55,7 @@ export async function assigned(topicId?: string) {
   return { reader, log, ids, said, sought, commits, state, progress, highWater };
 }
 
-/** Reads ten records, one a second, of a log that a webhook is parked in from the third one on. */
+/** Reads ten records with timestamps 100 s apart. A webhook is parked from the third record on. */
 export async function read(
   times = Array.from({ length: 10 }, (_, offset) => 1_000_000 + 100_000 * offset),
   topicId?: string,

@@ -1,10 +1,10 @@
-/** Waits by the global timer, which a spec can control, unlike `node:timers/promises`. */
+/** Resolves after `ms`. It uses the global timer, which specs can control, unlike the timer of `node:timers/promises`. */
 export const pause = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, ms);
   });
 
-/** Keeps the answer for each topic for a while, so that its partitions share one request. */
+/** Caches the answer for each topic for `forMs` milliseconds, so that the partitions of a topic share one request. */
 export function cached<T>(ask: (topic: string) => Promise<T>, forMs: number): (topic: string) => Promise<T> {
   const answers = new Map<string, Promise<T>>();
   return (topic) => {

@@ -7,12 +7,13 @@ import { FATAL, WORKER_CONFIG } from '../platform/tokens.js';
 import { TopicIds } from './log-reader-options.js';
 import { cached } from './timing.js';
 
-/** Time in ms for which an answer is kept, so that the partitions, which ask at the same time, share it. */
+/** Time in ms for which an answer is cached. The partitions ask at about the same time, so they share one answer. */
 const KEPT_MS = 100;
 
 /**
- * The ids of the topics of envelopes, which all partitions ask for together. If the brokers at the same address belong to another
- * cluster by now, there is no answer and the worker ends; its next start waits for the right ones.
+ * Returns the ids of the envelope topics. One request covers all partitions. If the brokers now belong to a different Kafka
+ * cluster than before, `of` throws and the worker process ends. The worker then waits at its next start for the right
+ * cluster.
  */
 @Injectable()
 export class KafkaTopicIds extends TopicIds {

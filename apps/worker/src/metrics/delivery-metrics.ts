@@ -57,7 +57,7 @@ export class DeliveryMetrics {
     });
   }
 
-  /** Each series begins at 0. A series that begins with its first event hides that event from rates. */
+  /** Creates every series with the value 0. If a series began with its first event, `rate()` would miss that event. */
   #beginSeries(): void {
     for (const event_type of eventTypes.names('known')) {
       for (const outcome of ['delivered', 'retry', 'cancelled', ...DeadLetter.shape.reason.options])
@@ -68,7 +68,7 @@ export class DeliveryMetrics {
     }
   }
 
-  /** @param latencyMs from acceptance to the end of the attempt; undefined for a replay */
+  /** @param latencyMs time in ms from acceptance to the end of the attempt; undefined for a replay */
   attempted(eventType: string, result: AttemptResult, decided: Disposition, latencyMs: number | undefined): void {
     this.#attempts.inc({
       event_type: eventType,

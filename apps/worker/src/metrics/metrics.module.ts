@@ -23,7 +23,7 @@ import { DeliveryMetrics } from './delivery-metrics.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import { RegistryModule } from '../registry/registry.module.js';
 
-/** Reads how far the consumer group is behind the topics of envelopes. */
+/** Reads how far the consumer group lags behind on the envelope topics. */
 @Injectable()
 export class ConsumerLag {
   constructor(
@@ -37,7 +37,7 @@ export class ConsumerLag {
   }
 }
 
-/** The metrics of every process: role, version, health, and the age of its keys. */
+/** The metrics that every process has: role, version, health, and the age of its keys. */
 @Injectable()
 export class ProcessMetrics {
   constructor(
@@ -53,7 +53,7 @@ export class ProcessMetrics {
 }
 
 const DAY_MS = 86_400_000;
-/** Maximum of replays read for one scrape, the newest first. */
+/** Maximum number of replays that are read for one scrape, newest first. */
 const MAX_REPLAYS = 1_000;
 
 /** The metrics that are read from Redis and Kafka at each scrape. */
@@ -82,13 +82,14 @@ export class StoreMetrics {
 async function webhooksByStatus(shards: Shards, webhooks: RedisWebhookView): Promise<Record<string, number>> {
   await webhooks.refresh();
   const counts = { active: 0, parked: 0, disabled: 0, unverified: 0 };
-  // A registration is disabled until its endpoint is verified; that is no fault, so no alert must count it.
+  // A new webhook is disabled until its endpoint is verified. It counts as `unverified`, so that it sets off no alert on
+  // `disabled`.
   for (const { webhook, status } of await withShownStatus(shards, webhooks.all()))
     counts[webhook.disabledReason === UNVERIFIED.disabledReason ? 'unverified' : status] += 1;
   return counts;
 }
 
-/** Metrics that belong to no single folder; the gauges of one folder are in that folder. */
+/** Metrics that belong to no single folder. Gauges that belong to one folder are registered there. */
 @Module({
   imports: [RegistryModule],
   providers: [DeliveryMetrics, ConsumerLag, ProcessMetrics, StoreMetrics],

@@ -12,7 +12,7 @@ import { LogReader } from '../log/log-reader.js';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 import { type EventReporter, WEBHOOKS_REPORTER } from '../reporting/event-reporter.js';
 
-/** Reports records that parked webhooks and replays lose to the retention, compaction or deletion of a topic. */
+/** Reports records that are lost to parked webhooks and replays because of a topic's retention, compaction or deletion. */
 @Injectable()
 export class RetentionReports {
   constructor(
@@ -22,7 +22,7 @@ export class RetentionReports {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** @param from epoch milliseconds from which on records that wait for the webhook may be gone */
+  /** @param from epoch milliseconds from which on Kafka may delete records that wait for the webhook */
   expiring(webhook: Webhook, at: LogPartition, from: number): void {
     const { id: webhookId, partnerId } = webhook;
     const expiresFrom = new Date(from).toISOString();
@@ -36,7 +36,7 @@ export class RetentionReports {
     void this.notices.tell('deliveries.expiring', webhook, { expiresFrom });
   }
 
-  /** @param records upper bound of the records that are gone */
+  /** @param records upper bound of the number of lost records */
   expired({ id: webhookId, partnerId }: Webhook, at: LogPartition, records: number): void {
     this.metrics.expired(records);
     const facts = { webhookId, partnerId, ...at, records };
@@ -49,20 +49,21 @@ export class RetentionReports {
   }
 }
 
-/** Delay in ms of the first look: by then a worker that starts owns its partitions. */
+/** Delay in ms of the first check. By then, a worker that has just started owns its partitions. */
 const FIRST_LOOK_MS = 60_000;
 const LOOK_MS = 3_600_000;
 const DAY_MS = 86_400_000;
 const WARN_BEFORE_MS = 2 * DAY_MS;
 
 /**
- * Warns two days before the retention of a topic overtakes the backlog of a parked webhook, once a day, and reports when it has.
- * The catch-up does not notice it for a disabled webhook, which is not caught up.
+ * Warns if the retention of a topic will delete records of a parked webhook within two days. The warning is repeated once a
+ * day. Records that are already deleted are reported, too. For a disabled webhook, only this watch notices the deletion,
+ * because the catch-up does not read its records.
  */
 @Injectable()
 export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
   readonly #warnedAt = new Map<string, number>();
-  /** Time of the oldest waiting record, in epoch milliseconds, as of the last look. */
+  /** Timestamp of the oldest waiting record for each webhook and partition, in epoch milliseconds, as of the last check. */
   readonly #oldest = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
@@ -89,7 +90,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
     clearTimeout(this.#timer);
   }
 
-  /** Returns the age of the oldest record that waits for a parked webhook, as of the last look. */
+  /** Returns the age in ms of the oldest record that waits for a parked webhook, as of the last check; 0 if none waits. */
   oldestAgeMs(now: number): number {
     const since = (name: string): number => this.#oldest.get(name) ?? now;
     return now - this.#names().reduce((oldest, name) => Math.min(oldest, since(name)), now);
@@ -120,7 +121,7 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Returns the webhooks with a backlog, and the offset at which it begins. */
+  /** Returns every webhook that has a backlog in the partition, and the offset at which the backlog begins. */
   #waiting(partition: CatchUpPartition): { webhook: Webhook; name: string; from: number }[] {
     return partition.webhookIds.flatMap((webhookId) => {
       const rest = partition.rest(webhookId);
@@ -155,9 +156,9 @@ export class ExpiryWatch implements OnApplicationBootstrap, OnModuleDestroy {
 }
 
 /**
- * Removes the offsets that retention has dropped from the range of a webhook or replay.
+ * Removes from the range of a webhook or replay the offsets that Kafka has deleted.
  * @param lowest the first offset that the partition still has
- * @returns upper bound of the records that are gone
+ * @returns upper bound of the number of lost records
  */
 export function dropExpired(partition: Pick<CatchUpPartition, 'at' | 'catchUp'>, key: string, lowest: number): number {
   const range = partition.catchUp(key);
@@ -165,8 +166,8 @@ export function dropExpired(partition: Pick<CatchUpPartition, 'at' | 'catchUp'>,
 }
 
 /**
- * Removes offsets without a record from a range. All of the range before these offsets must have been handed out.
- * @returns upper bound of the records that are gone: the removed offsets or, with several shards, the share of one shard
+ * Removes offsets that have no record from a range. Every earlier offset of the range must already have been dispatched.
+ * @returns upper bound of the number of lost records. With several shards, this is one shard's share of the removed offsets.
  */
 export function dropGap({ at }: Pick<CatchUpPartition, 'at'>, range: RangeCatchUp, { from, to }: OffsetGap): number {
   if (range.from >= to) return 0;
@@ -175,7 +176,7 @@ export function dropGap({ at }: Pick<CatchUpPartition, 'at'>, range: RangeCatchU
   return Math.ceil(Math.max(0, offsets) / (at.shards ?? 1));
 }
 
-/** Gauges of the backlogs of parked webhooks in the partitions of this worker, read at each scrape. */
+/** Gauges of the backlogs that parked webhooks have in the partitions of this worker. They are read at each scrape. */
 @Injectable()
 export class ParkedGauges {
   constructor(

@@ -6,7 +6,7 @@ import { RedisWebhookView, type Webhook } from '@relay/webhooks';
 const COUNT_MS = 250;
 const NOTHING: WaitingCount = { deliveries: 0, bytes: 0 };
 
-/** Queued deliveries of each webhook, of all workers, as of the last count. */
+/** The numbers of queued deliveries of each webhook and partner, over all workers, as of the last count. */
 @Injectable()
 export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
   #counts = new Map<string, WaitingCount>();
@@ -36,17 +36,17 @@ export class WaitingCounts implements OnApplicationBootstrap, OnModuleDestroy {
     return this.#partners.get(partnerId) ?? NOTHING;
   }
 
-  /** Queued deliveries of all webhooks together. */
+  /** Number of queued deliveries of all webhooks together. */
   get deliveries(): number {
     return this.#deliveries;
   }
 
-  /** Adds a job of a webhook until the next count includes it. */
+  /** Counts a new job of a webhook at once. The next count from Redis includes the job and replaces this number. */
   added(webhookId: string, bytes: number): void {
     this.#counts.set(webhookId, sumOf(this.of(webhookId), { deliveries: 1, bytes }));
   }
 
-  /** Reads the counts. While Redis is away, the last counts apply. */
+  /** Reads the counts from Redis. While Redis does not answer, the last counts apply. */
   async read(): Promise<void> {
     try {
       this.#counts = await this.jobs.counts();
@@ -75,21 +75,22 @@ const sumOf = (a: WaitingCount, b: WaitingCount): WaitingCount => ({
   bytes: a.bytes + b.bytes,
 });
 
-/** Limits of all webhooks of a partner together: this many times the limit of one webhook, or this many bytes. */
+/** Limits for all webhooks of one partner together: this multiple of the limit of one webhook, or this number of bytes. */
 const PARTNER_LIMIT = 10;
 const PARTNER_BYTES = 32 * 1024 * 1024;
-/** A webhook with this share of a partner's limit is parked if its partner is over that limit. */
+/** If a partner is over its limit, each of its webhooks that uses at least this share of the limit is parked. */
 const SHARE = 0.01;
 /**
- * Deliveries that stay in the queue while their webhook gets no attempts, so that one of them can be the probe. A webhook with
- * this many is parked if the whole queue is half full, whichever webhooks have filled it.
+ * Number of deliveries that stay in the queue while their webhook gets no attempts, so that one of them can be sent as the
+ * probe. If the whole queue is half full, a webhook without attempts is parked as soon as it has this many queued
+ * deliveries, even if other webhooks have filled the queue.
  */
 const PROBES = 10;
 
 export interface ParkingLimits {
-  /** Waiting deliveries of a webhook above which it is parked. */
+  /** Number of queued deliveries at which a webhook is parked. */
   readonly perWebhook: number;
-  /** Waiting deliveries of all webhooks above which reading pauses. */
+  /** Number of queued deliveries of all webhooks together above which reading pauses. */
   readonly total: number;
 }
 
@@ -99,19 +100,19 @@ export class ParkingRule {
     private readonly waiting: Pick<WaitingCounts, 'of' | 'ofPartner' | 'deliveries'>,
     private readonly limits: ParkingLimits,
     private readonly isBarred: (webhook: Webhook) => boolean,
-    /** Returns the line of the notice that a webhook is parked while `waiting` of its deliveries wait. */
+    /** Returns the serialized notice that the webhook is parked and has `waiting` queued deliveries. */
     private readonly line: (webhook: Webhook, waiting: number) => string | undefined,
   ) {}
 
   /**
-   * Returns the notice to the partner of a webhook that is parked now; undefined for a disabled webhook, whose partner knows it
-   * already.
+   * Returns the notice to the partner whose webhook is being parked; undefined if the webhook is disabled, because the
+   * partner already knows that.
    */
   notice(webhook: Webhook): string | undefined {
     return webhook.status === 'active' ? this.line(webhook, this.waiting.of(webhook.id).deliveries) : undefined;
   }
 
-  /** Whether further envelopes of the webhook wait in the log. */
+  /** Whether the webhook must be parked, so that its further envelopes wait in the log. */
   isDue(webhook: Webhook): boolean {
     const { id, partnerId, status } = webhook;
     if (status === 'disabled') return true;
@@ -121,15 +122,16 @@ export class ParkingRule {
     if (own.deliveries >= perWebhook) return true;
     const of = this.waiting.ofPartner(partnerId);
     if (of.bytes >= PARTNER_BYTES && own.bytes >= PARTNER_BYTES * SHARE) return true;
-    // A webhook that answers is parked late: its waiting deliveries may be a few retries of the next 24 h.
+    // A webhook that gets attempts is parked at a higher number, because a few retries over the next 24 h are normal for it.
     const isBarred = this.isBarred(webhook);
     const isOver = of.deliveries >= perWebhook * PARTNER_LIMIT;
     if (isOver && own.deliveries >= (isBarred ? PROBES : perWebhook * PARTNER_LIMIT * SHARE)) return true;
-    // The limit is half of the queue: deliveries to endpoints that get no attempts must never stop the reading for all others.
+    // Reading pauses for all webhooks when the queue is full. A webhook without attempts is therefore parked when it is half
+    // full.
     return isBarred && own.deliveries >= PROBES && this.waiting.deliveries >= total / 2;
   }
 
-  /** Returns how many deliveries of the webhook may wait or run while it is caught up; 0 if it may not be caught up. */
+  /** Returns how many deliveries of the webhook may be queued while it is caught up; 0 if it must not be caught up. */
   room(webhook: Webhook): number {
     const { partnerId, status } = webhook;
     if (status === 'disabled') return 0;

@@ -13,7 +13,7 @@ import type { WorkerConfig } from '@relay/settings';
 import { ExpiryWatch, ParkedGauges, RetentionReports } from './expiry-watch.js';
 import { ParkingRule, WaitingCounts } from './parking-rule.js';
 
-/** Decides when a webhook is parked, and reports records that wait for it for too long. */
+/** Decides when a webhook is parked, and reports records that wait so long for it that Kafka deletes them. */
 @Module({
   imports: [DeliveryModule, LogModule, MetricsModule, QueueModule, RegistryModule, ReportingModule],
   providers: [

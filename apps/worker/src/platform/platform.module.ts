@@ -59,7 +59,7 @@ export class PlatformModule implements OnApplicationShutdown {
     return { module: PlatformModule, providers, exports: providers.map(({ provide }) => provide) };
   }
 
-  /** Disconnects last, because each step of the shutdown may still write. */
+  /** Disconnects from Redis at the very end of the shutdown, because each earlier step may still write. */
   onApplicationShutdown(): void {
     for (const connection of [...this.shards.connections, ...this.queueShards.connections]) connection.disconnect();
   }

@@ -11,17 +11,17 @@ import { KAFKA_ADMIN, WORKER_CONFIG } from './tokens.js';
 const LOOK_MS = 60_000;
 
 /**
- * Checks the settings of Redis and Kafka on which the relay's promise depends: at the start, at each new connection to Redis, and
- * each minute.
+ * Checks the settings of Redis and Kafka without which the relay may lose or never deliver an envelope. The checks run at
+ * the start, at each new connection to Redis, and every minute.
  */
 @Injectable()
 export class StoreConditions {
-  /** Reasons why conditions are broken, by the names of the conditions. */
+  /** For each broken condition, its name and the reason why it is broken. */
   readonly #broken = new Map<string, string>();
-  /** The last answer of each Redis. It applies while that Redis does not answer. */
+  /** The last answer of each Redis server. It is used for as long as that server does not answer. */
   readonly #infos = new Map<Redis, string>();
   #configs: readonly TopicConfigFound[] | undefined;
-  /** Reasons why the settings of a store cannot be read. */
+  /** For each store whose settings cannot be read, the reason why not. */
   readonly #unread = new Map<'Redis' | 'Kafka', string>();
 
   constructor(
@@ -46,13 +46,13 @@ export class StoreConditions {
     );
   }
 
-  /** The broken condition that keeps this worker from being ready. */
+  /** Returns the reason why this worker must not be ready; undefined if all conditions that it needs are met. */
   get fault(): string | undefined {
     const needed = [...REDIS_CONDITIONS, ...TOPIC_CONDITIONS].filter(({ isNeeded }) => isNeeded);
     return needed.map(({ name }) => this.#broken.get(name)).find((reason) => reason !== undefined);
   }
 
-  /** Returns how long in ms the topic keeps a record, as of the last look; Infinity without a limit. */
+  /** Returns how long in ms the topic keeps a record, as of the last check; Infinity if the topic has no limit. */
   retentionMs(topic: string): number {
     const ms = Number(
       this.#configs?.find((found) => found.topic === topic)?.config['retention.ms'] ?? LOG_RETENTION_MS,
@@ -75,7 +75,7 @@ export class StoreConditions {
       this.shards.connections.map(async (redis) => void this.#infos.set(redis, await redis.info())),
     );
     for (const condition of REDIS_CONDITIONS) this.#judge(condition, [...this.#infos.values()]);
-    // The connection itself logs that a Redis is away.
+    // An unreachable Redis is not reported here, because its connection logs that itself.
     const failed = looks.find((look) => look.status === 'rejected' && !isRedisAway(look.reason));
     this.#read('Redis', failed);
   }
@@ -114,7 +114,7 @@ export class StoreConditions {
     );
   }
 
-  /** @param failed the look that failed */
+  /** @param failed the request that failed; undefined if every request succeeded */
   #read(store: 'Redis' | 'Kafka', failed: PromiseSettledResult<unknown> | undefined): void {
     if (failed?.status !== 'rejected') return void this.#unread.delete(store);
     const reason = reasonOf(failed.reason);

@@ -1,11 +1,13 @@
-// Injection tokens that several folders of the worker use, for values that have no class. A token of one folder is beside the
-// class that injects it.
+// Injection tokens for values that have no class and that several folders of the worker use. A token that only one folder
+// uses is declared beside the class that injects it.
 
 /** The parsed environment (`WorkerConfig`). */
 export const WORKER_CONFIG = Symbol('configuration of the worker');
-/** BullMQ's own connection to Redis, which waits for Redis; the connection for scripts (`Redis`) fails at once. */
+/**
+ * BullMQ's own connection to Redis. Its commands wait until Redis answers. Commands of the `Redis` connection fail at once.
+ */
 export const QUEUE_REDIS = Symbol('queue connection to Redis');
-/** Kafka's admin client (`KafkaAdmin`): connected at the start and kept, because each assignment asks for bounds and commits. */
+/** Kafka's admin client (`KafkaAdmin`). It stays connected, because each assignment of partitions queries offsets. */
 export const KAFKA_ADMIN = Symbol('Kafka admin');
-/** Ends the process, which cannot recover by itself (`(reason: string) => void`). */
+/** Function that ends the process after a fault from which it cannot recover (`(reason: string) => void`). */
 export const FATAL = Symbol('fatal fault');

@@ -17,8 +17,8 @@ import { DEAD_DELIVERIES_REPORTER, DEAD_LETTERS_REPORTER, type EventReporter } f
 import { ReportingModule } from '../reporting/reporting.module.js';
 
 /**
- * The queue, which also reports each dead letter: whole on `relay.dead-letters`, and as an event on `relay.operations`. The event
- * has neither the envelope nor an answer, because an answer may repeat the envelope.
+ * A queue that also reports each dead letter: completely on `relay.dead-letters`, and as an event on `relay.operations`. The
+ * event has neither the envelope nor the answers of the endpoint, because an answer may repeat the envelope.
  */
 export class ReportingRetryQueue extends RetryQueue {
   constructor(
@@ -55,7 +55,7 @@ export class ReportingRetryQueue extends RetryQueue {
   }
 }
 
-/** The queue of retries and dead letters in Redis, and the data beside its jobs. */
+/** The queue of retries and dead letters in Redis, and the stores for the data that belongs to its jobs. */
 @Module({
   imports: [ReportingModule],
   providers: [

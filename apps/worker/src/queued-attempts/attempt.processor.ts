@@ -11,17 +11,17 @@ import { AttemptSlots } from '../delivery/attempt-slots.js';
 import { UnprovenOrigins } from '../delivery/unproven-origins.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** Whether a delivery that has a slot may be attempted; otherwise the reason why not, and when to come again. */
+/** Whether a delivery that has a slot may be attempted now. If not, `at` is the time in epoch milliseconds to ask again. */
 export type QueuedEntry =
   | { readonly kind: 'go'; readonly probe: Probe }
-  /** The origin has never answered 2xx: at `at` the delivery has its turn, or asks again. */
+  /** The origin has never answered 2xx, so deliveries to it take turns. If `hasTurn`, this delivery has its turn at `at`. */
   | { readonly kind: 'turn-later'; readonly at: number; readonly hasTurn: boolean }
-  /** The breaker of its webhook or of its endpoint is open. */
+  /** The breaker of the webhook or of its endpoint is open. */
   | { readonly kind: 'later'; readonly at: number };
 
 /**
- * Admits a queued attempt: takes its slot, the turn of its origin and the probe of the breakers. Slot and probe are handed back
- * after the attempt.
+ * Decides whether a queued attempt may be made now. The attempt needs a slot, a turn of its origin and, if a breaker is
+ * open, the breaker's probe. The slot and the probe are released after the attempt.
  */
 @Injectable()
 export class QueuedAdmission {
@@ -38,7 +38,7 @@ export class QueuedAdmission {
     return this.unopened.open(webhook);
   }
 
-  /** Takes a slot. @returns undefined if it has one, otherwise epoch milliseconds at which to come again */
+  /** Takes a slot. @returns undefined if a slot was free, otherwise epoch milliseconds at which to ask again */
   takeSlot(webhook: Webhook): number | undefined {
     const now = Date.now();
     const rests = this.breakers.restsUntil(webhook, now);
@@ -48,8 +48,8 @@ export class QueuedAdmission {
   }
 
   /**
-   * Takes turn and probe, after the slot: otherwise a claimed probe that finds no slot keeps all other deliveries waiting. The
-   * turn comes before the probe for the same reason.
+   * Takes the turn and then the probe. The slot must be taken before. Otherwise, a delivery may claim the probe and then
+   * find no slot, and all other deliveries wait for its probe. For the same reason, the turn is taken before the probe.
    */
   async enter(webhook: Webhook, job: StoredJob): Promise<QueuedEntry> {
     const turn = await this.origins.enter(webhook, { id: deliveryId(job), hasTurn: job.hasTurn === true });
@@ -58,7 +58,7 @@ export class QueuedAdmission {
     return entry.mayGo ? { kind: 'go', probe: entry.probe } : { kind: 'later', at: entry.at };
   }
 
-  /** Hands the slot back. An aborted attempt says nothing about the endpoint. */
+  /** Releases the slot and the probe. An aborted attempt is not counted as a success or failure of the endpoint. */
   leave(
     webhook: Webhook,
     entry: QueuedEntry | undefined,
@@ -78,7 +78,7 @@ export class QueuedAdmission {
     return this.breakers.probed(webhook, attempted, probe, Date.now());
   }
 
-  /** Puts the job back until `at` by `put`, and makes it due at once when the origin answers 2xx. */
+  /** Calls `put` to put the job back until `at`. If the origin answers 2xx before `at`, the job becomes due at once. */
   async awaitTurn(endpoint: string, job: StoredJob, at: number, put: () => Promise<never>): Promise<never> {
     try {
       return await put();
@@ -88,18 +88,20 @@ export class QueuedAdmission {
   }
 }
 
-/** Delay in ms of a job whose format is newer than this worker knows. A rolling restart brings a newer worker. */
+/**
+ * Delay in ms of a job whose format this worker does not know. During a rolling restart, a newer worker can take the job.
+ */
 const UNKNOWN_FORMAT_DELAY_MS = 30_000;
 
-/** Delay in ms, or up to twice as much, of a job of a disabled webhook. Enabling the webhook makes the job due earlier. */
+/** Minimum delay in ms of a job whose webhook is disabled. The job becomes due earlier if the webhook is enabled. */
 const DISABLED_DELAY_MS = 60_000;
 
 const UNREADABLE_DELAY_MS = 1_000;
 
 /**
- * Makes a queued attempt. The job's data has the attempt number, the place in the schedule and the deadline. A job is put back by
- * `moveToDelayed` and `DelayedError` (`putBack`), which uses up none of BullMQ's own attempts. A worker that crashes leaves a
- * stalled job, which another worker takes.
+ * Makes queued attempts. A job's data contains the number of attempts made so far and the position in the retry schedule.
+ * `putBack` delays a job without using up one of BullMQ's own attempts. If a worker crashes, BullMQ finds the jobs that it
+ * was running, and another worker takes them.
  */
 @Injectable()
 export class AttemptProcessor {
@@ -186,16 +188,17 @@ interface TakenJob {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A job's backend. Its `moveToDelayed` also changes fields, which `Job` itself uses only for BullMQ's backoff. */
+/** The part of a BullMQ job that talks to Redis. Unlike `Job.moveToDelayed`, its `moveToDelayed` can also change fields. */
 interface Backend {
   moveToDelayed(id: string, now: number, delayMs: number, token: string, opts: MoveToDelayedOpts): Promise<unknown>;
 }
 
 /**
- * Puts a job back, due at `at` (epoch milliseconds), and stores the result of its attempt in the same step. With two steps, a
- * crash or a lost lock in between can leave a job whose attempt is counted and that is due at once.
- * @param data replaces the job's own
- * @throws DelayedError for BullMQ when it is done; another error if the lock is lost, and then nothing was changed
+ * Puts a job back, due at `at` (epoch milliseconds), and stores the result of its attempt in the same step. With two steps,
+ * a crash between them can leave a job that is due at once although its attempt is already counted.
+ * @param data the new data of the job; undefined keeps the old data
+ * @throws DelayedError if the job was put back, because BullMQ expects this error; another error if the lock is lost, and
+ *   then the job is unchanged
  */
 export async function putBack(job: Job<unknown>, token: string, at: number, data?: object): Promise<never> {
   const now = Date.now();

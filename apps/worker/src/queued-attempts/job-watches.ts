@@ -51,7 +51,7 @@ export class EnabledWebhooks implements OnApplicationBootstrap, OnModuleDestroy 
 const KEPT_MS = 30 * 86_400_000;
 const PURGE_EVERY_MS = 3_600_000;
 
-/** Deletes dead letters that are 30 days old: each worker does so at its start and every hour. */
+/** Deletes dead letters that are 30 days old. Each worker does this at its start and every hour. */
 @Injectable()
 export class DeadLetterExpiry implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;
@@ -85,12 +85,12 @@ export class DeadLetterExpiry implements OnApplicationBootstrap, OnModuleDestroy
 
 const MISDATED_LOOK_MS = 60_000;
 /**
- * Tolerance in ms: a delivery may be due a little later than its endpoint asked for, and the clock of a promoted Redis may be
- * behind.
+ * Tolerance in ms. A delivery may be due slightly later than its endpoint asked for, and after a failover the clock of the
+ * new Redis may be behind.
  */
 const MARGIN_MS = 60_000;
 
-/** Makes jobs due that a wrong clock put off for longer than any delivery may wait. */
+/** Finds jobs that a wrong clock has put off for longer than any delivery may wait, and makes them due. */
 @Injectable()
 export class MisdatedJobsWatch implements OnApplicationBootstrap, OnModuleDestroy {
   #timer: NodeJS.Timeout | undefined;

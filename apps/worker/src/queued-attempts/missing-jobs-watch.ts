@@ -9,19 +9,20 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** State of a delivery that is counted as queued and has no job. */
+/** State of a delivery that is counted as queued but was found to have no job. */
 export type LostJob =
-  /** The job, built again from the log. */
+  /** The job was rebuilt from the log. */
   | { readonly kind: 'found'; readonly delivery: QueuedDelivery }
-  /** The job without its body, which the log no longer has. */
+  /** The job was rebuilt without its body, because the log no longer has the body. */
   | { readonly kind: 'bodyless'; readonly delivery: QueuedDelivery }
   | { readonly kind: 'ended' }
-  /** The delivery has a job or a dead letter again. */
+  /** The delivery has a job or a dead letter by now. */
   | { readonly kind: 'stored' };
 
 /**
- * Rebuilds from the log the jobs that Redis has lost. The logged attempts of a delivery show whether it has ended. A search
- * reads a limited part of the log. If it finds no attempt, the delivery is made again.
+ * Rebuilds jobs that Redis has lost from Kafka's log. The log also contains the attempts of a delivery, which show whether
+ * the delivery has ended. Each search reads only a limited part of the log. If it finds no attempt, the delivery starts
+ * again with its first attempt.
  */
 export class LostJobs {
   constructor(
@@ -32,7 +33,7 @@ export class LostJobs {
     private readonly envelopes: Pick<EnvelopeFinder, 'find'>,
   ) {}
 
-  /** @throws Error when a store does not answer */
+  /** @throws Error if Redis or Kafka does not answer */
   async find(id: string): Promise<LostJob> {
     const named = parseDeliveryId(id);
     if (named === undefined) return { kind: 'ended' };
@@ -55,8 +56,8 @@ export class LostJobs {
   }
 
   /**
-   * Returns the attempts of the delivery, oldest first. A failed attempt names the time at which the next one was due;
-   * that one may have been made later.
+   * Returns the recorded attempts of the delivery, oldest first. A failed attempt records when the next one was due. The
+   * next attempt may have been made much later, so a second search covers all records from that time on.
    */
   async #told(id: string, { envelopeId, acceptedAt }: Delivery): Promise<AttemptRecord[]> {
     const own = (found: readonly AttemptRecord[]): AttemptRecord[] => found.filter((each) => each.deliveryId === id);
@@ -72,12 +73,12 @@ export class LostJobs {
   }
 }
 
-/** Interval in ms between recounts. Each recounts the deliveries of the next webhook. */
+/** Interval in ms between recounts. Each recount covers one webhook, and the webhooks take turns. */
 const LOOK_MS = 5_000;
 
 /**
- * Counts the queued deliveries again, one webhook after the other, so that no leftover of a crash keeps a webhook parked.
- * Restores from the log the jobs that Redis has lost.
+ * Recounts the queued deliveries of one webhook after the other, so that a count that a crash left too high keeps no webhook
+ * parked. Restores from the log the jobs that Redis has lost.
  */
 @Injectable()
 export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy {
@@ -132,7 +133,9 @@ export class MissingJobsWatch implements OnApplicationBootstrap, OnModuleDestroy
     }
   }
 
-  /** Restores a delivery without a job. Returns whether it was lost and is stored again. */
+  /**
+   * Handles a delivery that has no job. Returns true if the job was lost and is now stored again, as a job or dead letter.
+   */
   async #takeBack(id: string): Promise<boolean> {
     const lost = await this.lost.find(id);
     switch (lost.kind) {

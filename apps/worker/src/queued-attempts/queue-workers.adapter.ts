@@ -8,15 +8,16 @@ import { AttemptLog, logFieldsOf } from '../delivery/attempt-reports.js';
 import { AttemptProcessor, putBack } from './attempt.processor.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** Time in ms for which a job is locked for this worker; the lock is renewed while the job runs. */
+/** Time in ms for which a job is locked for this worker. BullMQ renews the lock while the job runs. */
 const LOCK_MS = 20_000;
-/** Interval in ms at which the jobs of dead workers are looked for. */
+/** Interval in ms at which BullMQ looks for jobs of workers that have died. */
 const STALLED_EVERY_MS = 5_000;
 /**
- * Maximum of jobs that one BullMQ worker runs at once. It fetches as many jobs as it may run, one round trip each, before it
- * begins the first, and renews no lock meanwhile. At 50 ms each (a slow Redis, a starved process) 512 jobs take longer than the
- * lock lasts, so they are taken twice; 64 jobs at 150 ms do not. Fewer jobs each means more workers, all of which look for a
- * delayed job when it is due (docs/adr/0009).
+ * Maximum number of jobs that one BullMQ worker runs at once. A BullMQ worker fetches this many jobs, with one round trip
+ * for each, before it starts the first of them, and renews no lock in that time. 512 jobs at 50 ms each (Redis is slow, or
+ * the process gets too little CPU) take longer than `LOCK_MS`, so another worker takes the same jobs again. 64 jobs at 150
+ * ms each take less. A lower maximum requires more BullMQ workers, and each of them looks for a delayed job when the job is
+ * due (docs/adr/0009).
  */
 const JOBS_EACH = 64;
 
@@ -25,15 +26,15 @@ export const MAKE_QUEUE_WORKERS = Symbol('makes the queue workers');
 export type Process = (job: Job<unknown>, token: string, signal: AbortSignal | undefined) => Promise<void>;
 
 /**
- * The BullMQ workers of this process, about equally many for each shard. Each runs few jobs, so that no job waits for its start
- * for as long as its lock lasts. A job that has waited so long begins only if its lock is still ours.
+ * The BullMQ workers of this process, spread about equally over the shards. Each worker runs few jobs at once, so that a job
+ * starts before its lock expires. If a job has waited for long, it starts only if this process still has its lock.
  */
 export class QueueWorkers {
   readonly #workers: Worker<unknown>[];
 
   constructor(
     shards: Shards,
-    /** Jobs that run at once, in all shards; at least one in each. */
+    /** Maximum number of jobs that run at once in all shards together. Each shard gets at least one. */
     concurrency: number,
     process: Process,
     /** Called with the data of a job that has ended. */
@@ -44,9 +45,9 @@ export class QueueWorkers {
       autorun: false,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_EVERY_MS,
-      // The default 1 makes BullMQ fail a job at which two workers have died.
+      // With the default of 1, BullMQ fails a job when a second worker dies while it runs the job.
       maxStalledCount: 1_000_000,
-      // A job sets how long it is kept; this is for ids without a job.
+      // Each job sets for how long it is kept when it has completed. This setting is for ids that have no job.
       removeOnComplete: { count: 0 },
     };
     this.#workers = dealt(shards.all, concurrency).map(({ shard, jobs }) => {
@@ -65,7 +66,7 @@ export class QueueWorkers {
     for (const worker of this.#workers) void worker.run();
   }
 
-  /** Takes no more jobs; running ones continue. */
+  /** Takes no more jobs. Jobs that run already continue. */
   async pause(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.pause(true)));
   }
@@ -74,7 +75,7 @@ export class QueueWorkers {
     await Promise.all(this.#workers.map((worker) => worker.resume()));
   }
 
-  /** Takes no more jobs and waits for the running ones. */
+  /** Takes no more jobs and waits until the running jobs have ended. */
   async close(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => worker.close()));
   }
@@ -92,14 +93,14 @@ export class QueueWorkers {
         reason: reasonOf(error),
       });
     });
-    // BullMQ reports a lost lock but lets the job run. Another worker may have it by now, so ours ends at once.
+    // BullMQ reports a lost lock but lets the job continue. Another worker may have taken the job, so it is cancelled here.
     worker.on('lockRenewalFailed', (ids) => {
       for (const id of ids) worker.cancelJob(id, 'its lock was lost');
     });
   }
 }
 
-/** Returns the workers of each shard, each with the number of jobs that it runs at once. */
+/** Returns one entry for each BullMQ worker to create: its shard, and the number of jobs that it runs at once. */
 export function dealt(
   shards: readonly Shard[],
   concurrency: number,
@@ -113,16 +114,16 @@ export function dealt(
   });
 }
 
-/** Begins a job that was fetched under this token. If its lock may be lost, first checks that it is not. */
+/** Starts a job that was fetched with this token. If the lock may have expired, first checks that it is still held. */
 export async function begin(process: Process, job: Job<unknown>, token = '', signal?: AbortSignal): Promise<void> {
   const fetchedAt = job.processedOn ?? 0;
   const mayBeLost = Math.abs(Date.now() - fetchedAt) > LOCK_MS / 2;
-  // Another worker has the job and decides.
+  // Another worker has taken the job and decides what becomes of it.
   if (mayBeLost && (await job.extendLock(token, LOCK_MS)) !== 1) throw new DelayedError();
   return process(job, token, signal);
 }
 
-/** Takes due jobs. Pauses while attempts cannot be reported because Kafka is away; reading the log stops by itself then. */
+/** Runs jobs that are due. Pauses while Kafka is unreachable, because the worker then cannot report attempts. */
 @Injectable()
 export class QueueConsumer implements OnApplicationBootstrap {
   readonly #workers: QueueWorkers;
@@ -146,7 +147,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
     if (!this.#isClosed) this.#workers.start();
   }
 
-  /** Takes no more jobs and waits for the running ones. */
+  /** Takes no more jobs and waits until the running jobs have ended. */
   close(): Promise<void> {
     this.#isClosed = true;
     return this.#workers.close();
@@ -182,8 +183,9 @@ export class QueueConsumer implements OnApplicationBootstrap {
   }
 
   /**
-   * Drops a job that has ended. Its id was in a second list of the queue, which a torn end of Redis' append-only file can cause
-   * (`AppendOnlyFile`). Without this the job is taken for ever.
+   * Drops the id of a job that has ended. The id was still in a second list of the queue. This can happen after a crash of
+   * Redis that cuts off the end of its append-only file (`AppendOnlyFile`). Without this step, workers take the job again
+   * for ever.
    */
   #drop(job: Job<unknown>): void {
     this.log.warn('queue.leftover', 'The queue held the id of a finished delivery; the worker dropped the id', {
@@ -191,7 +193,7 @@ export class QueueConsumer implements OnApplicationBootstrap {
     });
   }
 
-  /** Reports an id without a job: BullMQ has removed the job since it ended, or Redis has lost it. */
+  /** Reports an id that has no job. Either BullMQ has removed the job after its end, or Redis has lost the job. */
   async #missing(job: Job<unknown>): Promise<void> {
     await this.jobs.missing(job.id ?? '');
     this.log.warn(

@@ -17,17 +17,20 @@ import { LostJobs, MissingJobsWatch } from './missing-jobs-watch.js';
 import { MAKE_QUEUE_WORKERS, type Process, QueueConsumer, QueueWorkers } from './queue-workers.adapter.js';
 import { QueuedJobs } from './queued-jobs.js';
 
-/** Limits of the search for one lost job: each is sought by itself, and thousands may be lost at once. */
+/**
+ * Limits of the search for one lost job. They are low, because each job is searched for separately and thousands may be
+ * lost.
+ */
 const SEARCH = { maxBytes: 4 * 1024 * 1024, answerMs: 10_000 };
 
-/** Attempts of queued deliveries, and the upkeep of their queue. */
+/** Makes the attempts of queued deliveries, and maintains their queue. */
 @Module({
   imports: [DeliveryModule, QueueModule, RegistryModule],
   providers: [
     {
       provide: MAKE_QUEUE_WORKERS,
-      // Half of all slots is twice what slow and failing endpoints may hold, so healthy ones have as much; first
-      // attempts get the rest.
+      // Queued attempts get half of all slots. Slow and failing endpoints may use half of that half, so as many slots are
+      // left for healthy endpoints. First attempts get the other half.
       useFactory:
         (shards: Shards, config: WorkerConfig, log: ThrottledLog) =>
         (process: Process, ended: (data: unknown) => void): QueueWorkers =>

@@ -5,10 +5,13 @@ import { DisabledWebhookJobs, JobBodies, StoredJob, WaitingJobs } from '@relay/j
 import { RetryQueue } from '@relay/retry';
 import { AttemptReports } from '../delivery/attempt-reports.js';
 
-/** `lastFailure` of a delivery whose body Redis has lost. Nothing can restore it, so the delivery becomes visible at once. */
+/**
+ * `lastFailure` of a delivery whose body Redis has lost. Nothing can restore the body, so the delivery becomes a dead
+ * letter.
+ */
 const BODY_LOST = 'Redis has lost the body of this delivery: have the source send the envelope under a new id';
 
-/** Manages the data that queued deliveries have besides their jobs, and every end of a delivery except a 2xx. */
+/** Manages the data that queued deliveries have besides their jobs, and ends deliveries that are not answered 2xx. */
 @Injectable()
 export class QueuedJobs {
   constructor(
@@ -24,14 +27,14 @@ export class QueuedJobs {
     return this.bodies.of(job);
   }
 
-  /** Remembers that the job waits for its webhook to be enabled. */
+  /** Stores that the job waits until its webhook is enabled. */
   hold(job: StoredJob): Promise<void> {
     return this.held.hold(job.webhookId, deliveryId(job));
   }
 
   /**
-   * Counts a delivery as queued if the queue has its id but no job. The count stays until a worker knows whether the delivery has
-   * ended or Redis has lost its job.
+   * Counts a delivery as queued if the queue has its id but no job. The delivery stays counted until a worker has found out
+   * whether it has ended or Redis has lost its job.
    */
   async missing(id: string): Promise<void> {
     const named = parseDeliveryId(id);
@@ -49,13 +52,13 @@ export class QueuedJobs {
     this.reports.cancelled(job);
   }
 
-  /** Stores the dead letter before the job ends: a crash in between leaves both, never neither. */
+  /** Stores the dead letter before the job ends, so that a crash between the two steps loses nothing. */
   async addDeadLetter(job: StoredJob, reason: DeadLetterReason): Promise<void> {
     const body = (await this.bodies.of(job)) ?? '';
     await this.queue.addDeadLetter({ ...job, v: 1, body, reason, diedAt: Date.now() });
   }
 
-  /** Ends a delivery whose horizon has passed before an attempt. */
+  /** Makes a dead letter of a delivery whose horizon has passed before its next attempt. */
   async expired(job: StoredJob): Promise<void> {
     await this.addDeadLetter(job, 'horizon_passed');
     this.reports.died(job, 'horizon_passed');
@@ -68,8 +71,8 @@ export class QueuedJobs {
   }
 
   /**
-   * Releases the data of a job that has ended. If Redis does not answer, the body expires later and a recount corrects the number of
-   * waiting deliveries.
+   * Releases the data of a job that has ended. If Redis does not answer, the body expires later, and a recount corrects the
+   * number of waiting deliveries.
    */
   ended(data: unknown): void {
     const stored = StoredJob.safeParse(data).data;

@@ -5,12 +5,14 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
 const LOOK_MS = 5_000;
-/** Wait in ms after a snapshot that was not completed, or a check that failed. */
+/** Time in ms to wait after a snapshot was not completed or a check failed. */
 const PAUSE_MS = 60_000;
-/** Interval in ms between checks for records that an earlier snapshot left behind. */
+/** Interval in ms between checks for records that an earlier snapshot should have deleted. */
 const FREE_MS = 3_600_000;
 
-/** Keeps the registry's log short by snapshots. Every worker tries; the log accepts one snapshot at a time. */
+/**
+ * Keeps the log of the registry short by writing snapshots. Every worker tries, and the log accepts one snapshot at a time.
+ */
 @Injectable()
 export class RegistryKeeper implements OnApplicationBootstrap {
   #timer: NodeJS.Timeout | undefined;
@@ -29,13 +31,13 @@ export class RegistryKeeper implements OnApplicationBootstrap {
     this.#timer = setInterval(() => void (this.#looking ??= this.#lookOnce()), LOOK_MS).unref();
   }
 
-  /** Resolves when a snapshot that is being made has ended. */
+  /** Resolves when the snapshot that is in progress, if any, has ended. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#looking;
   }
 
-  /** @param now milliseconds of a clock that only goes forward */
+  /** @param now milliseconds of a monotonic clock */
   async look(now: number): Promise<void> {
     await this.view.endStuckSnapshot();
     if (now < this.#notBefore) return;
@@ -44,7 +46,8 @@ export class RegistryKeeper implements OnApplicationBootstrap {
       if (kind !== 'compacted') this.#notBefore = now + PAUSE_MS;
     } else if (now >= this.#freeAt) {
       this.#freeAt = now + FREE_MS;
-      // A process that died between its snapshot and this step, or could not delete, left its records behind.
+      // Deletes records that an earlier snapshot has replaced. They are left if the process died after its snapshot, or if
+      // the deletion failed.
       await this.snapshots.free();
     }
   }

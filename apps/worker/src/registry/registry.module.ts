@@ -12,7 +12,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 import { RegistryKeeper } from './registry-keeper.js';
 
-/** The log of registrations, its view in Redis, the webhooks in memory, and the upkeep of that log. */
+/** The log of registrations, its view in Redis, the webhooks in memory, and the snapshots that keep the log short. */
 @Module({
   providers: [
     KeptAdmin,

@@ -8,7 +8,7 @@ import { RetryQueue } from '@relay/retry';
 import { ThrottledLog } from '@relay/telemetry';
 import { RedisWebhookView } from '@relay/webhooks';
 
-/** The lib's dead letters, with a constructor that Nest can inject. */
+/** A `DeadLetterService` with a constructor that Nest can inject. */
 @Injectable()
 export class ReplayedLetters extends DeadLetterService {
   constructor(
@@ -21,15 +21,16 @@ export class ReplayedLetters extends DeadLetterService {
   }
 }
 
-/** A record in a range of a webhook or replay. */
+/** A record that is in a range to deliver. `key` names the webhook or replay of the range. */
 export interface InRange {
   readonly key: string;
   readonly record: EnvelopeRecord;
 }
 
 /**
- * Finds the deliveries of a replay of dead letters only, and makes them jobs that are due at once, like an operator's replay of
- * dead letters. The jobs are stored before the dead letters are deleted, so Redis has one or the other at any moment.
+ * Finds the deliveries of a replay that covers only dead letters, and makes jobs of them that are due at once. An operator's
+ * replay of dead letters does the same. The jobs are stored before the dead letters are deleted, so that Redis always has at
+ * least one of the two.
  */
 @Injectable()
 export class FailedDeliveries {
@@ -40,8 +41,9 @@ export class FailedDeliveries {
   ) {}
 
   /**
-   * Returns all deliveries of parked webhooks and other replays. For a replay of dead letters only, returns the deliveries that
-   * have dead letters, with the ids of these.
+   * Returns the deliveries to make, from the wanted ones. For a replay that covers only dead letters, these are the
+   * deliveries that have dead letters, with the ids of the dead letters. For other replays and for parked webhooks, these
+   * are all wanted deliveries.
    */
   async of<T extends InRange>(wanted: readonly T[]): Promise<(T & { readonly letters: readonly string[] })[]> {
     const found = await Promise.all(
@@ -63,7 +65,7 @@ export class FailedDeliveries {
     });
   }
 
-  /** Makes the dead letters deliveries again. Resolves with false if that is impossible or the dead letters are gone. */
+  /** Makes jobs of the dead letters. Resolves with false if that is impossible or if the dead letters no longer exist. */
   async replay(letters: readonly string[]): Promise<boolean> {
     const { replayed } = await untilStored(() => this.letters.replayLetters(letters), this.log, {
       deadLetters: letters,

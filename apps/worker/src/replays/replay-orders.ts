@@ -11,14 +11,18 @@ import { LogReader } from '../log/log-reader.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 
 const LOOK_MS = 1_000;
-/** Looks after which replays that ended lately are compared with the shards, because a shard may have gone back. */
+/**
+ * Every tenth check also compares recently ended replays with the shards, because a shard may have lost its latest writes.
+ */
 const ENDED_EVERY = 10;
 
 const NONE: ReadonlyMap<string, string> = new Map();
 
 type Orders = Pick<Replays, 'orders' | 'ended' | 'rangesOf' | 'resumeEnded' | 'endDone'>;
 
-/** Takes up the replays that partners and operators order, in the partitions of this worker; pauses and cancels them. */
+/**
+ * Starts, pauses and cancels the replays that partners and operators have ordered, in the partitions that this worker reads.
+ */
 @Injectable()
 export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   #paused: ReadonlySet<string> = new Set();
@@ -65,7 +69,8 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   async #look(): Promise<void> {
-    // Read before the orders, so that a known replay without an order was cancelled and is not newer than the orders.
+    // The known replays are read before the orders. If a known replay has no order, it has therefore ended or was cancelled;
+    // its order cannot be newer than the orders that were read.
     const partitions = this.reader.catchUpPartitions().map((partition) => ({ partition, known: partition.replayKeys }));
     const { keys, paused } = await this.orders.orders();
     this.#paused = paused;
@@ -78,14 +83,14 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
       const asked = [...keys, ...ended.keys()].filter((key) => this.#isIn(partition, key));
       const unknown = asked.filter((key) => gone.includes(key) || !partition.isKnownReplay(key));
       const endedId = (key: string): string | undefined => (keys.has(key) ? undefined : ended.get(key));
-      // The shard may be away while others are not.
+      // If one shard does not answer, the partitions of the other shards continue.
       await this.#takeUp(partition, unknown, endedId).catch((error: unknown) => this.#unread(error));
     }
     const done = [...keys].filter((key) => this.#isDone(key));
     if (done.length > 0) await this.orders.endDone(done);
   }
 
-  /** @param endedId returns the id of a replay that has ended */
+  /** @param endedId returns the id of a replay that has ended; undefined for a replay with an order */
   async #takeUp(
     partition: CatchUpPartition,
     keys: readonly string[],
@@ -100,7 +105,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     }
   }
 
-  /** Whether this worker reads partitions of the replay, and knows of no range that is left there. */
+  /** Whether this worker reads partitions that can have records of the replay, and has delivered all of its ranges there. */
   #isDone(key: string): boolean {
     const partitions = this.reader.catchUpPartitions().filter((partition) => this.#isIn(partition, key));
     const isLeft = (partition: CatchUpPartition): boolean =>
@@ -113,7 +118,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     return (this.#topicOf(key) ?? topic) === topic;
   }
 
-  /** Returns undefined if the replay's webhook is not known here. */
+  /** Returns undefined if this worker does not know the webhook of the replay. */
   #topicOf(key: string): string | undefined {
     const type = this.webhooks.find(readRangeKey(key).webhookId)?.eventType;
     return type === undefined ? undefined : topicOf(this.config.KAFKA_TOPIC_PREFIX, type);
@@ -122,20 +127,26 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
 
 const WATCH_MS = 2_000;
 const HOUR_MS = 3_600_000;
-/** Maximum of the newest replays in a look. They include replays that ended between two looks, or while no worker ran. */
+/**
+ * Maximum number of the newest replays that a check reads. They include replays that ended between two checks or while no
+ * worker ran.
+ */
 const NEWEST = 100;
-/** Upper bound in ms of the difference between the clocks of the process that took the order and of this one. */
+/**
+ * Upper bound in ms of the difference between the clock of this process and the clock of the process that accepted the
+ * order.
+ */
 const CLOCKS_DIFFER_MS = 60_000;
 
 /**
- * Notifies partners of replays that have ended. A flush of any worker ends a replay, so every worker looks; the time of the end
- * makes their notices one.
+ * Notifies partners of replays that have ended. Any worker can end a replay, so every worker checks all replays. The id of a
+ * notice contains the time of the end, so the notices of all workers about one replay have the same id.
  */
 @Injectable()
 export class ReplayWatch implements OnApplicationBootstrap, OnModuleDestroy {
-  /** Ids of the replays that were under way at the last look. */
+  /** Ids of the replays that were in progress at the last check. */
   #underWay: ReadonlySet<string> = new Set();
-  /** Ids of the replays whose partner was notified and that a look still finds. */
+  /** Ids of the ended replays of the last check. Their partners were notified. */
   #told: ReadonlySet<string> = new Set();
   #lookedAt = 0;
   #timer: NodeJS.Timeout | undefined;

@@ -12,7 +12,10 @@ import type { WorkerConfig } from '@relay/settings';
 import { FailedDeliveries, ReplayedLetters } from './failed-deliveries.js';
 import { ReplayOrders, ReplayWatch } from './replay-orders.js';
 
-/** Replays by time: orders taken up by the owners of the partitions, and dead letters that become deliveries again. */
+/**
+ * Replays of a period of time. The workers that own the partitions carry out the orders, and make deliveries of dead
+ * letters.
+ */
 @Module({
   imports: [LogModule, QueueModule, RegistryModule, ReportingModule],
   providers: [

@@ -11,7 +11,7 @@ const log = new PinoLog('spec', 'silent');
 /** The range key of the first replay that specs order. */
 export const KEY = 'w/1000';
 
-/** A worker that reads the partitions 3 and 4 of every shard. */
+/** A worker that reads the partitions 3 and 4 in every shard. */
 export class SpecWorker {
   readonly replays: Replays;
   readonly orders: ReplayOrders;
@@ -43,14 +43,14 @@ export class SpecWorker {
     return this;
   }
 
-  /** The part of partition 3 in a shard. */
+  /** Returns the catch-up of a partition, by default partition 3, in a shard. */
   part(shard: number, partition = 3): CatchUpPartition {
     const found = this.readers[2 * shard + partition - 3]?.catchUpPartition();
     if (found === undefined) throw new Error('the partition is not read');
     return found;
   }
 
-  /** Delivers all that is left in a shard, as many records as there are offsets, and writes it. */
+  /** Delivers every offset that the replay has left in a shard, and writes the progress to Redis. */
   async deliver(shard: number): Promise<void> {
     for (const partition of [3, 4]) {
       const range = this.part(shard, partition).catchUp(KEY);
@@ -63,7 +63,7 @@ export class SpecWorker {
     for (const reader of this.readers) await reader.flush(true);
   }
 
-  /** Finds the positions in Redis, as after a reconnection. */
+  /** Reads the positions from Redis again, as a worker does after a reconnection. */
   async own(): Promise<void> {
     for (const reader of this.readers) {
       reader.doubt();
@@ -77,7 +77,7 @@ export class SpecWorker {
   }
 }
 
-/** What a store holds under these keys, to go back to it later. */
+/** Remembers the values under these keys. Returns a function that restores them. */
 export async function remembered(store: Redis, pattern: string): Promise<() => Promise<void>> {
   const keys = await store.keys(pattern);
   const texts = await Promise.all(keys.map(async (key) => [key, await store.dumpBuffer(key)] as const));

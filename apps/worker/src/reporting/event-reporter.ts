@@ -1,7 +1,7 @@
 import { type Publisher, PublishFailed } from '@relay/publishing';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 
-// One reporter for each stream of records that the worker writes beside the path of delivery.
+// Injection tokens of the reporters. Each reporter writes one stream of records, for which no delivery waits.
 
 /** Every attempt, on `relay.delivery-attempts`. */
 export const ATTEMPTS_REPORTER = Symbol('reporter of attempts');
@@ -9,7 +9,10 @@ export const ATTEMPTS_REPORTER = Symbol('reporter of attempts');
 export const DEAD_LETTERS_REPORTER = Symbol('reporter of dead letters');
 /** `delivery.dead`, on `relay.operations`. */
 export const DEAD_DELIVERIES_REPORTER = Symbol('reporter of dead deliveries');
-/** Events about webhooks, on `relay.operations`: a flood of dead deliveries leaves room for them. */
+/**
+ * Events about webhooks, on `relay.operations`. Dead deliveries have another reporter, so a flood of them cannot fill this
+ * buffer.
+ */
 export const WEBHOOKS_REPORTER = Symbol('reporter of webhooks');
 
 interface PendingRecord {
@@ -17,17 +20,23 @@ interface PendingRecord {
   readonly value: Buffer;
 }
 
-/** Maximum of records kept in memory while Kafka is away; further ones are dropped and logged. */
+/**
+ * Maximum number of records kept in memory while Kafka does not answer. Further records are dropped, and a warning is
+ * logged.
+ */
 const MAX_WAITING = 20_000;
 const BATCH = 2_000;
 
-/** Whether Kafka refuses the record again at each try: it is larger than the topic accepts, and the publisher has logged that. */
+/**
+ * Whether Kafka refuses the record on every attempt, because the record is too large for the topic. The publisher has logged
+ * it.
+ */
 const isRefused = ({ reason }: { readonly reason: unknown }): boolean =>
   reason instanceof PublishFailed && !reason.retryable;
 
 /**
- * Writes events to a topic beside the path of delivery: batched, repeated, bounded. A record lost here loses no
- * delivery.
+ * Writes events to a topic in batches. Deliveries do not wait for it. Records that Kafka did not acknowledge are sent again
+ * from a buffer of limited size. If a record is lost here, no delivery is lost.
  */
 export class EventReporter {
   #waiting: PendingRecord[] = [];
@@ -43,7 +52,7 @@ export class EventReporter {
     this.#timer = setInterval(() => void this.#publish(), everyMs);
   }
 
-  /** Whether half of the room is taken. Callers that can wait should wait then. */
+  /** Whether at least half of the buffer is used. Callers that can wait should then wait. */
   get isFilling(): boolean {
     return this.#waiting.length >= MAX_WAITING / 2;
   }
@@ -88,7 +97,7 @@ export class EventReporter {
     this.#waiting.unshift(...delayed.map(({ record }) => record));
   }
 
-  /** Sends the waiting records once; those that Kafka does not take are lost. */
+  /** Sends the waiting records. Records that Kafka does not acknowledge now are lost. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#publishing;

@@ -8,8 +8,9 @@ const BATCH = 500;
 const EVERY_MS = 200;
 
 /**
- * Writes deliveries and counts of failed attempts to the history of one shard, which partners read, beside the path of delivery:
- * batched, repeated, bounded. Lines are left out while Redis' memory is scarce, because accepted envelopes need it.
+ * Writes deliveries and counts of failed attempts to the history of one shard, which partners read. It writes in batches,
+ * and deliveries do not wait for it. A failed write is repeated, from a buffer of limited size. Lines are left out while the
+ * memory of Redis is scarce, because accepted envelopes need that memory.
  */
 export class ShardHistoryWriter {
   #waiting: DeliveredLine[] = [];
@@ -18,7 +19,7 @@ export class ShardHistoryWriter {
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
-  /** @param mostLines kept in memory while the shard is away; further ones are left out */
+  /** @param mostLines maximum number of lines kept in memory while the shard does not answer; further lines are left out */
   constructor(
     private readonly history: Pick<ShardHistory, 'add'>,
     private readonly counts: Pick<ShardAttemptCounts, 'add'>,
@@ -43,7 +44,7 @@ export class ShardHistoryWriter {
     this.#failures.set(webhookId, { webhookId, count: count + 1, last, good });
   }
 
-  /** Keeps a successful attempt with the endpoint's answer. */
+  /** Stores a webhook's latest successful attempt, with the endpoint's answer. */
   answered(webhookId: string, good: AttemptFacts): void {
     if (this.pause.isMemoryScarce) return;
     this.#failures.set(webhookId, { count: 0, ...this.#failures.get(webhookId), webhookId, good });
@@ -63,7 +64,8 @@ export class ShardHistoryWriter {
       try {
         await this.counts.add(batch);
       } catch {
-        // Redis is away, which its connection reports. Some of the batch may be counted, and then are counted twice.
+        // The connection logs that Redis does not answer. Part of the batch may be stored already, and is then counted
+        // twice.
         for (const before of batch) {
           const { count = 0, last = before.last, good = before.good } = this.#failures.get(before.webhookId) ?? {};
           this.#failures.set(before.webhookId, { ...before, count: before.count + count, last, good });
@@ -79,7 +81,7 @@ export class ShardHistoryWriter {
       try {
         await this.history.add(batch);
       } catch (error) {
-        // Some of the batch may be written: a line that is written twice is shown twice.
+        // Part of the batch may be stored already. A line that is written twice is shown twice.
         this.log.warn('history.delayed', 'Redis did not store lines of the history; the worker writes them again', {
           reason: reasonOf(error),
         });
@@ -97,7 +99,7 @@ export class ShardHistoryWriter {
   }
 }
 
-/** Writes the history of all shards, each independently: while one is away, only its own lines wait. */
+/** Writes the history of all shards. If one shard does not answer, only the lines of that shard wait. */
 export class HistoryWriter {
   constructor(private readonly parts: PerShard<ShardHistoryWriter>) {}
 
@@ -106,7 +108,7 @@ export class HistoryWriter {
     return this.parts.of(envelopeId);
   }
 
-  /** Writes the waiting lines once. */
+  /** Writes the waiting lines and failures once. */
   async close(): Promise<void> {
     await Promise.all(this.parts.all.map((part) => part.close()));
   }

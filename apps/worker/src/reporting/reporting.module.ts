@@ -28,8 +28,8 @@ import { HistoryWriter, ShardHistoryWriter } from './history-writer.js';
 const LOOK_MS = 1_000;
 
 /**
- * Publishes the notices that are left over: of webhooks that were parked, of processes that were killed, and of a time without
- * Kafka.
+ * Publishes notices that are stored in Redis and still unpublished. There are such notices when a webhook was parked, when a
+ * process was killed, or when Kafka did not answer.
  */
 @Injectable()
 export class NoticeWatch implements OnApplicationBootstrap, OnModuleDestroy {
@@ -46,7 +46,7 @@ export class NoticeWatch implements OnApplicationBootstrap, OnModuleDestroy {
   }
 }
 
-/** Maximum of history lines that a process keeps while Redis is away. */
+/** Maximum number of history lines that a process keeps while Redis does not answer, over all shards. */
 const MOST_LINES = 20_000;
 
 const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provider => ({
@@ -56,7 +56,7 @@ const reporter = (provide: symbol, topicFor: (prefix: string) => string): Provid
   inject: [Publisher, ThrottledLog, WORKER_CONFIG],
 });
 
-/** Records beside the path of delivery: topics that other systems read, and the history that partners read. */
+/** Records that no delivery waits for: topics that other systems read, and the history that partners read. */
 @Module({
   imports: [LogModule],
   providers: [

@@ -3,7 +3,7 @@ import { defineScript, NOTICE_LINES, NOTICES, noticeLinesLua, globalKey, runScri
 import { FAILING } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 
-/** Key of a hash: the highest warning by webhook id. */
+/** Key of a hash from webhook id to the highest warning that was sent. */
 const WARNED = globalKey('failing', 'warned');
 
 const warn = defineScript(
@@ -15,17 +15,17 @@ const warn = defineScript(
    return 1`,
 );
 
-/** A webhook that only fails. */
+/** State of a webhook that fails every attempt. */
 export interface Failing {
-  /** Time of the first failure in a row, in epoch milliseconds. */
+  /** Epoch milliseconds of the first failure after the last success. */
   readonly since: number;
-  /** Highest warning so far, in per cent of the time until it is disabled. */
+  /** Highest warning so far, as a percentage of the time after which the webhook is disabled. */
   readonly warned: number;
   /** Version of the registration at the first failure. */
   readonly version: number;
 }
 
-/** Webhooks whose attempts fail, shared by all workers. */
+/** Webhooks whose attempts fail, in Redis for all workers. */
 @Injectable()
 export class FailingWebhooks {
   constructor(private readonly redis: Redis) {}
@@ -40,7 +40,7 @@ export class FailingWebhooks {
     );
   }
 
-  /** Stores the first failure in a row. An earlier one is kept unless it was of an older version (`isAnew`). */
+  /** Stores the time of the first failure. An earlier time stays stored unless it is of an older version (`isAnew`). */
   async begin(id: string, now: number, version: number, isAnew: boolean): Promise<void> {
     const text = `${now} ${version}`;
     if (isAnew) await this.redis.multi().hset(FAILING, id, text).hdel(WARNED, id).exec();
@@ -48,14 +48,14 @@ export class FailingWebhooks {
   }
 
   /**
-   * Stores a warning with the notice to the partner; returns false if another worker has warned already.
-   * @param notice the notice as a line; undefined if the partner was notified within the hour
+   * Stores a warning together with the notice to the partner. Returns false if another worker has already warned.
+   * @param notice the serialized notice; undefined if the partner was notified within the last hour
    */
   async warned(id: string, percent: number, notice: string | undefined): Promise<boolean> {
     return Number(await runScript(this.redis, warn, [WARNED], [id, percent, notice ?? ''])) === 1;
   }
 
-  /** Forgets a webhook that succeeded or was disabled. */
+  /** Deletes the state of a webhook that had a successful attempt or was disabled. */
   async end(id: string): Promise<void> {
     await this.redis.multi().hdel(FAILING, id).hdel(WARNED, id).exec();
   }

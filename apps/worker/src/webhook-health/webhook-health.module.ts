@@ -8,7 +8,7 @@ import { ReportingModule } from '../reporting/reporting.module.js';
 import { FailingWebhooks } from './failing-webhooks.adapter.js';
 import { WebhookEvents, WebhookHealth } from './webhook-health.js';
 
-/** Warns of webhooks that only fail, and disables them. */
+/** Warns of webhooks whose attempts all fail, and disables them. */
 @Module({
   imports: [RegistryModule, ReportingModule],
   providers: [

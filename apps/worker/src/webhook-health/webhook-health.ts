@@ -6,7 +6,7 @@ import { RedisWebhookView, type Webhook, WebhookStore } from '@relay/webhooks';
 import { type EventReporter, WEBHOOKS_REPORTER } from '../reporting/event-reporter.js';
 import { type Failing, FailingWebhooks } from './failing-webhooks.adapter.js';
 
-/** Reports events of a webhook: to operators on `relay.operations`, to its partner by a notice. */
+/** Reports events of a webhook to operators on `relay.operations`, and to its partner as notices. */
 @Injectable()
 export class WebhookEvents {
   constructor(
@@ -14,12 +14,12 @@ export class WebhookEvents {
     @Inject(Notices) private readonly notices: Pick<Notices, 'line' | 'publish'>,
   ) {}
 
-  /** Returns the line of the notice that every attempt fails, for the script that stores the warning. */
+  /** Returns the serialized notice that every attempt fails. The script that stores the warning also stores this notice. */
   failing(webhook: Webhook, facts: NoticeFacts<'webhook.failing'>): string | undefined {
     return this.notices.line('webhook.failing', webhook, facts);
   }
 
-  /** Reports a change that is stored with its notice. */
+  /** Reports a change to operators, and publishes the notice that was stored together with the change. */
   tell<T extends 'webhook.failing' | 'webhook.disabled'>(type: T, webhook: Webhook, facts: NoticeFacts<T>): void {
     const { id: webhookId, partnerId } = webhook;
     this.operations.report(webhookId, operationsRecord(type, { webhookId, partnerId, ...facts }, Date.now()));
@@ -27,18 +27,18 @@ export class WebhookEvents {
   }
 }
 
-/** Time in ms of nothing but failures after which a webhook is disabled. */
+/** Time in ms after which a webhook is disabled if all of its attempts fail. */
 export const FAILING_MS = 5 * 86_400_000;
 const WARN_AT = [90, 70, 50] as const;
 const READ_MS = 1_000;
 
-/** How an attempt ended, for its webhook. */
+/** Result of an attempt. `gone` means that the endpoint answered 410. */
 export type AttemptEnd = 'delivered' | 'failed' | 'gone';
 
 /**
- * Disables webhooks that must not be called any more: at once when the endpoint answers 410, and, after warnings, when a webhook
- * has only failed for five days. No envelope is lost: further envelopes are parked. A step that Redis does not take is tried
- * again with the next attempt.
+ * Disables webhooks that must no longer be called: at once if the endpoint answers 410, and after some warnings if all
+ * attempts within five days have failed. No envelope is lost, because further envelopes are parked. If Redis refuses a step,
+ * the step is tried again with the next attempt.
  */
 @Injectable()
 export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
@@ -63,8 +63,8 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
   }
 
   /**
-   * Reads the failing webhooks and also warns: a webhook may get too few deliveries for an attempt to fall into each step of the
-   * warnings.
+   * Reads the failing webhooks from Redis and sends the warnings that are due. Attempts also send warnings, but a webhook
+   * may have so few deliveries that it has no attempt while a warning is due.
    */
   async read(now = Date.now()): Promise<void> {
     this.#known = await this.failing.all();
@@ -83,7 +83,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
       this.#known.delete(id);
       return void this.#try('end', () => this.failing.end(id));
     }
-    // The webhook was changed or enabled since it began to fail: the five days begin again.
+    // The webhook was changed or enabled after it began to fail, so the five days begin again.
     const isNewer = known !== undefined && version > known.version;
     if (known === undefined || isNewer) {
       this.#known.set(id, { since: now, warned: 0, version });
@@ -114,7 +114,7 @@ export class WebhookHealth implements OnApplicationBootstrap, OnModuleDestroy {
     this.events.tell('webhook.failing', webhook, facts);
   }
 
-  /** Disables a webhook. If it was changed since the attempt, nothing is done and the next attempt decides. */
+  /** Disables a webhook. If the webhook was changed after the attempt, nothing is done, and the next attempt decides. */
   async #disable(webhook: Webhook, reason: 'gone' | 'failing'): Promise<void> {
     const { id, partnerId, version } = webhook;
     if (this.#disabling.has(id)) return;
