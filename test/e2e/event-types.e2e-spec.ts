@@ -123,23 +123,28 @@ it('an applied type is in the documents of the ingress, with its schema', async 
 });
 
 it('a dry run of a changed schema says how many of the newest records it refuses, and why', async () => {
-  const changed = (dryRun: boolean) => {
-    const schema = { ...SCHEMA, properties: { ...SCHEMA.properties, total: { type: 'integer' } } };
-    const definition = { description: 'An order was paid.', schema, key: '/id' };
-    return operate('POST', '/event-types/apply', { eventTypes: { 'order.paid': definition }, dryRun });
+  const apply = async (total: object, dryRun: boolean) => {
+    const schema = { ...SCHEMA, properties: { ...SCHEMA.properties, total } };
+    const definition = { description: 'An order was kept.', schema, key: '/id' };
+    const { json } = await operate('POST', '/event-types/apply', { eventTypes: { 'order.kept': definition }, dryRun });
+    return json['changes'];
   };
-  const newest = {
-    records: 1,
-    refused: 1,
-    reasons: [{ pointer: '/total', detail: '"total" must be a whole number.' }],
-  };
-  expect(await changed(true)).toMatchObject({ json: { changes: [{ change: 'changed', revision: 2, newest }] } });
-  const made = (await changed(false)).json as unknown as { changes: object[] };
-  expect(made.changes).toEqual([{ name: 'order.paid', change: 'changed', revision: 2, annotations: [] }]);
+  const change = { name: 'order.kept', change: 'changed', revision: 2, annotations: [] };
+  await apply(SCHEMA.properties.total, false);
+  await until('the ingress takes it', async () => (await send('order.kept', { id: 'o_1', total: 1.5 })).status === 202);
+  const reasons = [{ pointer: '/total', detail: '"total" must be a whole number.' }];
+  const newest = { records: 1, refused: 1, reasons };
+  expect(await apply({ type: 'integer' }, true)).toEqual([{ ...change, newest }]);
+  expect(await apply({ type: 'integer' }, false)).toEqual([change]);
 });
 
-it('an archived type takes no envelope and no webhook, and its webhooks can still be changed', async () => {
-  expect(await register('order.paid', '/own')).toMatchObject({ status: 201 });
+it('an archived type takes no envelope and no webhook; its webhooks are still changed, read, replayed and deleted', async () => {
+  const since = new Date().toISOString();
+  const registered = await register('order.paid', '/own');
+  expect(registered).toMatchObject({ status: 201 });
+  const webhook = `/webhooks/${String(registered.json['id'])}`;
+  await send('order.paid', { id: 'o_1', total: 1, currency: 'EUR' });
+  await until('it is delivered', () => receiver.at('/own').length === 1);
   expect(await operate('DELETE', '/event-types/order.paid')).toMatchObject({ status: 204 });
   await until(
     'the ingress refuses it',
@@ -150,20 +155,27 @@ it('an archived type takes no envelope and no webhook, and its webhooks can stil
     json: { errors: [{ pointer: '/type', detail: expect.stringContaining('order.paid is archived') }] },
   });
   expect(await register('order.paid', '/others')).toMatchObject({ status: 400 });
+  expect(await partner.request('POST', `${webhook}/replay`, { since })).toMatchObject({ status: 202 });
+  const [first] = receiver.ids('/own');
+  await until('it is delivered again', () => receiver.ids('/own').filter((id) => id === first).length === 2);
+  const changed = { eventType: 'order.paid', endPointUrl: receiver.url('/moved'), apiKey: 'k' };
+  expect(await partner.request('PUT', '/webhooks', changed)).toMatchObject({ status: 200 });
+  expect(await partner.request('PATCH', webhook, { endPointUrl: receiver.url('/own') })).toMatchObject({ status: 200 });
+  expect(await partner.request('GET', '/webhooks?eventType=order.paid')).toMatchObject({ status: 200 });
   expect(await partner.request('DELETE', '/webhooks', { eventType: 'order.paid' })).toMatchObject({ status: 200 });
 });
 
 it('each revision of a schema stays served, but not while the type is for chosen partners', async () => {
-  const read = (file: string) => call('GET', `${relay.ingress.url}/schemas/order.paid/${file}`);
-  const $id = expect.stringMatching(/\/schemas\/order\.paid\/1\.json$/);
+  const read = (file: string) => call('GET', `${relay.ingress.url}/schemas/order.kept/${file}`);
+  const $id = expect.stringMatching(/\/schemas\/order\.kept\/1\.json$/);
   expect((await read('1.json')).json).toEqual({ ...SCHEMA, $id });
   expect((await read('2.json')).json).toMatchObject({ properties: { total: { type: 'integer' } } });
   for (const file of ['0.json', '3.json', '01.json', '1', 'x.json'])
     expect([file, (await read(file)).status]).toEqual([file, 404]);
-  expect((await operate('PUT', '/event-types/order.paid', { partners: ['p'] })).status).toBe(200);
+  expect((await operate('PUT', '/event-types/order.kept', { partners: ['p'] })).status).toBe(200);
   await until('the ingress hides it', async () => (await read('2.json')).status === 404);
   expect((await read('1.json')).status).toBe(404);
-  expect(await operate('DELETE', '/event-types/order.paid')).toMatchObject({ status: 204 });
+  expect(await operate('DELETE', '/event-types/order.kept')).toMatchObject({ status: 204 });
 });
 
 it('definitions with faults are refused with every fault, and nothing changes', async () => {
@@ -181,7 +193,7 @@ it('definitions with faults are refused with every fault, and nothing changes', 
   const places = errors.map(({ pointer }) => pointer.split('/')[2]);
   expect(new Set(places)).toEqual(new Set(['relay.own', 'task.created', 'Order.Paid', 'order.sent', 'order.lost']));
   const { json } = await operate('GET', '/event-types');
-  expect((json as unknown as { eventTypes: unknown[] }).eventTypes).toHaveLength(15);
+  expect((json as unknown as { eventTypes: unknown[] }).eventTypes).toHaveLength(16);
 });
 
 it('the command line applies a YAML file, names its faults by their lines, and lists the types', async () => {
