@@ -64,7 +64,7 @@ function led(file: YamlFile, path: Path): Path {
  * Returns the path that a reference points to. If no value exists there below `root`, adds a fault and returns undefined.
  */
 function targetOf(file: YamlFile, path: Path, ref: string, root: Path): Path | undefined {
-  // Unlike `decodeURIComponent`, this does not throw if an escape is no UTF-8. Such a reference finds no value and is
+  // Unlike `decodeURIComponent`, this does not throw if an escape is no UTF-8. The reference then finds no value and is
   // reported.
   const target = segmentsOf(querystring.unescape(ref));
   const isBelow = ref.startsWith('#/') && root.every((segment, index) => target[index] === segment);

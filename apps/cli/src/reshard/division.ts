@@ -21,8 +21,9 @@ interface Disputed {
 
 /**
  * Divides the ranges of one partition of the log among the new shards. The ranges of an old shard are valid only for the
- * records of that shard. If the old shards disagree about an offset, the offset waits in the new shard of its record only if
- * it waits in the old shard of its record. Otherwise a webhook would get a record again that it has already got.
+ * records of that shard. If the old shards disagree about an offset, only the old shard of its record decides: the record
+ * waits in its new shard if it waited in its old shard. Otherwise a webhook would get a record again that it has already
+ * got.
  */
 export class Division {
   readonly #keys = new Map<string, Disputed>();

@@ -69,8 +69,8 @@ const CUT_BEHIND = 2 * MOST_BEHIND;
 /** Maximum bytes of a broker's answer. It is limited because the driver decodes an answer in one turn of the event loop. */
 const MAX_BYTES = 1024 * 1024;
 /**
- * Maximum bytes of an answer for listeners that are behind. A slow stream cannot take more, so the rest would be dropped
- * otherwise.
+ * Maximum bytes of an answer for listeners that are behind. It is smaller than MAX_BYTES because a slow stream drops most of
+ * a larger answer.
  */
 const MAX_BYTES_BEHIND = 256 * 1024;
 /** How often the reader checks whether topics were created again, in ms. */

@@ -17,7 +17,8 @@ import { ListenMetrics, ListenStreams } from './listen-streams.js';
 import { StreamKeys, type ToldPosition } from './listener.js';
 
 /**
- * Maximum length of a position: 14 event types with 100 partitions each need it. The headers of a request may have 16 KiB.
+ * Maximum length of a position in characters. It is enough for 14 event types with 100 partitions each. The headers of a
+ * request may have 16 KiB.
  */
 const MAX_LENGTH = 12 * 1024;
 

@@ -1,6 +1,7 @@
 /**
- * KEYS[1] is `console:<operator>`, a small Redis hash. It maps the hash of a session's id to `<generation> <ends> <idle
- * end>`. The key expires with the session that ends last. Times are epoch milliseconds by the clocks of the callers.
+ * KEYS[1] is `console:<operator>`, a small Redis hash. Each field is the hash of a session id, and its value is
+ * `<generation> <ends> <idle end>`. The key expires with the session that ends last. Times are epoch milliseconds by the
+ * clocks of the callers.
  */
 const lua = `
 local function read(session)
