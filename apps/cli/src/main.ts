@@ -4,7 +4,8 @@ import { text } from 'node:stream/consumers';
 import { runProgram } from './program.js';
 import type { Shell } from './shell.js';
 
-// `relay … | head` closes the pipe early, which is no fault; a full disk is one. A command then cleans up, as on Ctrl-C.
+// `relay … | head` closes the pipe early, which is no error. A full disk is an error. In both cases a running command cleans
+// up as it does after Ctrl-C.
 let isHeard = true;
 let unheardCode: 0 | 1 = 0;
 let leave = (): void => process.exit(unheardCode);
@@ -17,12 +18,16 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   leave();
 });
 
-// C0 and C1 without tab and line feed, and what changes the direction of the text behind it (UAX 9).
+// Control characters (C0 and C1) except tab and line feed, line separators, and characters that change the direction of text
+// (UAX 9).
 const HIDDEN = new RegExp(
   String.raw`[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]`,
   'g',
 );
-/** Texts from outside, such as an endpoint's answer, change nothing of the terminal. The escapes are those of JSON. */
+/**
+ * Escapes, as in JSON, the characters that could change the terminal. A line may contain text from outside, such as the
+ * answer of an endpoint.
+ */
 const escaped = (line: string): string =>
   line.replaceAll(HIDDEN, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
@@ -41,7 +46,7 @@ const shell: Shell = {
   exitCode: 0,
 };
 
-// HTTP_PROXY, HTTPS_PROXY and NO_PROXY as for curl; this machine itself is called directly.
+// HTTP_PROXY, HTTPS_PROXY and NO_PROXY work as for curl, but requests to this machine itself never use a proxy.
 const direct = ['localhost,127.0.0.1,[::1]', process.env['no_proxy'] ?? process.env['NO_PROXY']].join(',');
 try {
   setGlobalProxyFromEnv({ ...process.env, NO_PROXY: direct, no_proxy: direct });
@@ -50,7 +55,7 @@ try {
 }
 
 const code = await runProgram(process.argv.slice(2), shell);
-// Every command closes its connections; a driver that still waits for a broker must not keep the process alive.
-// The error of an earlier write comes a turn later.
+// Exit explicitly, because a driver that still waits for a broker would otherwise keep the process alive. If an earlier
+// write failed, its error arrives one turn of the event loop later, so wait for that turn.
 if (isHeard) process.stdout.write('', () => setImmediate(() => process.exit(code)));
 else process.exit(code || unheardCode);

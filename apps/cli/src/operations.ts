@@ -4,7 +4,10 @@ import type { ClientKind } from '@relay/identity';
 import { OperationsClient, OperationsRefused } from '@relay/operations-client';
 import { settingsOf, type Shell } from './shell.js';
 
-/** The operations app, for commands that open neither Redis nor Kafka. @throws Error when the operator is not named */
+/**
+ * A client of the operations app, for commands that open neither Redis nor Kafka.
+ * @throws Error if its credentials are not set
+ */
 export function operationsOf(shell: Shell): OperationsClient {
   const settings = settingsOf(shell, operationsEnv);
   const { OPERATIONS_URL: url, OPERATOR_CLIENT_ID: clientId, OPERATOR_CLIENT_SECRET: clientSecret } = settings;
@@ -18,24 +21,24 @@ export function operationsOf(shell: Shell): OperationsClient {
 export const isRefused = (error: unknown, status: number): error is OperationsRefused =>
   error instanceof OperationsRefused && error.status === status;
 
-/** For `catch`: undefined for what the operations app does not know. */
+/** For `catch`: returns undefined if the operations app answered 404, and rethrows any other error. */
 export function unlessMissing(error: unknown): undefined {
   if (!isRefused(error, 404)) throw error;
 }
 
-/** @throws Error when there is no client of this kind with the id */
+/** @throws Error if no client of this kind has the id */
 export async function assertKind(api: OperationsClient, kind: ClientKind, id: string): Promise<void> {
   const found = await api.call('readClient', { path: { id } }).catch(unlessMissing);
   if (found?.kind !== kind)
     throw new Error(`There is no ${kind} ${id}: \`relay ${kind}s list\` shows the existing ones`);
 }
 
-/** The longest page of clients, webhooks or replays that the operations app answers. */
+/** The operations app returns at most this many clients, webhooks or replays in a page. */
 export const MOST_LISTED = 10_000;
 
 export type ListedWebhook = Awaited<ReturnType<typeof webhooksOf>>[number];
 
-/** Webhooks, oldest first. @throws Error for a partner that does not exist */
+/** Lists webhooks, oldest first. @throws Error if the partner does not exist */
 export async function webhooksOf(
   api: OperationsClient,
   filter: { partner?: string; status?: 'active' | 'parked' | 'disabled'; eventType?: EnvelopeType },

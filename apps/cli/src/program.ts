@@ -6,12 +6,12 @@ type Define = (command: Command, shell: Shell) => void;
 
 interface Entry {
   readonly description: string;
-  /** Set for a command that opens Redis or Kafka: `only` puts it under `relay admin`, `both` also under `relay`. */
+  /** Set for a command that opens Redis or Kafka itself. `only` puts it under `relay admin`, `both` also under `relay`. */
   readonly admin?: 'only' | 'both';
   readonly load: () => Promise<Define>;
 }
 
-/** Every command. Its modules are loaded only when it is called: imports are half of the start-up time. */
+/** All commands. The modules of a command are loaded only if it is called, because imports are half of the start-up time. */
 export const COMMANDS: Readonly<Record<string, Entry>> = {
   partners: {
     description: 'create, list, rotate and disable partners, who own webhooks',
@@ -102,7 +102,7 @@ export const COMMANDS: Readonly<Record<string, Entry>> = {
   },
 };
 
-/** Runs one command line. Returns its exit code: 0 success, 1 failure or fault found, 2 usage error. */
+/** Runs a command line and returns its exit code: 0 for success, 1 for a failure or a found fault, 2 for a usage error. */
 export async function runProgram(args: readonly string[], shell: Shell): Promise<0 | 1 | 2> {
   try {
     const program = await programOf(args, shell);
@@ -115,7 +115,7 @@ export async function runProgram(args: readonly string[], shell: Shell): Promise
   }
 }
 
-/** The command tree. Commands that `args` may call are complete; the others have a name and a description only. */
+/** Builds the command tree. Commands that `args` does not name get only a name and a description. */
 export async function programOf(args: readonly string[], shell: Shell): Promise<Command> {
   const program = new Command('relay')
     .description('Partner Relay: events in once, out to every partner who asked for them.')

@@ -2,21 +2,21 @@ import { type Environment, parseEnv } from '@relay/config';
 import { type Command, InvalidArgumentError } from 'commander';
 import { z } from 'zod';
 
-/** Access of a command to its process. `main.ts` makes it; commands use nothing else. */
+/** Everything that a command uses of its process. `main.ts` creates it. */
 export interface Shell {
   readonly env: Environment;
   readFile(path: string): string;
-  /** Standard input to its end. */
+  /** Reads standard input to its end. */
   readInput(): Promise<string>;
-  /** A line of the answer, on standard output. Control characters in it are escaped. */
+  /** Prints a line of the answer to standard output. Control characters in the line are escaped. */
   print(text: string): void;
-  /** A line for a person, on standard error: notes, progress, errors. */
+  /** Prints a line for a person, such as a note, progress or an error, to standard error. */
   note(text: string): void;
-  /** Whether a person watches standard error. */
+  /** Whether standard error is a terminal, so a person may be watching. */
   readonly isTerminal: boolean;
-  /** Resolves when the process is asked to end (Ctrl-C, SIGTERM, SIGHUP); a second signal ends it at once. */
+  /** Resolves when the process is asked to end by Ctrl-C, SIGTERM or SIGHUP. A second signal ends the process at once. */
   interrupted(): Promise<void>;
-  /** 0, or 1 when a request was not fulfilled or a fault was found. */
+  /** 0; or 1 if a request was not fulfilled or a fault was found. */
   exitCode: 0 | 1;
 }
 
@@ -36,7 +36,7 @@ export function documentedGroup(command: Command, example: string): Command {
 const isRescue = (command: Command): boolean =>
   command.parent !== null && (command.parent.name() === 'admin' || isRescue(command.parent));
 
-/** Reads an option that is a number. @param expected what the usage error says */
+/** Parses an option that is a number. @param expected the text of the usage error */
 export const numberOf =
   (pattern: RegExp, expected: string) =>
   (text: string): number => {
@@ -45,16 +45,16 @@ export const numberOf =
   };
 
 /**
- * Reads the variables that a command needs and no others: `topics create` must run without keys.
- * @throws ConfigurationFault naming every fault
+ * Reads only the variables that a command needs, because for example `topics create` must run without keys.
+ * @throws ConfigurationFault that names every fault
  */
 export const settingsOf = <G extends z.core.$ZodLooseShape>(shell: Shell, group: G): z.infer<z.ZodObject<G>> =>
   parseEnv(z.object(group), shell.env, (path) => shell.readFile(path));
 
 /**
- * Reads a secret from a file, or from standard input for `-`. A secret is never an argument: every user of the machine
- * can see the arguments of a process, and shells and clusters store them.
- * @throws Error naming the option, when there is nothing to read
+ * Reads a secret from a file, or from standard input for `-`. A secret is never an argument, because every user of the
+ * machine can see the arguments of a process, and shells and clusters store them.
+ * @throws Error that names the option, if there is nothing to read
  */
 export async function readSecret(shell: Shell, option: string, file: string): Promise<string> {
   const isInput = file === '-';
@@ -65,7 +65,7 @@ export async function readSecret(shell: Shell, option: string, file: string): Pr
   return text;
 }
 
-/** @param expected what the file should be, for the error */
+/** @param expected says in the error what the file should be */
 export function readFileOf(shell: Shell, file: string, expected: string): string {
   try {
     return shell.readFile(file);
@@ -79,7 +79,7 @@ export interface LoginOptions {
   readonly clientSecretFile?: string;
 }
 
-/** Adds the options of a client that calls the ingress. @param who such as `a source` */
+/** Adds the options of a client that calls the ingress. @param who the client in the help text, such as `a source` */
 export const withLogin = (command: Command, who: string): Command =>
   command
     .option('--client-id <id>', `client id of ${who}; RELAY_CLIENT_ID without it`)
@@ -88,7 +88,9 @@ export const withLogin = (command: Command, who: string): Command =>
       'a file with its secret, - for standard input; RELAY_CLIENT_SECRET without it',
     );
 
-/** The client that calls the ingress, by options or else by settings; undefined when its id or its secret is missing. */
+/**
+ * Returns the client that calls the ingress, from options or else from settings; undefined if its id or secret is missing.
+ */
 export async function loginOf(
   shell: Shell,
   { clientSecretFile: file, ...options }: LoginOptions,
@@ -104,13 +106,13 @@ export function answer(shell: Shell, { json }: { json?: boolean }, value: unknow
   shell.print(json === true ? JSON.stringify(value) : text);
 }
 
-/** Prints issued credentials as JSON in any case, for a pipe into a safe place: the relay keeps only a hash. */
+/** Prints issued credentials as JSON in any case, so that a pipe can store them. The relay keeps only a hash of them. */
 export function printSecret(shell: Shell, { json }: { json?: boolean }, issued: object): void {
   shell.print(JSON.stringify(issued, undefined, json === true ? 0 : 2));
   if (json !== true) shell.note('This is shown once: save it now.');
 }
 
-/** Rows as text in columns two spaces apart; the last column is not padded. */
+/** Formats rows as text with columns two spaces apart. The last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) row.forEach((cell, at) => (widths[at] = Math.max(widths[at] ?? 0, cell.length)));
@@ -118,5 +120,5 @@ export function table(rows: readonly (readonly string[])[]): string {
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
-/** `1 dead letter`, `2 dead letters`. */
+/** Returns a number with its noun, for example `1 dead letter` or `2 dead letters`. */
 export const counted = (count: number, one: string, many = `${one}s`): string => `${count} ${count === 1 ? one : many}`;

@@ -2,7 +2,7 @@ import cliProgress from 'cli-progress';
 import type { Shell } from './shell.js';
 
 export interface Progress {
-  /** @param before records done before this run: they count as progress, not for the rate */
+  /** @param before number of records done before this run. They count as progress, but not for the rate */
   begin(what: string, records: number, before?: number): void;
   done(records: number): void;
   note(text: string): void;
@@ -11,8 +11,9 @@ export interface Progress {
 const LINE_EVERY_MS = 2_000;
 
 /**
- * A bar with rate and time left on a terminal, else a line now and then; nothing for `--json`.
- * @param stream draws the bar
+ * Shows progress as a bar with the rate and the time left on a terminal, otherwise as a line every two seconds. With
+ * `--json`, it shows nothing.
+ * @param stream where the bar is drawn
  */
 export function shownProgress(
   shell: Shell,
@@ -28,7 +29,7 @@ function bars(shell: Shell, stream: NodeJS.WritableStream): Progress & { end(): 
   const bar = new cliProgress.SingleBar(
     {
       format: '{what} {bar} {percentage} % | {value} of {total} | {rate}/s | {eta_formatted} left',
-      // Rate and time left fit into 80 columns.
+      // With this size, the rate and the time left fit into 80 columns.
       barsize: 20,
       formatTime: (seconds, options, step) =>
         done === 0 && toDo > 0 ? '?' : cliProgress.Format.TimeFormat(seconds, options, step),

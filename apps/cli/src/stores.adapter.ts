@@ -36,7 +36,7 @@ export interface CurrentStores extends Stores {
   readonly registry: RegistryView;
 }
 
-/** Runs `work` with both stores, whatever Redis holds. @throws Away if one does not answer */
+/** Runs `work` with Redis and Kafka, whatever state Redis contains. @throws Away if one of them does not answer */
 export function withStores<T>(shell: Shell, work: (stores: Stores) => Promise<T>): Promise<T> {
   const log = logOf((_event, message) => shell.note(`warning: ${message}`));
   return withRedis(shell, (redis, shards) =>
@@ -48,7 +48,7 @@ export function withStores<T>(shell: Shell, work: (stores: Stores) => Promise<T>
   );
 }
 
-/** Runs `work` once the view in Redis has caught up with the registry. @throws Away, RegistryUnavailable */
+/** Runs `work` after the view in Redis has caught up with the registry topic. @throws Away, RegistryUnavailable */
 export function withRegistry<T>(shell: Shell, work: (stores: CurrentStores) => Promise<T>): Promise<T> {
   return withStores(shell, async (stores) => {
     const registry = new RegistryView(stores.redis, stores.registryLog, stores.log);
@@ -57,7 +57,9 @@ export function withRegistry<T>(shell: Shell, work: (stores: CurrentStores) => P
   });
 }
 
-/** Longest first look at a topic, in ms. Longer than that of a request, since a command has no connection to Kafka yet. */
+/**
+ * Maximum time to look up a topic, in ms. It is longer than for a request, because a command has to connect to Kafka first.
+ */
 const LOOK_MS = 6_000;
 
 async function withRegistryLog<T>(
@@ -82,27 +84,28 @@ export const assertClaimed = (redis: Redis, kafka: Kafka, settings: KafkaConfig)
 
 const nothing = (): void => undefined;
 
-/** A log that drops everything but errors. */
+/** A log that drops everything except errors. */
 export const logOf = (error: Log['error']) => ({ error, warn: nothing, info: nothing, debug: nothing });
 
 /** The keys of `ENCRYPTION_KEYS`. @throws ConfigurationFault */
 export const keyringOf = (shell: Shell): Keyring => Keyring.parse(settingsOf(shell, keyringEnv).ENCRYPTION_KEYS);
 
-/** @throws Error if the processes cannot open what this command seals or hashes */
+/** @throws Error if the running processes cannot decrypt or verify what this command encrypts or hashes */
 export async function assertShared(keyring: Keyring, redis: Redis): Promise<void> {
   const fault = sealingFault(await redis.hgetall(keyKeys[0]), keyring.checks);
   if (fault !== undefined) throw new Error(fault);
 }
 
-/** Longest wait for a store, in ms: a person is waiting. */
+/** Maximum wait for a store, in ms. It is short because a person is waiting. */
 const PATIENCE_MS = 5_000;
-/** Longest wait, in ms, for a shard that need not answer. */
+/** Maximum wait, in ms, for a shard that does not have to answer. */
 const OTHERS_MS = 3_000;
 
 /**
- * Opens a connection to Redis for `work` and closes it. The first fault ends the attempt, since a person is waiting.
- * @param needed what must answer. Unless it is `all`, commands to a shard may fail
- * @throws Away within five seconds
+ * Opens connections to Redis for `work` and closes them afterwards. The first connection error ends the attempt, because a
+ * person is waiting.
+ * @param needed the part of Redis that must answer. Unless it is `all`, commands to a shard may fail
+ * @throws Away if Redis does not answer within five seconds, or a setting does not fit it
  */
 export async function withRedis<T>(
   shell: Shell,
@@ -131,7 +134,7 @@ export async function withRedis<T>(
       const setting = settings.REDIS_CLUSTER_NODES.length > 0 ? 'REDIS_CLUSTER_NODES' : 'REDIS_URL';
       throw new Away(fault, `start it, or correct ${setting}`, error);
     });
-    // A command writes times by the clock of Redis, as the processes that read them do.
+    // Commands write times by the clock of Redis, because the processes that read these times use that clock too.
     await new StoreClock().rule().look(redis);
     if (needed !== 'any number of shards') await assertSaid(redis, shards.all.length);
     return await work(redis, shards);
@@ -140,7 +143,9 @@ export async function withRedis<T>(
   }
 }
 
-/** @throws Away if `REDIS_SHARDS` is another number: the command then takes the data of the shards for lost */
+/**
+ * @throws Away if `REDIS_SHARDS` is not the number of shards in use, because the command would otherwise miss data of shards
+ */
 async function assertSaid(redis: Redis, count: number): Promise<void> {
   await assertNotResharding(redis);
   const said = await saidShards(redis);
@@ -151,13 +156,13 @@ async function assertSaid(redis: Redis, count: number): Promise<void> {
     );
 }
 
-/** Runs `work` with Kafka once a broker has answered. @throws Away within five seconds */
+/** Runs `work` after a Kafka broker has answered. @throws Away if no broker answers within five seconds */
 export async function withKafka<T>(
   shell: Shell,
   work: (kafka: Kafka, settings: KafkaConfig) => Promise<T>,
 ): Promise<T> {
   const settings = settingsOf(shell, kafkaEnv);
-  // The driver also returns the faults that it logs as errors of calls.
+  // The errors that the driver logs are dropped, because its calls also throw them.
   const kafka = connectKafka(settings, () => undefined);
   const probe = kafka.admin({ retry: { retries: settings.KAFKA_BROKERS.length, initialRetryTime: 100 } });
   try {
@@ -180,7 +185,7 @@ function addressOf({ REDIS_URL, REDIS_SENTINELS, REDIS_CLUSTER_NODES = [] }: Red
 const within = <T>(promise: Promise<T>): Promise<T> =>
   answeredWithin(PATIENCE_MS, promise, () => new Error(`nothing in ${PATIENCE_MS / 1_000} s`));
 
-/** For a host with several addresses Node reports one error for each and no message of its own. */
+/** For a host with several addresses, Node throws an AggregateError with an error for each address and no own message. */
 function causeOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(causeOf).join(', ');
   return error instanceof Error ? error.message || error.name : String(error);

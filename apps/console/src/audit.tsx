@@ -17,10 +17,10 @@ import { ClientLink } from './words.js';
 
 type OneRecord = Answer<'readAudit'>['records'][number];
 
-/** Fields that the columns already show. */
+/** Fields of a record that the column of facts leaves out. */
 const SHOWN = new Set(['at', 'event', 'operator', 'partnerId', 'v']);
 
-/** Audit log: changes by clients and findings of the relay, newest first. */
+/** The page of the audit log, newest records first. The log has the changes by clients and the findings of the relay. */
 export function Audit() {
   const { event, operator, partner, webhook } = useFilters('event', 'operator', 'partner', 'webhook');
   const query = place.value.query;
@@ -73,7 +73,7 @@ const factsText = (record: OneRecord & { readonly place: string }): string =>
     .map(([name, value]) => `${name}: ${valueText(value)}`)
     .join(', ');
 
-/** Values of a list that a row shows: a replay of dead letters names up to 1,000. */
+/** Maximum number of values that a row shows of a list. The record of a replay of dead letters lists up to 1,000 ids. */
 const NAMED = 5;
 const valueText = (value: unknown): string => {
   if (typeof value === 'string') return value;

@@ -26,7 +26,7 @@ import { type Answer, api, type Calls, loadClients, may, type Role } from './ses
 
 const KINDS = { '': 'all', partner: 'partners', source: 'sources', operator: 'operators' };
 
-/** Partners, sources and operators. */
+/** The page that lists partners, sources and operators. */
 export function Clients() {
   const { kind } = useFilters('kind');
   const load = useLoad('clients', loadClients);
@@ -93,7 +93,7 @@ const NEW_ROLES = {
   admin: 'admin: changes clients as well',
 };
 
-/** Makes a partner, a source or an operator; shows its secret once. */
+/** The page that creates a partner, a source or an operator, and shows the new secret once. */
 export const NewClientPage = () => (
   <Screen title="New client">
     {may('admin') ? (
@@ -167,7 +167,7 @@ function Form() {
   );
 }
 
-/** A credential, shown this once: nothing of the page keeps it. */
+/** Shows a new credential once. The page does not keep it. */
 export function Issued({ of, close }: { readonly of: Answer<'createClient'>; readonly close: () => void }) {
   const [name, secret] =
     'apiKey' in of ? ['API key', of.apiKey] : ['Client secret', 'clientSecret' in of ? of.clientSecret : ''];

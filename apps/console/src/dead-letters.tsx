@@ -31,7 +31,7 @@ const FILTERS = ['type', 'reason', 'webhook'] as const;
 const SHOWN = 100;
 const EVERY_MS = 10_000;
 
-/** Deliveries that were given up, by facet; replayed and purged together. */
+/** The page of deliveries that were given up. It counts them, filters them, and replays or purges all that match. */
 export function DeadLetters() {
   const query = Object.fromEntries(FILTERS.map((name) => [name, place.value.query[name] ?? '']));
   const key = JSON.stringify(query);
@@ -120,7 +120,7 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
         { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
         {
           name: 'Why',
-          // The reason `gone` says the answer already: 410.
+          // The reason `gone` already says that the endpoint answered 410.
           cell: ({ reason, lastFailure }) =>
             `${REASONS[reason] ?? reason}${lastFailure && reason !== 'gone' ? ` (${lastFailure})` : ''}`,
         },
@@ -154,7 +154,7 @@ const Facet = ({ name, of, cell }: FacetProps) => (
   </div>
 );
 
-/** One dead letter with its envelope; the look is audited. */
+/** The page of one dead letter with its envelope. Opening the page is audited. */
 export const DeadLetterPage = ({ id }: { readonly id: string }) => (
   <Screen title="Dead letter">
     {mayLook('operator') ? (
@@ -208,12 +208,15 @@ function Letter({ id }: { readonly id: string }) {
   );
 }
 
-/** Replays or purges selected dead letters: counts them, asks once, and goes on until all are done. @throws Refused while it counts */
+/**
+ * Counts the selected dead letters, asks once, and then replays or purges all of them.
+ * @throws Refused if the count fails
+ */
 async function changeLetters(verb: Verb, selection: Selection, done: () => void): Promise<void> {
   const name = `${verb}DeadLetters` as const;
   const counted = await api.call(name, { body: { ...selection, dryRun: true } });
   const matched = 'matched' in counted ? counted.matched : 0;
-  // With the time of the count as its end, the change takes no dead letter that came later.
+  // `until` is the time of the count, so the change does not include dead letters that came later.
   const same = { ...selection, ...('until' in counted ? { until: counted.until } : {}) };
   const letters = `${'complete' in counted && !counted.complete ? 'at least ' : ''}${countOf(matched, 'dead letter')}`;
   ask({
@@ -233,7 +236,7 @@ async function changeLetters(verb: Verb, selection: Selection, done: () => void)
   });
 }
 
-/** The most answers of 5 s each that one click asks for: a page is no place for more. */
+/** Maximum number of requests for one click. Each request takes up to 5 s, so a page should not send more. */
 const ROUNDS = 1_000;
 
 async function changeAll(name: `${Verb}DeadLetters`, selection: Selection): Promise<string> {

@@ -16,14 +16,14 @@ import { type Answer, api, loadClients } from './session.js';
 import { Since, WebhookTable } from './words.js';
 
 const EVERY_MS = 5_000;
-/** The relay looks at the alerts twice a minute. */
+/** How often the alerts are loaded. The relay checks them twice a minute. */
 const ALERTS_MS = 30_000;
-/** An examination asks both stores many questions. */
+/** How often the findings are loaded. This is rare, because every examination sends many requests to Redis and Kafka. */
 const EXAMINED_MS = 60_000;
 
 type Queue = Answer<'readQueues'>['queues'][number];
 
-/** How the relay is: what waits, what lags, what was given up, and who is in trouble. */
+/** The page about the current state: what waits, what lags, what was given up, and which webhooks are in trouble. */
 export function Now() {
   const queues = useLoad('queues', () => api.call('readQueues', {}), EVERY_MS);
   const lag = useLoad('lag', () => api.call('readLag', {}), EVERY_MS);
@@ -123,7 +123,7 @@ const Figure = ({ name, value, note }: FigureProps) => (
   </div>
 );
 
-/** Which half is away by the errors of two loads; undefined when both answer. */
+/** Says which of Redis and Kafka does not answer, based on the errors of two requests; undefined if both answer. */
 function awayText(ofRedis: unknown, ofKafka: unknown): string | undefined {
   const [redis, kafka] = [ofRedis, ofKafka].map((error) => error instanceof Refused && error.status === 503);
   if (redis && kafka) return 'Redis and Kafka do not answer. What is shown is from before; nothing can be changed.';

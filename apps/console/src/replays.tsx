@@ -25,7 +25,7 @@ import {
 import { type Answer, api, type Calls, may, type QueryOf } from './session.js';
 import { choicesOf, ClientLink } from './words.js';
 
-/** Replays of all partners, and how far they are. */
+/** The page of the replays of all partners, with their progress. */
 export function Replays() {
   const { state } = useFilters('state');
   const load = useLoad(
@@ -82,14 +82,14 @@ const Progress = ({ of: { done, matched, failed, secondsLeft } }: { readonly of:
   </>
 );
 
-/** Each change of a replay, and what is said of it. */
+/** The changes of a replay, each with the words that the page shows for it. */
 const STEPS = {
   pauseReplay: { verb: 'Pause', words: 'can be resumed.', said: 'The replay is paused.' },
   resumeReplay: { verb: 'Resume', words: 'will be delivered.', said: 'The replay goes on.' },
   cancelReplay: { verb: 'End', words: 'will not be delivered again.', said: 'The replay has ended.' },
 } as const;
 
-/** Actions of an operator on a running replay. */
+/** Buttons with which an operator changes a replay that has not ended. */
 function Steps({ of, done }: { readonly of: Replay; readonly done: () => void }) {
   if (!may('operator') || of.id === null || (of.state !== 'running' && of.state !== 'paused')) return <>–</>;
   const input = { path: { id: of.id } };
@@ -120,9 +120,9 @@ type Order = Calls['orderReplay']['data']['body'];
 
 const WHICH = { all: 'all envelopes', failed: 'those whose delivery failed' };
 
-/** Webhooks of one order. */
+/** Maximum number of webhooks in one order. */
 const MOST = 1_000;
-/** Webhooks that the question names. */
+/** Maximum number of webhooks that the question lists. */
 const NAMED = 10;
 
 interface CountedProps {
@@ -131,7 +131,7 @@ interface CountedProps {
   readonly which: string;
 }
 
-/** Shows how many envelopes an order replays, in all and by webhook. */
+/** Shows how many envelopes an order replays, in total and for each webhook. */
 function Counted({ of: { replays, leftOut }, webhooks, which }: CountedProps) {
   const matched = replays.reduce((sum, replay) => sum + replay.matched, 0);
   const origins = new Map(webhooks.map(({ id, origin }) => [id, origin]));
@@ -160,7 +160,7 @@ function Counted({ of: { replays, leftOut }, webhooks, which }: CountedProps) {
 const orderEach = async (body: Order): Promise<OrderedReplays> =>
   (await api.call('orderReplay', { body })) as OrderedReplays;
 
-/** Orders deliveries of a time once more, to one webhook or to several; counts first. */
+/** A form that delivers the envelopes of a time once more, to one webhook or to several. It counts them before it orders. */
 export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[] }) {
   const [since, until, status] = [useSignal(''), useSignal(''), useSignal('all')];
   const [fault, attempt, setFault] = useTry();
@@ -182,7 +182,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
       setFault(`None of them can get a replay: ${leftOutText(counted.leftOut)}.`);
       return;
     }
-    // With the time of the count as its end, the replay takes no envelope that was accepted later.
+    // `until` is the time of the count, so the replay does not include envelopes that were accepted later.
     const same = { until: first.createdAt, ...body };
     ask({
       title: `Replay ${countOf(counted.replays.length, 'webhook')}?`,
@@ -228,7 +228,7 @@ const LEFT_OUT = {
 
 type OrderedReplays = Extract<Answer<'orderReplay'>, { leftOut: unknown }>;
 
-/** Why webhooks got no replay, such as `2 disabled, 1 with another replay under way`. */
+/** Says why webhooks get no replay, for example `2 disabled, 1 with another replay under way`. */
 function leftOutText(leftOut: OrderedReplays['leftOut']): string {
   const reasons = Object.entries(LEFT_OUT).map(([why, words]) => ({
     count: leftOut.filter((each) => each.why === why).length,

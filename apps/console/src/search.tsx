@@ -18,7 +18,9 @@ import {
 import { api, loadClients, type Calls } from './session.js';
 import { ClientLink, tookText } from './words.js';
 
-/** Results of the search box. A single page that is found opens at once; several are a list. */
+/**
+ * The results of the search box. If the search finds a single page, the page opens at once; otherwise the pages are listed.
+ */
 export function Search() {
   const { q = '', webhook } = place.value.query;
   if (webhook !== undefined)
@@ -78,16 +80,19 @@ const Shown = ({ places, attempts }: Found) => (
 );
 
 interface Found {
-  /** Pages of what was found. */
+  /** The pages that the search found. */
   readonly places: readonly { readonly path: readonly string[]; readonly name: string }[];
-  /** The search over attempts, if the text can be a host. */
+  /** A search for attempts, if the text can be a host. */
   readonly attempts: { readonly host: string } | undefined;
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const HOST = /^[\w-]+(?:\.[\w-]+)+(?::\d+)?$|^localhost(?::\d+)?$|^\[[0-9a-f:]+\](?::\d+)?$/i;
 
-/** Finds an envelope, a webhook, a dead letter, clients by id or name, webhooks by host. @throws Refused when the relay is away */
+/**
+ * Finds an envelope, a webhook or a dead letter by its id, clients by id or name, and webhooks by host.
+ * @throws Refused if the relay does not answer
+ */
 async function find(text: string): Promise<Found> {
   if (UUID.test(text)) return byId(text.toLowerCase());
   if (/^[\w-]+_[0-9a-f-]{36}_/i.test(text))
@@ -130,7 +135,7 @@ async function byId(id: string): Promise<Found> {
   );
   const places = found.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   const fault = found.find((each) => each.status === 'rejected');
-  // The result of one store is enough if another store is away.
+  // If one store does not answer, the results of the other store are enough.
   if (places.length === 0 && fault !== undefined) throw fault.reason;
   return { places, attempts: undefined };
 }
@@ -144,7 +149,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
   cancelled: 'info',
 };
 
-/** The newest attempts that the index knows. */
+/** Shows the newest attempts in the index. */
 function Attempts({ query }: { readonly query: Query }) {
   const load = useLoad(JSON.stringify(query), () => api.call('searchAttempts', { query: { ...query, limit: 50 } }));
   if (load.error instanceof Refused && load.error.status === 404)

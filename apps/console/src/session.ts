@@ -10,22 +10,25 @@ export type Role = 'viewer' | 'operator' | 'admin';
 
 export const ROLES: readonly Role[] = ['viewer', 'operator', 'admin'];
 
-/** Signed-in operator; null while signed out, undefined until the relay has answered. */
+/** The signed-in operator; null while signed out; undefined until the relay has answered. */
 export const who = signal<Answer<'readSession'> | null | undefined>(undefined);
-/** Why the session ended. */
+/** The text that says why the session ended. */
 export const ended = signal('');
 
-/** Whether somebody did something since the last call: a page that refreshes itself keeps no session alive. */
+/**
+ * Whether the person has done something since the last request. A page that only refreshes itself must not keep a session
+ * alive.
+ */
 let acted = true;
 
-/** The API of the operations app, in the session of this browser. */
+/** The client for the API of the operations app. It uses the session of this browser. */
 export const api = new Api<Calls>({
   base: new URL('./', location.href),
   routes: { ...OPERATIONS, ...PUBLIC_OPERATIONS, leaveConsole: ['DELETE', '/session'] },
   credential: () => {
     const mark = acted ? 'acting' : 'watching';
     acted = false;
-    // Another tab of this browser may sign in somebody else.
+    // The request names its operator, because another tab of this browser may have signed in a different one.
     return { 'relay-console': mark, ...(who.value ? { 'relay-console-operator': who.value.clientId } : {}) };
   },
   curlCredential: '-u "$OPERATOR_CLIENT_ID:$OPERATOR_CLIENT_SECRET"',
@@ -44,12 +47,12 @@ function end(why: string): void {
   forgetAsked();
 }
 
-/** Watches whether somebody does something. */
+/** Begins to watch for keys and clicks of the person. */
 export function begin(): void {
   for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (acted = true), { capture: true });
 }
 
-/** Finds out who is signed in. @throws Refused when the relay cannot say it: the session may go on */
+/** Asks the relay who is signed in. @throws Refused if the relay cannot answer; the session may still be valid */
 export async function recognise(): Promise<void> {
   try {
     who.value = await api.call('readSession', {});
@@ -65,27 +68,27 @@ export async function enter(clientId: string, clientSecret: string): Promise<voi
   ended.value = '';
 }
 
-/** @throws Refused while the session may go on */
+/** Signs out. @throws Refused if the relay did not end the session, so the session may still be valid */
 export async function leave(): Promise<void> {
   await api.call('leaveConsole', {});
   end('You have left.');
 }
 
-/** Whether the signed-in operator has this role or a higher one, which is enough to look. */
+/** Whether the signed-in operator has this role or a higher role, which is enough for looking. */
 export const mayLook = (needed: Role): boolean =>
   who.value != null && ROLES.indexOf(who.value.role) >= ROLES.indexOf(needed);
 
-/** Whether the signed-in operator may make the changes of this role. With `OPERATIONS_WRITE` off, no operator may. */
+/** Whether the signed-in operator may make the changes of this role. If `OPERATIONS_WRITE` is off, no operator may. */
 export const may = (needed: Role): boolean => who.value?.canWrite === true && mayLook(needed);
 
 export type QueryOf<Name extends keyof Calls> = NonNullable<
   Calls[Name]['data'] extends { query?: infer Query } ? Query : never
 >;
 
-/** Names of clients by their ids, so that lists show names. */
+/** The names of clients by id. Lists show these names. */
 export const names = signal<ReadonlyMap<string, string>>(new Map());
 
-/** All clients; their names are known from then on. @throws Refused */
+/** Loads all clients and stores their names in `names`. @throws Refused */
 export async function loadClients(): Promise<Answer<'listClients'>> {
   const found = await api.call('listClients', { query: { limit: 10_000 } });
   names.value = new Map(found.clients.map(({ clientId, name }) => [clientId, name]));

@@ -28,7 +28,7 @@ export const FEATURES: readonly Type[] = [
 export const controllersOf = (modules: readonly Type[]): Type[] =>
   modules.flatMap((module) => (Reflect.getMetadata(MODULE_METADATA.CONTROLLERS, module) ?? []) as Type[]);
 
-/** The ingress: the platform, one module for each feature, and the documents of all of them. */
+/** The ingress. It consists of the platform, a module for each feature, and the documents that describe the features. */
 @Module({})
 export class IngressModule {
   static register(config: IngressConfig): DynamicModule {

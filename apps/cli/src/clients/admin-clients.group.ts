@@ -27,7 +27,11 @@ export function defineAdminClients(group: Command, shell: Shell): void {
   documentedGroup(group, 'admin clients create operator first --role admin');
 }
 
-/** Opens the clients for `work`, without the operations app. @throws Error if no ingress can verify the secrets that this command makes */
+/**
+ * Runs `work` with the clients in Redis itself, so no operations app is needed.
+ * @throws Error if the ingresses lack the encryption key of this command, so they could not verify the secrets that it
+ * creates
+ */
 function withClients<T>(shell: Shell, work: (clients: Clients) => Promise<T>): Promise<T> {
   const keyring = keyringOf(shell);
   return withRegistry(shell, async ({ redis, registry, publisher, settings }) => {

@@ -6,7 +6,7 @@ import { Option, type Command } from 'commander';
 import { operationsOf } from '../operations.js';
 import { answer, counted, documented, documentedGroup, numberOf, table, type Shell } from '../shell.js';
 
-/** The longest page that the operations app answers, and the ids that one request may name. */
+/** The operations app returns at most this many dead letters in a page, and accepts at most this many ids in a request. */
 const MOST = 1_000;
 
 type Letter = Operations['listDeadLetters']['responses'][200]['deadLetters'][number];
@@ -126,13 +126,16 @@ const withFilters = (command: Command): Command =>
     .addOption(new Option('--reason <reason>', 'only of this reason').choices(DeadLetter.shape.reason.options))
     .option('--webhook <id>', 'only of this webhook');
 
-/** The id of a dead letter of a whole envelope starts with `-`, so commander may take it for an unknown option. */
+/**
+ * Unknown options are allowed because the id of a dead letter that belongs to no webhook starts with `-`, and commander
+ * takes such an id for an option.
+ */
 const withSelection = (command: Command): Command =>
   withFilters(command.argument('[id...]', 'ids of dead letters, or of envelopes'))
     .option('--all', 'every dead letter')
     .allowUnknownOption();
 
-/** Ends the command with a usage error unless it selects dead letters: by ids, --all, or filters. */
+/** Exits with a usage error unless the dead letters are selected either by ids or by --all and filters. */
 function assertSelection(command: Command, ids: readonly string[], selection: Selection): void {
   const unknown = ids.find((id) => id.startsWith('-') && !id.startsWith(`${NO_WEBHOOK}_`));
   if (unknown !== undefined) command.error(`error: unknown option '${unknown}'`);
@@ -150,9 +153,9 @@ interface Part {
 }
 
 /**
- * Asks again until all selected dead letters are looked at or the command is interrupted: the app answers after some seconds with the
- * part that is done. A fault says how far it came.
- * @param add returns what is done by now
+ * Repeats a request until all selected dead letters are done or the command is interrupted. The repetition is needed because
+ * the operations app answers after some seconds, even if only a part is done. If a request fails, a note says what was done.
+ * @param add adds an answer to the report, and returns a text that says what is done so far
  */
 async function eachPart<Report extends Part>(
   shell: Shell,
@@ -173,7 +176,7 @@ async function eachPart<Report extends Part>(
         const isFirst: boolean = part === undefined;
         part = await ask({ ids: named, all, type, reason, webhook, after: part?.after });
         done = add(part);
-        // A later part reports dead letters that an earlier part ended as missing.
+        // Later answers also list the dead letters as missing that an earlier answer has replayed or purged.
         if (isFirst) missing.push(...part.missing);
         if (!isInterrupted) continue;
         shell.note('interrupted: the same command goes on with the rest');

@@ -35,7 +35,7 @@ export function defineDoctor(command: Command, shell: Shell): void {
   documented(command, 'doctor');
 }
 
-/** Examines the stores, the keys, and the settings of worker and ingress that this environment holds. */
+/** Checks Redis, Kafka, the keys, and those settings of workers and ingresses that this environment contains. */
 export async function checkAll(shell: Shell): Promise<Finding[]> {
   const stores = examine(
     {
@@ -61,7 +61,9 @@ export async function checkAll(shell: Shell): Promise<Finding[]> {
   return (await Promise.all([stores, ...settings])).flat();
 }
 
-/** The egress settings that open private endpoints; development on one machine needs them. */
+/**
+ * Warns of each egress setting that allows more than public HTTPS endpoints. Development needs them, so it gets no warning.
+ */
 export function egressFindings(settings: OpeningSettings & { readonly RELAY_ENV: string }): Finding[] {
   const openings = egressOpenings(settings);
   if (openings.length === 0) return [ok('egress', 'endpoints are public addresses by https')];
@@ -71,7 +73,7 @@ export function egressFindings(settings: OpeningSettings & { readonly RELAY_ENV:
   );
 }
 
-/** Whether callers can forge the address that their limits count by. */
+/** Warns if callers can forge the IP address by which their rate limits are counted. */
 export function proxyFinding(trusted: boolean | number | string): Finding {
   const warned = proxyWarning(trusted);
   return warned === undefined

@@ -43,11 +43,14 @@ const LOOK_MS = 1_000;
 
 const ENDED: ReadonlySet<string> = new Set(['delivered', 'dead-letter', 'replayed', 'purged', 'cancelled']);
 
-/** Without any delivery, an envelope has ended when it is settled: no webhook wants it. */
+/** An envelope that no webhook wants has no deliveries, so it has ended as soon as a worker has settled it. */
 const hasEnded = ({ deliveries, mark }: EnvelopeStory): boolean =>
   mark !== 'published' && deliveries.every(({ state }) => ENDED.has(state));
 
-/** Prints what is new in a story until every delivery has ended or the command is: lines, or with `--json` the whole story. */
+/**
+ * Reads the story every second and prints what is new, until every delivery has ended or the command is interrupted. With
+ * `--json`, it prints the whole story after each change; otherwise it prints the new lines.
+ */
 async function followStory(
   begun: EnvelopeStory,
   read: () => Promise<EnvelopeStory | undefined>,
@@ -87,7 +90,7 @@ const WAITS = {
   parked: 'its webhook is parked',
   replay: 'a replay will come to it',
 } as const;
-/** Characters of an endpoint's answer in a line; `--json` has more of them. */
+/** Maximum characters of an endpoint's answer in a line. `--json` prints more of the answer. */
 const SHOWN_ANSWER = 100;
 
 function storyText(story: EnvelopeStory): string {
@@ -150,7 +153,7 @@ const STEPS = [
   ['firstByteMs', 'first byte'],
 ] as const;
 
-/** Lists the steps of an attempt that took time: `on a kept connection, first byte 1002 ms`. */
+/** Lists the steps of an attempt that took time, for example `on a kept connection, first byte 1002 ms`. */
 export function timingText(timing: z.infer<typeof AttemptTiming>): string {
   const steps = STEPS.flatMap(([step, name]) => ((timing[step] ?? 0) > 0 ? [`${name} ${timing[step]} ms`] : []));
   return [timing.reused ? 'on a kept connection' : 'on a new connection', ...steps].join(', ');

@@ -1,7 +1,7 @@
 import { type JsonFault, jsonPointer } from '@relay/json';
 import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 
-/** The operations app reads no larger body. */
+/** The operations app rejects larger request bodies. */
 export const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
 export type Path = readonly string[];
@@ -12,21 +12,21 @@ interface FileFault {
   readonly detail: string;
 }
 
-/** Event types that a file defines. Only the operations app checks the definitions. */
+/** The event types that a file defines. This command does not check the definitions; the operations app does. */
 export interface DefinedTypes {
   readonly eventTypes: Readonly<Record<string, unknown>>;
-  /** Returns the path in the file of a path in the request. */
+  /** Translates a path in the request body into the path in the file that the value came from. */
   readonly placeOf: (path: Path) => Path;
 }
 
-/** A YAML or JSON file whose values keep their lines. It collects the faults of the file. */
+/** A parsed YAML or JSON file. It collects the faults that are found in the file, each with its line and column. */
 export class YamlFile {
-  /** Undefined if a fault leaves the file without a value. */
+  /** The content of the file; undefined if a fault makes the file unreadable. */
   readonly value: unknown;
   readonly #document;
   readonly #lines = new LineCounter();
   readonly #faults = new Map<string, FileFault>();
-  /** Offsets of syntax faults. The parser may read the text around them in another way than its author. */
+  /** Offsets of syntax faults. Near a syntax fault, the parser may read the text differently than its author meant it. */
   readonly #broken: number[] = [];
 
   constructor(text: string) {
@@ -41,29 +41,31 @@ export class YamlFile {
     try {
       if (deep === undefined && this.#isReadable()) this.value = this.#document.toJS();
     } catch (error) {
-      // There are too many aliases or levels.
+      // The file has too many aliases or nesting levels.
       this.#add(0, (error as Error).message);
     }
   }
 
-  /** The faults, each once, in the order of the lines. */
+  /** The faults without duplicates, in the order of their lines. */
   get faults(): readonly FileFault[] {
     return [...this.#faults.values()].toSorted((a, b) => a.line - b.line || a.column - b.column);
   }
 
-  /** Adds a fault of the value at a path. If the file has only a part of the path, the fault names the missing part. */
+  /**
+   * Adds a fault of the value at a path. If the file contains only the first segments, the fault names the missing segments.
+   */
   fault(path: Path, detail: string, subject = ''): void {
     const { offset, depth } = this.#find(path);
     this.#add(offset, [subject, jsonPointer(path.slice(depth)), detail].filter(Boolean).join(' '));
   }
 
-  /** Adds the faults that the operations app found in these types. */
+  /** Adds the faults that the operations app found in the types of this file. */
   refuse({ placeOf }: DefinedTypes, faults: readonly JsonFault[]): void {
     for (const { pointer, detail } of faults) {
       const path = segmentsOf(pointer);
       const subject = path[1] === undefined ? '' : `${path[1]}:`;
       const { start, end } = this.#find(placeOf(path.slice(0, 2)));
-      // A fault of a type with a syntax fault may be a consequence.
+      // A fault is left out if its type contains a syntax fault, because it may only be a consequence of the syntax fault.
       if (subject === '' || !this.#broken.some((offset) => offset >= start && offset <= end))
         this.fault(
           placeOf(path),
@@ -73,7 +75,7 @@ export class YamlFile {
     }
   }
 
-  /** Adds the faults that the parser ignores. Returns whether every alias has a value. */
+  /** Adds the faults that the parser does not report. Returns whether every alias has a value. */
   #isReadable(): boolean {
     const anchors = new Set<string>();
     let isReadable = true;
@@ -95,8 +97,9 @@ export class YamlFile {
   }
 
   /**
-   * Follows a path for the `depth` that the file has of it.
-   * @returns `offset` that of the value if it is a scalar, otherwise that of its key
+   * Follows a path as far as the file contains it.
+   * @returns `depth`: the number of segments that were found. `offset`: the position of the value if it is a scalar,
+   * otherwise the position of its key. `start` and `end`: the range of key and value
    */
   #find(path: Path): { offset: number; depth: number; start: number; end: number } {
     let node: unknown = this.#document.contents;
@@ -129,7 +132,7 @@ export const segmentsOf = (pointer: string): Path =>
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Returns the types under `eventTypes`; undefined if the file has none, which is a fault. */
+/** Returns the types under `eventTypes`. If the file has no `eventTypes`, adds a fault and returns undefined. */
 export function definitionsIn(file: YamlFile): DefinedTypes | undefined {
   if (file.value === undefined) return undefined;
   const { eventTypes, ...others } = isObject(file.value) ? file.value : {};

@@ -3,12 +3,14 @@ import { EVENT_TYPE_NAME } from '@relay/events';
 import { type DefinedTypes, isObject, type Path, segmentsOf, type YamlFile } from './event-types-file.js';
 
 const SCHEMAS = ['components', 'schemas'];
-/** Keywords whose members are schemas by name. A member may be named like a keyword. */
+/** Keywords whose value is an object of schemas by name. A name in this object may equal a keyword, but is none. */
 const BY_NAME = new Set(['$defs', 'definitions', 'dependentSchemas', 'patternProperties', 'properties']);
-/** Keywords whose values are data. */
+/** Keywords whose values are data and not schemas, so a `$ref` in them is not a reference. */
 const DATA = new Set(['const', 'default', 'enum', 'example', 'examples']);
 
-/** Returns the webhooks of an OpenAPI 3.1 document as event types; undefined if the file has none, which is a fault. */
+/**
+ * Returns the webhooks of an OpenAPI 3.1 document as event types. If it has no webhooks, adds a fault and returns undefined.
+ */
 export function webhooksIn(file: YamlFile): DefinedTypes | undefined {
   if (file.value === undefined) return undefined;
   const { openapi, webhooks } = isObject(file.value) ? file.value : {};
@@ -52,15 +54,18 @@ const memberOf = (value: unknown, segment: string): unknown =>
     ? (value as Readonly<Record<string, unknown>>)[segment]
     : undefined;
 
-/** The path to which a reference at a path leads, or the path itself without a reference. */
+/** Returns the path that the `$ref` at a path points to; without a `$ref`, returns the path itself. */
 function led(file: YamlFile, path: Path): Path {
   const ref = memberOf(at(file, path), '$ref');
   return typeof ref === 'string' ? (targetOf(file, path, ref, ['components']) ?? path) : path;
 }
 
-/** Returns the path of a reference; undefined, which is a fault, unless it leads to a value below `root`. */
+/**
+ * Returns the path that a reference points to. If no value exists there below `root`, adds a fault and returns undefined.
+ */
 function targetOf(file: YamlFile, path: Path, ref: string, root: Path): Path | undefined {
-  // An escape that is no UTF-8 stays, and leads nowhere.
+  // Unlike `decodeURIComponent`, this does not throw if an escape is no UTF-8. The reference then finds no value and is
+  // reported.
   const target = segmentsOf(querystring.unescape(ref));
   const isBelow = ref.startsWith('#/') && root.every((segment, index) => target[index] === segment);
   if (isBelow && target.length > root.length && at(file, target) !== undefined) return target;
@@ -68,7 +73,9 @@ function targetOf(file: YamlFile, path: Path, ref: string, root: Path): Path | u
   return undefined;
 }
 
-/** Returns a schema with the components that it uses in `$defs` and references to these. */
+/**
+ * Copies the components that a schema uses into its `$defs`, and changes the references so that they point to the copies.
+ */
 function inlined(file: YamlFile, path: Path): { schema: unknown; components: ReadonlySet<string> } {
   const components = new Set<string>();
   const rewritten = (from: Path, value: unknown, isByName = false): unknown => {
@@ -86,7 +93,7 @@ function inlined(file: YamlFile, path: Path): { schema: unknown; components: Rea
   };
   const schema = rewritten(path, at(file, path));
   const definitions: [name: string, schema: unknown][] = [];
-  // The loop also visits the components that it adds.
+  // `rewritten` may add components to the set during the loop, and the loop visits these too.
   for (const name of components) {
     const component = [...SCHEMAS, name];
     definitions.push([name, rewritten(component, at(file, component))]);

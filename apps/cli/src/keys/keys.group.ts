@@ -33,10 +33,10 @@ function defineRotate(command: Command, shell: Shell): void {
 type RotationReport = Awaited<ReturnType<typeof rotate>>;
 
 /**
- * Seals the secrets of every webhook under the writing key, with one registry command for each webhook, while all
- * processes run. May be killed and repeated: it skips values under that key.
- * @throws RegistryUnavailable when a change was not confirmed
- * @throws Error when no process has the writing key: no worker could open what this seals
+ * Re-encrypts the secrets of every webhook with the first key, with one registry command for each webhook, while all
+ * processes run. May be killed and run again: values that are already encrypted with that key are skipped.
+ * @throws RegistryUnavailable if a change was not confirmed
+ * @throws Error if the running processes lack the first key, so no worker could decrypt the new values
  */
 async function rotate(stores: CurrentStores, keyring: Keyring, shown: Progress) {
   await assertShared(keyring, stores.redis);
@@ -73,7 +73,10 @@ async function usesIn(
   return usesOf(kids, await webhooks.byKey(), clients);
 }
 
-/** The hash of a client’s secret moves to another key when the secret is used, so this command cannot move it. */
+/**
+ * Whether no webhook needs an older key any more. Clients may still need one, because the hash of a client secret can be
+ * renewed only when the client sends the secret.
+ */
 const isDone = ({ unreadable, olderKeys }: RotationReport): boolean =>
   unreadable.length === 0 && olderKeys.every(({ webhooks }) => webhooks.length === 0);
 

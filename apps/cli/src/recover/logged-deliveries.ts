@@ -15,8 +15,8 @@ import { type RetryQueue, standing, type Standing, standingAfter } from '@relay/
 import type { RecoveryLog } from './recovery-log.adapter.js';
 
 /**
- * The outcomes of deliveries in the attempt log. A dead letter is final by its own record, not by the attempt that
- * caused it; without that record one more attempt creates it again.
+ * The outcomes of deliveries in the attempt log. An attempt that made its delivery a dead letter does not make the delivery
+ * final here. The record in `relay.dead-letters` does; if that record is missing, one more attempt creates it again.
  */
 export class Outcomes {
   readonly #final = new IdSet();
@@ -46,14 +46,17 @@ type LoggedDeadLetter =
   | { readonly kind: 'letter'; readonly id: string; readonly letter: DeadLetter }
   | { readonly kind: 'end'; readonly end: DeadLetterEnding };
 
-/** Reads a record of `relay.dead-letters`; undefined for any other record. */
+/**
+ * Parses a record of `relay.dead-letters`. Returns undefined if it is neither a dead letter nor the end of a dead letter.
+ */
 export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
   try {
     const record: unknown = JSON.parse(value?.toString('utf8') ?? 'null');
     const end = DeadLetterEnding.safeParse(record);
     if (end.success) return { kind: 'end', end: end.data };
     const letter = DeadLetter.safeParse(record);
-    // A dead letter without a body had lost it in Redis; the log has it, so the delivery is made again.
+    // A dead letter without a body was written after Redis had lost the body. The event log still has the body, so this
+    // record is ignored and the delivery is made again.
     return letter.success && letter.data.body !== ''
       ? { kind: 'letter', id: deliveryId(letter.data), letter: letter.data }
       : undefined;
@@ -62,7 +65,7 @@ export function readLetter(value: Buffer | null): LoggedDeadLetter | undefined {
   }
 }
 
-/** All dead letters in the log, and those that an operator ended. Bodies are not kept; they are read again. */
+/** All dead letters in the log, and how operators ended them. Bodies are not kept in memory; they are read again later. */
 export class LoggedDeadLetters {
   readonly #known = new IdSet();
   readonly #ended = new Map<string, DeadLetterEnding>();
@@ -75,18 +78,21 @@ export class LoggedDeadLetters {
     }
   }
 
-  /** The delivery is a dead letter, or was one until an operator ended it. */
+  /** Whether the delivery is a dead letter, or was a dead letter until an operator replayed or purged it. */
   knows(id: string): boolean {
     return this.#known.has(id);
   }
 
-  /** How an operator ended the dead letter; undefined if it still exists. */
+  /** Returns how an operator ended the dead letter; undefined if it still exists. */
   endOf(id: string): DeadLetterEnding | undefined {
     return this.#ended.get(id);
   }
 }
 
-/** Clocks of ingresses differ: a webhook registered by one may look younger than an envelope that another accepted later. */
+/**
+ * How much the clocks of two ingresses may differ. Because of this difference, a webhook can look younger than an envelope
+ * that another ingress accepted after the webhook was registered.
+ */
 export const CLOCK_TOLERANCE_MS = 60_000;
 
 export interface Candidate {
@@ -100,7 +106,10 @@ export interface LoggedDeliveries {
   readonly letters: LoggedDeadLetters;
 }
 
-/** The deliveries of an envelope without a final outcome, each at its place in the schedule; how many ended or are dead letters. */
+/**
+ * Returns the deliveries of an envelope that have no final outcome, each at its position in the retry schedule.
+ * `alreadyFinal` is the number of its other deliveries.
+ */
 export function recoveryOf(
   record: EnvelopeRecord,
   candidates: readonly Candidate[],
@@ -123,15 +132,18 @@ export function recoveryOf(
   return { deliveries, alreadyFinal };
 }
 
-/** Time for which dead letters are kept. */
+/** How long dead letters are kept. */
 const KEPT_MS = 30 * 86_400_000;
-/** The log still holds the attempts of replays that are younger than this; older ones ended within their 96 h. */
+/**
+ * The log still holds the attempts of replays that are younger than this. Older replays have ended, because they take 96 h
+ * at most.
+ */
 const REPLAYS_TOLD_MS = 7 * 86_400_000;
 
 /**
- * Restores the dead letters that no operator ended, and the deliveries of replays without a final outcome.
- * `logged.letters` must hold the whole topic.
- * @param isLost whether the shard of an envelope is recovered: the dead letters of the other shards are there, or were ended since
+ * Restores the dead letters that no operator ended, and the deliveries of replays that have no final outcome.
+ * @param logged its `letters` must contain the whole topic
+ * @param isLost whether the shard of an envelope is being recovered. Other shards still have their dead letters
  */
 export async function recoverLetters(
   log: RecoveryLog,
@@ -163,8 +175,9 @@ export async function recoverLetters(
 }
 
 /**
- * Ends the dead letters that an operator has ended and that an older copy of Redis brought back. Deliveries of replays without a final
- * outcome are made again; a dead letter whose replay cannot be made again stays. `logged` must hold both topics.
+ * Removes the dead letters that an operator had already ended before Redis was restored from an older copy. Deliveries of
+ * replays that have no final outcome are made again. If a replay cannot be made again, its dead letter stays.
+ * @param logged must contain both topics, the dead letters and the attempts
  */
 export async function endLetters(
   reader: Pick<DeadLetterReader, 'ids' | 'read' | 'withBody' | 'remove'>,
@@ -190,7 +203,7 @@ export async function endLetters(
   return counts;
 }
 
-/** The deliveries of a replay that have no final outcome; undefined when they cannot be made. */
+/** Returns the deliveries of a replay that have no final outcome; undefined if the dead letter cannot be replayed. */
 function replaysOf(
   letter: DeadLetter,
   end: DeadLetterEnding,
@@ -209,14 +222,14 @@ function replaysOf(
     .map((job) => standing(job, outcomes.standingOf(deliveryId(job)), now));
 }
 
-/** Key of a free slot. */
+/** The value of a free slot. */
 const EMPTY = 0n;
-/** Share of taken slots above which a set grows. */
+/** The set grows when more than this share of its slots is taken. */
 const MOST_FULL = 0.6;
 
 /**
- * A set of ids that costs 13 to 27 bytes each, since it keeps 64 bits of their SHA-256. With a hundred million ids the
- * chance that it takes another id for one of them is 1 to 180,000 million.
+ * A set of ids that stores only 64 bits of the SHA-256 of each id, so an id costs 13 to 27 bytes. If the set has a hundred
+ * million ids, the chance that it reports an id that was never added is 1 in 180,000 million.
  */
 export class IdSet {
   #slots = new BigUint64Array(1 << 12);
@@ -230,7 +243,7 @@ export class IdSet {
     if (this.#put(keyOf(id)) && this.#size > this.#slots.length * MOST_FULL) this.#grow();
   }
 
-  /** @param key `keyOf(id)`, for a caller that looks into several sets */
+  /** @param key `keyOf(id)`. A caller that searches several sets passes the key so that it is computed only once */
   has(id: string, key = keyOf(id)): boolean {
     return this.#slots[this.#slotOf(key)] === key;
   }
@@ -243,7 +256,7 @@ export class IdSet {
     return true;
   }
 
-  /** Index of the key, or of the free slot for it. */
+  /** Returns the index of the slot with the key, or of the free slot for the key. */
   #slotOf(key: bigint): number {
     const mask = this.#slots.length - 1;
     let slot = Number(key & 0xffff_ffffn) & mask;
@@ -261,12 +274,12 @@ export class IdSet {
 
 const keyOf = (id: string): bigint => hash('sha256', id, 'buffer').readBigUInt64LE(0) || 1n;
 
-/** Parts of the window that are forgotten as a whole: an id is known for 23 to 24 of them. */
+/** The window is divided into this many parts. A part is forgotten as a whole, so an id is known for 23 to 24 parts. */
 const PARTS = 24;
 
 /**
- * Ids of the latest window of a partition's own time. An id is never known for longer than the window, so that a second
- * acceptance never passes for a repeat.
+ * The ids of a partition in the latest window, measured by the times of its records. An id is never known for longer than
+ * the window, so a second acceptance after the window is not taken for a repeat.
  */
 export class RecentIds {
   readonly #parts = new Map<number, IdSet>();

@@ -15,7 +15,7 @@ export interface Counts {
 interface RecoveryTools {
   readonly token: string;
   readonly topicPrefix: string;
-  /** Progress in the shard that is recovered. */
+  /** The progress in the shard that is recovered. */
   readonly progress: PartitionProgress;
   /** Kafka's id of the topic, if the brokers report one. */
   readonly topicId?: string | undefined;
@@ -30,18 +30,19 @@ interface RecoveryTools {
 }
 
 /**
- * Recovers one partition of an event topic from its high water, once; with several shards, its records of one shard. It owns the
- * partition like a worker: each chunk looks up its ids, stores its jobs, then writes marks and high water together. A killed
- * recovery therefore resumes at its last write, and one that another recovery overtook writes nothing more.
+ * Recovers the records of one shard from one partition of an event topic. Like a worker, the recovery owns the partition.
+ * For each chunk of records, it looks up the ids, stores the jobs, and then writes the marks together with the high water. A
+ * killed recovery therefore continues at its last write. If another recovery takes over the partition, this one can write
+ * nothing more.
  *
- * Only records of the last `DEDUPE_WINDOW` get marks. An older record must not: its id may have been accepted again after the window,
- * and with a mark that second acceptance is dropped as a duplicate, and the source of a third one is refused. Repeats of older
- * records are found in memory; after a killed recovery one can be delivered again. Another content under an id needs
- * no mark: its dead letter is logged.
+ * Only records of the last `DEDUPE_WINDOW` get marks. The id of an older record may have been accepted a second time after
+ * the window. If the older record got a mark, that second acceptance would be dropped as a duplicate, and a third one
+ * refused. Repeats of older records are found in memory, so after a killed recovery a repeat can be delivered again. A
+ * record that uses an id again with other content needs no mark, because its dead letter is in the log.
  */
 export class PartitionRecovery {
   #position: Position = { highWater: 0, sequence: 0 };
-  /** Records below this offset were recovered, or are of another shard. */
+  /** Records below this offset are recovered already, or belong to another shard. */
   #next = 0;
   readonly #older: RecentIds;
 
@@ -53,7 +54,10 @@ export class PartitionRecovery {
     this.#older = new RecentIds(tools.windowMs);
   }
 
-  /** Becomes the owner. @returns the offset to continue from: `start` if no earlier recovery wrote anything of this log */
+  /**
+   * Becomes the owner of the partition.
+   * @returns the offset to continue from; it is `start` if no earlier recovery of this log has written anything
+   */
   async begin(start: number): Promise<number> {
     const { progress, token } = this.tools;
     const found = await progress.own(this.at, token, { start, take: true });
@@ -71,8 +75,8 @@ export class PartitionRecovery {
       .filter((item) => this.#isOwn(item));
     for (const item of read)
       if (item.kind === 'poison') await rejectedRecords.poison(this.at, item.record, item.reason);
-    // The first record of an id was delivered; a later one with other content became a dead letter of the whole envelope. The later
-    // one must not win now because its partition is read first.
+    // Before the loss, the first record of an id was delivered. A later record with other content became a dead letter of
+    // the whole envelope. That later record is left out here, otherwise it would win if its partition is read first.
     const envelopes = read
       .filter((item) => item.kind === 'envelope')
       .filter((item) => !logged.letters.knows(wholeOf(item)) && !this.#isRepeatOfOlder(item));
@@ -104,19 +108,19 @@ export class PartitionRecovery {
     this.counts.records += read.length;
   }
 
-  /** A record that is not an envelope is of shard 0. */
+  /** Records that are not envelopes belong to shard 0. */
   #isOwn(item: ReadRecord): boolean {
     const number = item.kind === 'envelope' ? this.tools.shardOf(item.envelope.id) : 0;
     return number === (this.at.shard ?? 0);
   }
 
-  /** Releases the partition to the workers at `end`. */
+  /** Sets the high water to `end`, and releases the partition to the workers. */
   async finish(end: number): Promise<void> {
     if (this.#next < end) await this.#write(end, []);
     await this.tools.progress.release(this.at, this.tools.token);
   }
 
-  /** Whether an earlier, killed recovery read the log of today’s topic: the topic may have been deleted and created since. */
+  /** Whether an earlier, killed recovery read this topic and not a deleted topic of the same name. */
   #isOfThisLog(read: ReadTo | undefined): boolean {
     const { topicId } = this.tools;
     const { topicIds = [] } = read ?? {};
@@ -127,7 +131,7 @@ export class PartitionRecovery {
     return acceptedAt > this.tools.now() - this.tools.windowMs;
   }
 
-  /** Remembers a record without a mark. */
+  /** Whether an older record had the same id and content. A record that gets no mark is remembered for later calls. */
   #isRepeatOfOlder(item: EnvelopeRecord): boolean {
     const { id, hash } = entryOf(item);
     const name = `${id}_${hash}`;

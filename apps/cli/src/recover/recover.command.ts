@@ -38,7 +38,7 @@ export function defineRecover(command: Command, shell: Shell): void {
     const shown = shownProgress(shell, json);
     const keyring = keyringOf(shell);
     const { DEDUPE_WINDOW } = settingsOf(shell, dedupeEnv);
-    // The recovery logs rejected records as a worker does.
+    // Log messages, for example about rejected records, are printed as notes. With --json they are dropped.
     const say = (_event: string, message: string): void => (json ? undefined : shell.note(message));
     try {
       const found = await withRegistry(shell, (stores) => {
@@ -74,11 +74,14 @@ interface RecoveryParts extends CurrentStores {
 }
 
 /**
- * Rebuilds an emptied Redis, or those of its shards that are empty. WebhookFinder are there already (`withRegistry`). While the
- * recovery’s key exists in a shard, workers treat every partition as lost there. An interrupted recovery keeps its finished
- * partitions, and the next run continues with the others. May be killed at any moment.
- * If no shard is empty, it ends the dead letters that an operator has ended since the copy that Redis was restored from.
- * @throws Error when there is nothing to do, a clock is wrong, or the registry is not that of the log
+ * Rebuilds an emptied Redis, or only the shards that are empty. The webhooks and clients are there already, because
+ * `withRegistry` restores them. While a shard contains the key of the recovery, workers treat all its partitions as lost. An
+ * interrupted recovery keeps its finished partitions, and the next run continues with the others. May be killed at any
+ * moment.
+ *
+ * If no shard is empty, Redis may have been restored from an older copy. Then this only removes the dead letters that an
+ * operator has ended since that copy.
+ * @throws Error if there is nothing to do, a clock is wrong, or the registry does not belong to the event log
  */
 async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<RecoveryReport> {
   const { shards, kafka, settings, view, publisher, log, windowMs } = parts;
@@ -120,7 +123,7 @@ async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<Recove
     const recoveryOf = ({ number, progress }: LostShard, range: EventRange): PartitionRecovery =>
       new PartitionRecovery({ ...range, shard: number }, { ...tools, progress, topicId: range.topicId }, counts);
     await recoverPartitions(recoveryLog, lost, recoveryOf, shown);
-    // Workers ask every few seconds and continue by themselves from here.
+    // The workers check this key every few seconds, so they continue by themselves once it is deleted.
     for (const { shard } of lost)
       if ((await shard.redis.get(recoveryKey(shard))) === token) await shard.redis.del(recoveryKey(shard));
     const deliveries = counts.deliveries + letters.deliveries;
@@ -130,7 +133,7 @@ async function recoverAll(parts: RecoveryParts, shown: Progress): Promise<Recove
   }
 }
 
-/** Ends dead letters in a Redis that was not lost: it knows how far the log was read, but may be an older copy. */
+/** Removes the dead letters that operators ended, from a Redis that was not lost but may be restored from an older copy. */
 async function endAll(parts: RecoveryParts, log: RecoveryLog, now: number, shown: Progress) {
   await parts.view.reload();
   const queue = new BullmqRetryQueue(parts.shards);
@@ -171,7 +174,7 @@ async function readLogged(
   return logged;
 }
 
-/** Reads the log once for all shards, from the lowest offset at which one of them continues. */
+/** Reads each partition once for all shards, from the lowest offset at which a shard continues. */
 async function recoverPartitions(
   log: RecoveryLog,
   shards: readonly LostShard[],
@@ -204,7 +207,7 @@ async function recoverPartitions(
 
 const nameOf = ({ topic, partition }: LogRange): string => `${topic}/${partition}`;
 
-/** @throws Error if the clock is wrong: days ahead, it leaves no envelope in the seven days that are read */
+/** @throws Error if a clock is wrong. If it were days ahead, the seven days that are read would contain no envelope */
 async function assertClock(redis: Redis): Promise<void> {
   const clock = new StoreClock();
   await clock.look(redis);

@@ -18,7 +18,7 @@ const WEEK_MS = 7 * 86_400_000;
 
 type Take = (range: LogRange, messages: readonly KafkaMessage[]) => Promise<void> | void;
 
-/** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
+/** A partition of an event topic. `committed` is the offset that the consumer group of the workers has committed, or -1. */
 export interface EventRange extends LogRange {
   readonly committed: number;
   /** Kafka's id of the topic, if the brokers report one. */
@@ -27,10 +27,13 @@ export interface EventRange extends LogRange {
 
 export type RecoveryLog = Awaited<ReturnType<typeof openRecoveryLog>>;
 
-/** Looks up the beginning and end of each partition; of the events, from the last seven days on. @throws Error when a topic is missing */
+/**
+ * Looks up the first and the end offset of each partition. For event topics, the range begins seven days before `now`.
+ * @throws Error if a topic is missing
+ */
 export async function openRecoveryLog(kafka: Kafka, settings: KafkaConfig, now: number) {
   const { KAFKA_TOPIC_PREFIX: prefix, KAFKA_CONSUMER_GROUP: group } = settings;
-  // Asked before anything is read: a topic that is created again afterwards has another id.
+  // Ask for the ids before anything is read. If a topic is created again later, its new id shows the change.
   const ids = await topicIdsOf(kafka, prefix);
   const admin = kafka.admin();
   await admin.connect();
@@ -75,7 +78,7 @@ async function eventRanges(admin: KafkaAdmin, topic: string, groupId: string, si
   return ranges.map(({ partition, from: first, end }) => {
     const start = Number(starts.find((known) => known.partition === partition)?.offset ?? first);
     const offset = committed?.partitions.find((known) => known.partition === partition)?.offset ?? -1;
-    // Kafka answers -1 if no record is that young: the range is empty.
+    // Kafka answers -1 if no record is that young. The range is then empty.
     const from = start < 0 ? end : Math.min(Math.max(start, first), end);
     return { topic, partition, from, end, committed: Number(offset) };
   });
@@ -83,13 +86,16 @@ async function eventRanges(admin: KafkaAdmin, topic: string, groupId: string, si
 
 export type LostShard = Awaited<ReturnType<typeof lostShards>>[number];
 
-/** The shards of Redis that were lost and are not fully recovered, each with the partitions that are left. */
+/**
+ * Returns the shards of Redis that were lost and are not fully recovered, each with the partitions that are left to recover.
+ */
 export async function lostShards(events: readonly EventRange[], shards: Shards, windowMs: number) {
   const found = await Promise.all(
     shards.all.map(async (shard, number) => {
       const progress = new RedisPartitionProgress(shard, windowMs);
       const { lost, isLost, isBegun } = await lossOf(events, shard, progress);
-      // A worker that was stopped early may have committed none of the records it had read.
+      // A worker that was stopped early may have read records without committing an offset. So a shard also counts as lost
+      // if it knows nothing about any partition although the log has records.
       const isEmpty = lost.length === events.length && lost.some(({ end }) => end > 0);
       return isLost || isEmpty ? [{ number, shard, progress, lost, isBegun }] : [];
     }),
@@ -97,12 +103,12 @@ export async function lostShards(events: readonly EventRange[], shards: Shards, 
   return found.flat();
 }
 
-/** `assertWhole` writes no marks that live for a window. */
+/** `assertWhole` writes no marks, so it needs no deduplication window. */
 const NO_WINDOW_MS = 0;
 
 /**
- * Makes sure that no role runs. Redis shows the connections of roles by name, and Kafka the workers of the group, even one that is not
- * connected to Redis just now.
+ * Makes sure that no ingress, worker or operations process runs. Redis lists the connections of these roles by name. Kafka
+ * lists the members of the consumer group, even a worker that is not connected to Redis at the moment.
  * @throws Error if a role runs
  */
 export async function assertStopped(shards: Shards, kafka: Kafka, settings: KafkaConfig): Promise<void> {
@@ -120,7 +126,7 @@ export async function assertStopped(shards: Shards, kafka: Kafka, settings: Kafk
     );
 }
 
-/** @throws Error when a shard was lost or a recovery has not ended */
+/** @throws Error if a shard was lost or a recovery is not finished */
 export async function assertWhole(shards: Shards, kafka: Kafka, settings: KafkaConfig): Promise<void> {
   const log = await openRecoveryLog(kafka, settings, Date.now());
   const lost = await lostShards(log.events, shards, NO_WINDOW_MS);

@@ -77,12 +77,13 @@ const MOST_NAMED = 5;
 type MoveReport = Awaited<ReturnType<typeof moveDeployment>>;
 
 /**
- * Moves a deployment to the cluster, topics and group of the settings. WebhookFinder, jobs and dead letters stay in Redis; the
- * registry of the other cluster gets a snapshot. References to the former log are deleted: workers begin at the start of the new one.
- * May be killed at any moment: the claim says so, no role starts, and the next run goes on.
- * @param from id of the cluster that Redis is claimed for; `none` for one without
- * @returns how many records the snapshot has, and how many webhooks, replays and partitions were left behind with deliveries that wait in
- * the former log; undefined when Redis is claimed for it already
+ * Moves Redis to the cluster, topics and consumer group of the settings. Webhooks, jobs and dead letters stay in Redis, and
+ * the registry of the new cluster gets a snapshot. Everything in Redis that refers to offsets of the former log is deleted,
+ * so workers begin at the start of the new log. May be killed at any moment: the claim in Redis then says that a move has
+ * begun, so no role starts, and the next run continues the move.
+ * @param from id of the cluster that Redis belongs to so far; `none` if that cluster has no id
+ * @returns the number of records in the snapshot, and the number of webhooks, replays and partitions whose deliveries wait
+ * in the former log and are left behind; undefined if Redis belongs to this deployment already
  */
 async function moveDeployment(stores: Stores, from: string, leave: boolean) {
   const { redis, shards, kafka, registryLog, publisher, settings } = stores;
@@ -105,7 +106,7 @@ async function moveDeployment(stores: Stores, from: string, leave: boolean) {
     throw new Error(
       `The topic ${to.topic} of this cluster has records already: nothing was moved. If it is a copy of the former one, start with an empty Redis and run \`relay recover\``,
     );
-  // A move that is cut off and run again is audited twice.
+  // If a move is interrupted and run again, it is audited twice.
   const audit = new Audit(publisher, settings.KAFKA_TOPIC_PREFIX, Date.now);
   await audit.report({ event: 'deployment.moved', operator: 'relay registry move', from: held, to, leftBehind });
   await takeUp(redis, held);
@@ -135,8 +136,9 @@ function assertFrom(held: Deployment, from: string): void {
 }
 
 /**
- * The webhooks and replays with records that wait in the log, and the partitions with envelopes that a worker has read and not
- * settled, also after a kill. Redis does not know how many records no worker has read: only the former cluster does.
+ * Returns the webhooks and replays whose records wait in the log, and the partitions with envelopes that a worker has read
+ * but not settled, even if that worker was killed. Records that no worker has read are not included: only the former cluster
+ * knows their number.
  */
 async function waitingIn(shards: Shards): Promise<readonly string[]> {
   const waiting = new Set<string>();
@@ -148,7 +150,7 @@ async function waitingIn(shards: Shards): Promise<readonly string[]> {
         waiting.add(`webhook ${readRangeKey(key).webhookId}`);
       const [owner, highWater, read] = await shard.redis.hmget(progressKey(shard, at), 'owner', 'highWater', 'read');
       const [next = ''] = (read ?? '').split(' ');
-      // Without a high water no record was ever read.
+      // Without a high water, no record of the partition was ever read.
       if (highWater != null && (owner || Number(next) > Number(highWater)))
         waiting.add(`partition ${at.topic}/${at.partition}`);
     }
@@ -157,7 +159,7 @@ async function waitingIn(shards: Shards): Promise<readonly string[]> {
 
 const OF_PARTITION = [progressKey, partialKey, parkingKey, droppedKey] as const;
 
-/** Deletes the keys that refer to offsets of the former log, and ends the replays that have not ended. */
+/** Deletes the keys that refer to offsets of the former log, and cancels the replays that are under way. */
 async function forgetLog(shards: Shards): Promise<void> {
   const replays = new Replays(shards.global, shards);
   for (const id of await replays.idsUnderWay()) await replays.cancel(id, Date.now());
@@ -170,7 +172,10 @@ async function forgetLog(shards: Shards): Promise<void> {
   }
 }
 
-/** A source may send the envelopes that were left behind again; the ids must be forgotten, or the worker drops them as repeats. */
+/**
+ * Forgets the ids of accepted envelopes. Otherwise, if a source sends an envelope that was left behind again, the worker
+ * would drop it as a repeat.
+ */
 async function forgetIds(shards: Shards): Promise<void> {
   for (const shard of shards.all)
     for await (const page of keysOf(shard)) {
@@ -179,7 +184,7 @@ async function forgetIds(shards: Shards): Promise<void> {
     }
 }
 
-/** Writes a snapshot of what is registered; a snapshot that an earlier run began is given up. */
+/** Writes a snapshot of the registry. If an earlier run began a snapshot, that snapshot is abandoned. */
 async function writeRegistry({ redis, registryLog, log }: Stores): Promise<number> {
   const claim = new RegistryClaim(redis, registryLog, true);
   const registry = new RegistryView(redis, registryLog, log, claim);

@@ -20,7 +20,7 @@ export class ReplayRun {
     private readonly webhooks: readonly ListedWebhook[],
   ) {}
 
-  /** @throws Error when no such webhook is registered */
+  /** @throws Error if no webhook, or not the wanted one, is registered for the type */
   static async of(
     api: OperationsClient,
     { type, webhook }: { readonly type: EnvelopeType; readonly webhook?: string },
@@ -33,14 +33,15 @@ export class ReplayRun {
   }
 
   /**
-   * Continues this command’s running replays of the same window and orders the missing ones. Disabled webhooks, and those with
-   * another running replay, including one that a partner ordered, get none.
+   * Plans a step for each webhook. If an earlier run of this command ordered a replay of the same window that has not ended,
+   * the replay is continued; otherwise a new replay is ordered. A webhook is left out if it is disabled, or has another
+   * replay under way, for example one that a partner ordered.
    */
   async plan(window: Window): Promise<ReplayPlan> {
     return { window, steps: planOf(this.webhooks, await this.#underWay(), window) };
   }
 
-  /** Upper bound of the deliveries. */
+  /** Returns the maximum number of deliveries. */
   async count({ window, steps }: ReplayPlan): Promise<number> {
     let matched = leftToGoOn(steps);
     for (const step of steps.filter(({ kind }) => kind === 'order'))
@@ -48,7 +49,7 @@ export class ReplayRun {
     return matched;
   }
 
-  /** @returns the ids of continued and ordered replays; fewer when `signal` fired first */
+  /** @returns the ids of the replays that were continued or ordered; not all of them if `signal` fires before the end */
   async order({ steps, window }: ReplayPlan, note: Note, signal: AbortSignal): Promise<string[]> {
     const ids: string[] = [];
     let reportedAt = Date.now();
@@ -89,7 +90,7 @@ export class ReplayRun {
     for (const id of ids) await this.api.call('pauseReplay', { path: { id } }).catch(unlessEnded);
   }
 
-  /** Cancels all running replays and reports those that partners ordered. @returns their number */
+  /** Cancels all replays that are under way, and notes each replay that a partner ordered. @returns the number of replays */
   async cancel(note: Note): Promise<number> {
     const wanted = new Set(this.webhooks.map(({ id }) => id));
     let cancelled = 0;
@@ -112,12 +113,15 @@ export class ReplayRun {
     return found.flat();
   }
 
-  /** Orders or counts the replay of one webhook. The answer to a request that names one webhook is its replay. */
+  /**
+   * Orders or counts the replay of one webhook. If a request names one webhook, the answer is its replay, so the cast is
+   * safe.
+   */
   async #replay(body: { readonly webhook: string; readonly dryRun?: boolean }): Promise<Replay> {
     return (await this.api.call('orderReplay', { body })) as Replay;
   }
 
-  /** @returns the id of the replay; undefined for a webhook that is left out */
+  /** @returns the id of the replay; undefined if the webhook is left out */
   async #take(step: Step, window: Window, note: Note): Promise<string | undefined> {
     const { webhookId } = step;
     const leaveOut = (why: string): undefined => {
@@ -147,7 +151,7 @@ const orderOf = ({ webhookId: webhook }: Step, { since, until }: Window) => ({
   until: until ?? undefined,
 });
 
-/** For `catch`: ignores that a replay has ended meanwhile or is lost. The report says which. */
+/** For `catch`: ignores the error if the replay has ended meanwhile or is lost. The report shows this later. */
 function unlessEnded(error: unknown): void {
   if (!isRefused(error, 409) && !isRefused(error, 404)) throw error;
 }
@@ -156,20 +160,22 @@ export type Replay = Operations['readReplay']['responses'][200];
 
 export interface FollowedReplay extends Replay {
   readonly id: string;
-  /** Waits for its webhook to be enabled. */
+  /** Whether the webhook is disabled, so the replay waits until the webhook is enabled. */
   readonly isDisabled: boolean;
 }
 
-/** A date, which begins at midnight UTC, or a time with its zone: without a zone its meaning would depend on the machine. */
+/** A date, which means midnight UTC, or a time with a zone. Without a zone, the meaning of a time depends on the machine. */
 const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
-/** Epoch milliseconds; undefined for any other text, since `Date.parse` guesses: it reads `7` as 2001. */
+/**
+ * Returns epoch milliseconds; undefined for any other text. `Date.parse` alone guesses, for example it reads `7` as 2001.
+ */
 export function readMoment(text: string): number | undefined {
   const read = Moment.safeParse(text);
   return read.success ? Date.parse(read.data) : undefined;
 }
 
-/** The time of the envelopes that are delivered again, as the operations app shows it; `null` for an open side. */
+/** The time range of the envelopes that are delivered again, as the operations app shows it. `null` means no limit. */
 interface Window {
   readonly since: string | null;
   readonly until: string | null;
@@ -180,7 +186,7 @@ export const windowOf = ({ since, until }: { since?: number; until?: number }): 
   until: until === undefined ? null : new Date(until).toISOString(),
 });
 
-/** `from 2030-01-01T00:00:00.000Z until now`: the window as the command understood it. */
+/** Describes the window as the command understood it, for example `from 2030-01-01T00:00:00.000Z until now`. */
 export function windowText({ since, until }: Window): string {
   const end = until === null ? 'until now' : `before ${until}`;
   return since === null ? end : `from ${since} ${end}`;
@@ -194,7 +200,7 @@ type Step = { readonly webhookId: string } & (
 
 type PlannedWebhook = Pick<ListedWebhook, 'id' | 'status'>;
 
-/** @param underWay replays that have not ended, including those of other webhooks */
+/** @param underWay the replays that have not ended, including replays of other webhooks */
 export function planOf(webhooks: readonly PlannedWebhook[], underWay: readonly Replay[], window: Window): Step[] {
   const found = new Map(underWay.map((replay) => [replay.webhookId, replay]));
   return webhooks.map(({ id: webhookId, status }): Step => {
@@ -222,7 +228,10 @@ export const leftToGoOn = (steps: readonly Step[]): number =>
     return sum + step.replay.matched - step.replay.done - step.replay.failed;
   }, 0);
 
-/** Whether a call with this window continues the replay. An operator’s call never pauses a replay that a partner ordered. */
+/**
+ * Whether the command continues this replay for this window. It never continues a replay that a partner ordered, so Ctrl-C
+ * never pauses such a replay either.
+ */
 const isSame = ({ orderedBy: by, status, since, until }: Replay, window: Window): boolean =>
   by === 'operator' && status === 'all' && since === window.since && until === window.until;
 

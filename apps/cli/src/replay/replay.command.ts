@@ -118,8 +118,8 @@ const LOOK_MS = 500;
 type Read = (ids: readonly string[]) => Promise<readonly FollowedReplay[]>;
 
 /**
- * Shows the progress of replays until each has ended, is paused by another call, or waits. Progress counts records
- * looked at, some of which need no delivery.
+ * Shows the progress of replays until each of them has ended, is paused by another command, or waits for its webhook to be
+ * enabled. Progress counts the records that were looked at; some of them need no delivery.
  */
 export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<void> {
   let found = await read(ids);
@@ -137,7 +137,7 @@ export async function follow(ids: readonly string[], read: Read, shown: Progress
 
 type ReplayReport = ReturnType<typeof totalOf>;
 
-/** The results of replays, as the command prints them. `lost` has the ids that Redis no longer knows. */
+/** Sums up replays in the form that the command prints. `lost` contains the ids that Redis no longer knows. */
 export function totalOf(ids: readonly string[], found: readonly FollowedReplay[]) {
   const now = Date.now();
   const begun = Math.min(now, ...found.map(({ createdAt }) => Date.parse(createdAt)));

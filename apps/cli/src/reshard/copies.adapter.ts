@@ -26,7 +26,10 @@ export interface CopyOptions {
   readonly note: (text: string) => void;
 }
 
-/** Copies a layout into another one, which is empty. @returns how the ranges of each partition were divided */
+/**
+ * Copies one layout of shards into another layout, which is empty.
+ * @returns how the ranges of each partition were divided
+ */
 export async function copyAll(move: Move, orders: readonly Order[], options: CopyOptions): Promise<Division[]> {
   const divisions: Division[] = [];
   const steps: readonly (readonly [string, () => Promise<unknown>])[] = [
@@ -51,7 +54,7 @@ export async function copyAll(move: Move, orders: readonly Order[], options: Cop
   return divisions;
 }
 
-/** Keys read in one pipeline. Few, since a body may have hundreds of KiB. */
+/** Number of keys that are read in one pipeline. It is small because a body may have hundreds of KiB. */
 const AT_ONCE = 50;
 
 interface WholeKey {
@@ -60,7 +63,7 @@ interface WholeKey {
   readonly envelopeId: string;
 }
 
-/** Copies the keys that belong to one envelope each: jobs and dead letters, bodies, indexes by envelope. */
+/** Copies the keys that belong to a single envelope: jobs, dead letters, bodies, and indexes by envelope. */
 async function copyEnvelopeKeys(move: Move): Promise<void> {
   for (const shard of move.from.all)
     for await (const page of keysOf(shard)) {
@@ -100,15 +103,16 @@ async function copyWhole({ to, writes }: Move, shard: Shard, keys: readonly Whol
   }
 }
 
-/** Lists and sorted sets of job ids, by the states of BullMQ. */
+/** The states of BullMQ jobs. The first group keeps its job ids in lists, the second group in sorted sets. */
 export const LISTS = ['wait', 'active', 'paused'] as const;
 export const SORTED = ['delayed', 'prioritized', 'completed', 'failed', 'waiting-children'] as const;
 export const QUEUES = [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE] as const;
 const PAGE = 1_000;
 
 /**
- * Copies both queues of BullMQ without the hashes of their jobs. A job keeps its state, and its order among the jobs of one old shard.
- * A job that its worker did not end stays active: BullMQ takes it up again as stalled.
+ * Copies both BullMQ queues except the hashes of their jobs, which `copyEnvelopeKeys` copies. A job keeps its state, and its
+ * order among the jobs of the same old shard. A job that a worker did not finish stays active. BullMQ later finds it stalled
+ * and runs it again.
  */
 async function copyQueues(move: Move): Promise<void> {
   for (const queue of QUEUES) {
@@ -129,7 +133,10 @@ async function copyList({ from, to, writes }: Move, queue: string, list: string)
     }
 }
 
-/** Every new shard gets the settings of all old ones: a queue that was paused in one is paused in all. */
+/**
+ * Gives every new shard the settings of all old shards. A queue that was paused in one old shard is paused in all new
+ * shards.
+ */
 async function copySettings({ from, to, writes }: Move, queue: string): Promise<void> {
   const counters = { id: 0, pc: 0 };
   const meta: Record<string, string> = {};
@@ -145,7 +152,7 @@ async function copySettings({ from, to, writes }: Move, queue: string): Promise<
       if (Object.keys(meta).length > 0) pipeline.hset(shard.key(queue, 'meta'), meta);
       for (const name of ['id', 'pc'] as const)
         if (counters[name] > 0) pipeline.set(shard.key(queue, name), counters[name]);
-      // A waiting worker looks for a job at the time of the earliest marker.
+      // A waiting worker looks for a job at the time of the earliest marker, so `LT` keeps the earliest time.
       for (let n = 0; n < markers.length; n += 2)
         pipeline.zadd(shard.key(queue, 'marker'), 'LT', markers[n + 1] ?? '0', markers[n] ?? '0');
     });
@@ -153,7 +160,7 @@ async function copySettings({ from, to, writes }: Move, queue: string): Promise<
 
 const ofJob = (member: Buffer): string => envelopeIdOf(member.toString());
 
-/** Copies the keys of webhooks and origins, and the counts of repeats: each entry to the shard of its envelope. */
+/** Copies the keys of webhooks and origins, and the counts of repeats. Each entry goes to the shard of its envelope. */
 async function copyDividedKeys(move: Move): Promise<void> {
   const { names } = move.inventory;
   for (const id of names.dead) await divide(move, { parts: ['dead', id], type: 'sorted', envelopeOf: ofJob });
@@ -172,13 +179,13 @@ async function copyDividedKeys(move: Move): Promise<void> {
     await move.writes.finish();
     for (const shard of targets) await sumWaiting(move, shard, id);
   }
-  // A field is the 16 bytes of an id and a letter.
+  // A field consists of the 16 bytes of the id of an envelope, and a letter.
   const ofRepeat = (field: Buffer): string => uuidOf(field.subarray(0, 16));
   for (const name of names.repeats)
     await divide(move, { parts: ['repeats', ...name.split(':')], type: 'hash', envelopeOf: ofRepeat });
 }
 
-/** Writes the bytes of a webhook's waiting bodies into the index of a shard. */
+/** Sums up the bytes of a webhook's waiting bodies in a shard, and writes the sum into the index of the shard. */
 async function sumWaiting({ writes }: Move, shard: Shard, webhookId: string): Promise<void> {
   const sizes = await shard.redis.hvals(shard.key('waiting', webhookId));
   const bytes = sizes.reduce((sum, size) => sum + Number(size), 0);
@@ -186,9 +193,8 @@ async function sumWaiting({ writes }: Move, shard: Shard, webhookId: string): Pr
 }
 
 /**
- * Copies the history of each webhook in its order. Rebuilds the index by envelope, because its entries do not name their
- * envelopes.
- * A line keeps its millisecond; its place within the millisecond is counted again.
+ * Copies the history of each webhook in its order. The index by envelope is built again, because its entries do not name
+ * their envelopes. A line keeps its millisecond, but gets a new position within the millisecond.
  * @param windowMs `HISTORY_WINDOW` in milliseconds
  */
 async function copyHistory(move: Move, windowMs: number): Promise<void> {
@@ -196,7 +202,10 @@ async function copyHistory(move: Move, windowMs: number): Promise<void> {
   for (const webhookId of move.inventory.names.history) await copyWebhookHistory(move, webhookId, salt, windowMs);
 }
 
-/** Gives all new shards the salt of an old shard. @returns it, or a random one, which no shard gets, if no old shard has one */
+/**
+ * Gives all new shards the salt of an old shard.
+ * @returns the salt; if no old shard has one, a random salt that is not stored
+ */
 async function copySalt({ from, to, writes }: Move): Promise<string> {
   const found = await Promise.all(
     from.all.map(async (shard) => ({
@@ -213,16 +222,16 @@ async function copySalt({ from, to, writes }: Move): Promise<string> {
 }
 
 interface Line {
-  /** Its id in the stream of its old shard. */
+  /** The id of the line in the stream of its old shard. */
   readonly id: string;
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Its position within that millisecond among the lines of all old shards. */
+  /** The position of the line within that millisecond, among the lines of all old shards. */
   readonly place: number;
   readonly fields: readonly string[];
 }
 
-/** Lines of history read at once from one shard. */
+/** Number of history lines that are read at once from one shard. */
 const LINES = 500;
 
 async function copyWebhookHistory(
@@ -276,12 +285,12 @@ async function linesOf(
   });
 }
 
-/** Fields that hold the last failure and the last good answer as JSON; each other field counts the failures of an hour. */
+/** The fields with the last failure and the last good answer as JSON. Every other field counts the failures of one hour. */
 const FACTS = new Set(['last', 'good']);
 
 /**
- * Copies the counts of failed attempts. They name no envelope, and readers sum them over all shards: the counts of old shard k go to
- * new shard k modulo the number of new shards.
+ * Copies the counts of failed attempts. The counts name no envelope, and readers sum them over all shards. So the counts of
+ * old shard k simply go to the new shard with the number k modulo the number of new shards.
  */
 async function copyFailures({ from, to, inventory, writes }: Move): Promise<void> {
   for (const webhookId of inventory.names.failed) {
@@ -313,7 +322,9 @@ function joined(name: string, value: string, other: string | undefined): string 
 
 const timeOf = (facts: string): number => (JSON.parse(facts) as { at: number }).at;
 
-/** Copies the lines of notices that no worker has reported yet. With one shard the lines are global and stay. */
+/**
+ * Copies the lines of notices that no worker has reported yet. With one shard, the lines are in global keys and stay there.
+ */
 async function copyNotices({ from, to, writes }: Move): Promise<void> {
   const [first] = to.all;
   for (const shard of from.all) {

@@ -1,36 +1,43 @@
 import { isReplay, without, type LogPartition, type ParkedRange } from '@relay/progress';
 
-/** Most ranges of one key in one partition of a new shard. Beyond it the key gets the union, and some records are delivered once more. */
+/**
+ * Maximum number of ranges of a key in one partition of a new shard. If a key has more, it gets the union of its old ranges,
+ * so some records are delivered once more.
+ */
 const MOST_RANGES = 500;
 
-/** The ranges of one key. */
+/** The ranges of one key. A key stands for a parked webhook or a replay. */
 interface Disputed {
-  /** By old shard. */
+  /** The ranges in each old shard. */
   readonly old: readonly (readonly ParkedRange[])[];
   readonly union: readonly ParkedRange[];
-  /** Offsets that only some of the old shards have, up to the highest offset that an old shard has read. */
+  /** Offsets that only some of the old shards have in their ranges, up to the highest offset that an old shard has read. */
   readonly disputed: readonly ParkedRange[];
-  /** By new shard: runs of its records that wait, each from its first record to behind its last. */
+  /** For each new shard, the runs of its records that wait. `to` is the offset after the last record of a run. */
   readonly runs: { from: number; to: number }[][];
-  /** By new shard: whether its last record continues a run. */
+  /** For each new shard, whether its last record waits. If so, the next record that waits extends the same run. */
   readonly isRunning: boolean[];
 }
 
 /**
- * Divides the ranges of one partition of the log. A range of an old shard counts for its own records. If the old shards differ, an
- * offset waits in the new shard of its record only if it waits in the old one: otherwise a webhook gets again what it got.
+ * Divides the ranges of one partition of the log among the new shards. The ranges of an old shard are valid only for the
+ * records of that shard. If the old shards disagree about an offset, only the old shard of its record decides: the record
+ * waits in its new shard if it waited in its old shard. Otherwise a webhook would get a record again that it has already
+ * got.
  */
 export class Division {
   readonly #keys = new Map<string, Disputed>();
 
-  /** @param readTo offset from which on no old shard has handed out a record: ranges there may wait in every shard */
+  /**
+   * @param readTo no old shard has dispatched a record at or above this offset, so ranges there may go to every new shard
+   */
   constructor(
     readonly at: LogPartition,
     private readonly readTo: number,
     private readonly shards: number,
   ) {}
 
-  /** @param old ranges of a key by old shard */
+  /** @param old the ranges of the key in each old shard */
   add(key: string, old: readonly (readonly ParkedRange[])[]): void {
     const union = unionOf(old.flat());
     const [first = [], ...others] = old;
@@ -40,7 +47,10 @@ export class Division {
     this.#keys.set(key, { old, union, disputed, runs, isRunning: runs.map(() => false) });
   }
 
-  /** How many webhooks wait for no record of the log any more, because Kafka deleted it. Replays do not count: they end by themselves. */
+  /**
+   * The number of webhooks that wait for no record any more, because Kafka deleted the records. Replays are not included,
+   * because they end by themselves.
+   */
   get vanished(): number {
     return [...this.#keys]
       .filter(([key, { union }]) => !isReplay(key) && union.length > 0)
@@ -51,14 +61,14 @@ export class Division {
     return this.#keys.keys();
   }
 
-  /** The offsets whose records must be read; undefined when the old shards agree. */
+  /** The range of offsets whose records must be read; undefined if the old shards agree. */
   get disputed(): { readonly from: number; readonly end: number } | undefined {
     const all = [...this.#keys.values()].flatMap(({ disputed }) => disputed);
     if (all.length === 0) return undefined;
     return { from: Math.min(...all.map(({ from }) => from)), end: Math.max(...all.map(endOf)) };
   }
 
-  /** Takes the next record of this partition. @param shards numbers of its old and its new shard */
+  /** Adds the next record of this partition. @param shards the numbers of the old and the new shard of the record */
   take(offset: number, [from, to]: readonly [number, number]): void {
     for (const { old, disputed, runs, isRunning } of this.#keys.values()) {
       if (!isIn(disputed, offset)) continue;
@@ -71,7 +81,7 @@ export class Division {
     }
   }
 
-  /** The ranges of a key, by new shard. */
+  /** The ranges of a key in each new shard. */
   of(key: string): (readonly ParkedRange[])[] {
     const found = this.#keys.get(key);
     if (found === undefined) return Array.from({ length: this.shards }, () => []);
@@ -83,7 +93,7 @@ export class Division {
   }
 }
 
-/** The offsets of all of these ranges, in ascending order. At most the last range is open. */
+/** Returns the offsets of all these ranges as ranges in ascending order. Only the last range can be open. */
 export function unionOf(ranges: readonly ParkedRange[]): ParkedRange[] {
   const union: { from: number; to?: number | undefined }[] = [];
   for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from)) {
@@ -103,8 +113,8 @@ export const differenceOf = (some: readonly ParkedRange[], others: readonly Park
 const isIn = (ranges: readonly ParkedRange[], offset: number): boolean =>
   ranges.some((range) => offset >= range.from && offset < endOf(range));
 
-/** Infinity for an open range. */
+/** Returns the end of a range; Infinity if the range is open. */
 const endOf = ({ to }: ParkedRange): number => to ?? Infinity;
 
-/** @param to Infinity for an open range */
+/** @param to the end of the range; Infinity for an open range */
 const rangeOf = (from: number, to: number): ParkedRange => (to === Infinity ? { from } : { from, to });

@@ -2,23 +2,25 @@ import type { LogPartition } from '@relay/progress';
 import { GLOBAL_TAG, type Shard, type Shards } from '@relay/redis';
 import type { ChainableCommander, Redis } from 'ioredis';
 
-/** Kinds with few keys. An inventory keeps their names, so that the keys of one name in all shards are copied together. */
+/**
+ * Kinds with few keys. The inventory keeps their names, because keys with the same name are copied together from all shards.
+ */
 const NAMED = ['dead', 'waiting', 'held', 'unproven', 'history', 'failed', 'repeats', 'partition', 'part'] as const;
-/** Kinds of which every envelope may have keys. An inventory only counts them. */
+/** Kinds of which every envelope may have keys. The inventory only counts these keys. */
 const COUNTED = ['job', 'body', 'unsettled'] as const;
 const MOST_UNKNOWN = 5;
 
 type Named = (typeof NAMED)[number];
 type Counted = (typeof COUNTED)[number];
 
-/** The keys of a layout by kind. It grows with webhooks and partitions, not with envelopes. */
+/** The keys of a layout by kind. The inventory grows with the number of webhooks and partitions, not of envelopes. */
 export interface Inventory {
   readonly names: Readonly<Record<Named, ReadonlySet<string>>>;
   readonly keys: Readonly<Record<Counted, number>>;
   readonly isRecovering: boolean;
 }
 
-/** A move of the state from one layout of shards into another, which is empty at the start. No role runs. */
+/** A move of the state from one layout of shards into another. The new layout is empty at the start, and no role runs. */
 export interface Move {
   readonly from: Shards;
   readonly to: Shards;
@@ -27,8 +29,8 @@ export interface Move {
 }
 
 /**
- * Looks at every key of a layout.
- * @throws Error naming keys that this relay does not know: a move does not copy them
+ * Makes an inventory of all keys of a layout.
+ * @throws Error that names the keys which this version does not know, because a move does not copy them
  */
 export async function inventoryOf(shards: Shards): Promise<Inventory> {
   const names = Object.fromEntries(NAMED.map((kind) => [kind, new Set<string>()])) as Record<Named, Set<string>>;
@@ -57,7 +59,7 @@ const unknownKeys = (keys: ReadonlySet<string>): Error =>
     `This relay does not know the keys ${[...keys].join(', ')}, and would lose what they hold; nothing was changed. Use the version of \`relay\` that the other processes run, or delete them`,
   );
 
-/** The range keys of the replays whose order is in the global slot. */
+/** Returns the range keys of all replays that have an order among the global keys. */
 export async function ordersIn(slot: Pick<Shard, 'redis' | 'tag'>): Promise<ReadonlySet<string>> {
   const orders = new Set<string>();
   for await (const page of keysOf(slot))
@@ -68,14 +70,17 @@ export async function ordersIn(slot: Pick<Shard, 'redis' | 'tag'>): Promise<Read
   return orders;
 }
 
-/** The partitions of an inventory. @param others further ones, each as `<topic>:<partition>` */
+/** The partitions of an inventory. @param others further partitions, each as `<topic>:<partition>` */
 export const partitionsOf = ({ names }: Inventory, others: readonly string[] = []): LogPartition[] =>
   [...new Set([...names.partition, ...others])].map((name) => {
     const end = name.lastIndexOf(':');
     return { topic: name.slice(0, end), partition: Number(name.slice(end + 1)) };
   });
 
-/** Deletes the keys of shards. Global keys stay, even in the slot of a single shard. @returns how many keys it deleted */
+/**
+ * Deletes the keys of shards. Global keys stay, even if they are in the slot of a single shard.
+ * @returns the number of deleted keys
+ */
 export async function deleteLayout(shards: Shards): Promise<number> {
   let deleted = 0;
   for (const shard of shards.all)
@@ -94,11 +99,12 @@ const isOfShard = (kind: ShardKind | 'global' | 'order' | undefined): boolean =>
  * - `job`, `body`, `unsettled`: the state of one envelope
  * - `dead`, `waiting`, `held`, `unproven`, `history`, `failed`: entries of many envelopes, by webhook or origin
  * - `repeats`, `seen`: entries of many envelopes, by the bytes of their ids
- * - `partition`: progress, partial marks, ranges or dropped offsets; `part`: the progress of a replay in the partitions
+ * - `partition`: progress, partial marks, ranges or dropped offsets of a partition
+ * - `part`: the progress of a replay in its partitions
  * - `queue`: lists and settings of a BullMQ queue
  * - `notices`: lines that no worker has reported yet
- * - `recovery`: a recovery has not ended
- * - `derived`: rebuilt from the others, or useless without the process that wrote it
+ * - `recovery`: exists until a recovery has ended
+ * - `derived`: rebuilt from other keys, or useless without the process that wrote it
  */
 const OF_SHARD = [
   ['seen', /^seen(?::\d+:\d+)?$/],
@@ -126,7 +132,7 @@ const OF_SHARD = [
   ['recovery', /^recovery$/],
 ] as const;
 
-/** Kinds of keys that each of several shards has. With one shard these keys are global. */
+/** Kinds of keys that each shard has if there are several shards. With one shard, these keys are global. */
 const OF_ONE_OF_SEVERAL = [
   ['part', /^parked:(.+\/.+)$/],
   ['notices', /^(notices)$/],
@@ -136,9 +142,9 @@ const OF_ONE_OF_SEVERAL = [
 type ShardKind = (typeof OF_SHARD | typeof OF_ONE_OF_SEVERAL)[number][0];
 
 interface KnownKey {
-  /** `global`: it belongs to no shard; `order`: the order of a replay, which belongs to no shard either. */
+  /** `global`: the key belongs to no shard. `order`: the key has the order of a replay, which belongs to no shard either. */
   readonly kind: ShardKind | 'global' | 'order';
-  /** The envelope, webhook, origin or partition in its name; empty for a kind that has none. */
+  /** The envelope, webhook, origin or partition in the name of the key; empty for kinds whose names contain none. */
   readonly name: string;
 }
 
@@ -146,7 +152,7 @@ const GLOBAL =
   /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|event-types|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
 const ORDER = /^parked:(.+\/.+)$/;
 
-/** The kind of a key in a shard or in the global slot; undefined for a key that this relay does not know. */
+/** Returns the kind of a key in a shard or in the global slot; undefined if this version does not know the key. */
 export function kindOf(tag: string, key: string): KnownKey | undefined {
   const rest = key.slice(tag.length + 1);
   for (const [kind, pattern] of tag === GLOBAL_TAG ? OF_SHARD : [...OF_SHARD, ...OF_ONE_OF_SEVERAL]) {
@@ -159,10 +165,10 @@ export function kindOf(tag: string, key: string): KnownKey | undefined {
   return GLOBAL.test(rest) ? { kind: 'global', name: '' } : undefined;
 }
 
-/** Keys that one SCAN looks at, and entries of one key that are read at once. */
+/** How many keys a SCAN looks at, and how many entries of a key are read at once. */
 const LOOKED_AT = 1_000;
 
-/** All keys with the tag of a shard, a page at a time. Redis may return a key more than once. */
+/** Yields all keys with the tag of a shard in pages. Redis may return a key more than once. */
 export async function* keysOf({ redis, tag }: Pick<Shard, 'redis' | 'tag'>): AsyncGenerator<string[]> {
   let cursor = '0';
   do {
@@ -173,7 +179,7 @@ export async function* keysOf({ redis, tag }: Pick<Shard, 'redis' | 'tag'>): Asy
 }
 
 export type Type = 'hash' | 'set' | 'sorted';
-/** Member or field, then value or score if the type has one. */
+/** The member or field, followed by its value or score if the type has one. */
 export type Entry = readonly Buffer[];
 
 function scanOf(redis: Redis, type: Type, key: string, cursor: string): Promise<[cursor: Buffer, elements: Buffer[]]> {
@@ -182,7 +188,7 @@ function scanOf(redis: Redis, type: Type, key: string, cursor: string): Promise<
   return redis.zscanBuffer(key, cursor, 'COUNT', LOOKED_AT);
 }
 
-/** The entries of a key, a page at a time. Redis may return one more than once. */
+/** Yields the entries of a key in pages. Redis may return an entry more than once. */
 export async function* entriesOf(redis: Redis, type: Type, key: string): AsyncGenerator<Entry[]> {
   let cursor = '0';
   do {
@@ -203,7 +209,7 @@ export function addEntries(pipeline: ChainableCommander, type: Type, key: string
   else pipeline.zadd(key, ...entries.flatMap(([member = '', score = '']) => [score, member]));
 }
 
-/** The answers of a pipeline. @throws the first error among them */
+/** Runs a pipeline and returns its answers. @throws the first error among them */
 export async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
   return ((await pipeline.exec()) ?? []).map(([error, answer]) => {
     if (error !== null) throw error;
@@ -211,7 +217,10 @@ export async function answersOf(pipeline: ChainableCommander): Promise<unknown[]
   });
 }
 
-/** Limits of one pipeline: this process keeps it until it is sent, and the server receives it at once. */
+/**
+ * Limits of one pipeline. They are needed because this process keeps a pipeline in memory, and the server receives it at
+ * once.
+ */
 const MOST_COMMANDS = 500;
 const MOST_BYTES = 1_048_576;
 
@@ -221,11 +230,11 @@ interface Open {
   bytes: number;
 }
 
-/** Writes to shards, collected in a pipeline for each connection. */
+/** Collects writes to shards in one pipeline for each connection. */
 export class Writes {
   readonly #open = new Map<Redis, Open>();
 
-  /** Adds a command to the pipeline of its shard. @param bytes about how many bytes the command carries */
+  /** Adds a command to the pipeline of its shard. @param bytes the approximate size of the command */
   add({ redis }: Shard, bytes: number, command: (pipeline: ChainableCommander) => void): void {
     const open = this.#open.get(redis) ?? { pipeline: redis.pipeline(), commands: 0, bytes: 0 };
     this.#open.set(redis, open);
@@ -234,7 +243,7 @@ export class Writes {
     open.bytes += bytes;
   }
 
-  /** Sends the pipelines that have become long. @throws when a write fails */
+  /** Sends the pipelines that have reached a limit. @throws if a write fails */
   async relieve(): Promise<void> {
     await this.#send(({ commands, bytes }) => commands >= MOST_COMMANDS || bytes >= MOST_BYTES);
   }
@@ -251,9 +260,9 @@ export class Writes {
 }
 
 /**
- * Divides a key with entries of many envelopes, which each shard has under the same name. Each copy gets the longest lifetime that
- * the key has in an old shard.
- * @returns the shards that got a part
+ * Divides a key that has entries of many envelopes and the same name in each shard. Each entry goes to the new shard of its
+ * envelope. Each new key gets the longest lifetime that the key has in an old shard.
+ * @returns the new shards that got entries
  */
 export async function divide(
   { from, to, writes }: { readonly from: Shards; readonly to: Shards; readonly writes: Writes },

@@ -5,31 +5,31 @@ import { defineScript, globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
 const SHARDS = globalKey('shards');
-/** The number before the last change, until its keys are deleted. */
+/** The number of shards before the last change. It is stored until the keys of the old layout are deleted. */
 const RESHARDED = globalKey('resharded');
-/** Running replays, range key → id (`libs/backlog/replays`). */
+/** Maps the range key of each running replay to its id (`libs/backlog/replays`). */
 const REPLAYS = globalKey('replays');
 const PAUSED = globalKey('replays', 'paused');
 
-/** The order of a replay after the change. */
+/** The order of a replay as it is after the change. */
 export interface NewOrder {
   readonly key: string;
   /** Partition → range text. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Nothing of it is left, so no flush ends it: the change does. */
+  /** Whether nothing of the replay is left. Then no flush of a worker can end the replay, so the change ends it. */
   readonly hasEnded: boolean;
 }
 
-/** The number of shards of the state, and the number before while keys of that layout are left. */
+/** Returns the number of shards, and the number before the last change if keys of the old layout are left. */
 export async function storedNumbers(redis: Redis): Promise<{ current: number; before: number | undefined }> {
   const [current, before] = await redis.mget(SHARDS, RESHARDED);
   return { current: Number(current ?? 1), before: before == null ? undefined : Number(before) };
 }
 
 /**
- * Changes the number, and the orders of replays with it, in one transaction.
- * @param token of the mark under which the state was copied
- * @throws Error if the mark is gone: a role may have started
+ * Changes the number of shards and the orders of replays in one transaction.
+ * @param token the value that the mark had while the state was copied
+ * @throws Error if the mark is gone or is another one, because a role may have started
  */
 export async function switchNumber(
   redis: Redis,
@@ -56,7 +56,7 @@ export const forgetBefore = async (redis: Redis): Promise<void> => void (await r
 
 export const runningReplays = async (redis: Redis): Promise<ReadonlySet<string>> => new Set(await redis.hkeys(REPLAYS));
 
-/** Time for which the mark outlives a process that was killed. */
+/** How long the mark stays after its process was killed. */
 const KEPT_MS = 15_000;
 const RENEWED_MS = 3_000;
 const LOOK_MS = 200;
@@ -70,7 +70,10 @@ const end = defineScript(
   "return redis.call('GET', KEYS[1]) == ARGV[1] and redis.call('DEL', KEYS[1]) or 0",
 );
 
-/** Marks Redis while the number of shards changes. A role looks for the mark once it is connected, and does not start. */
+/**
+ * Marks Redis while the number of shards changes. A role looks for the mark after it has connected, and does not start if it
+ * finds one.
+ */
 export class ReshardMark {
   readonly token = randomUUID();
   #timer: NodeJS.Timeout | undefined;
@@ -78,7 +81,7 @@ export class ReshardMark {
 
   private constructor(private readonly redis: Redis) {}
 
-  /** Runs `work` under the mark, once the mark of an earlier run is gone. */
+  /** Waits until the mark of an earlier run is gone, then runs `work` under its own mark. */
   static async during<T>(
     redis: Redis,
     note: (text: string) => void,
@@ -100,7 +103,9 @@ export class ReshardMark {
     }
   }
 
-  /** Runs a transaction that fails if the mark changes: nothing renews the mark meanwhile. */
+  /**
+   * Runs a transaction that fails if the mark changes. The mark is not renewed meanwhile, because a renewal is a change too.
+   */
   async still<T>(work: (token: string) => Promise<T>): Promise<T> {
     await this.#rest();
     await runScript(this.redis, renew, [RESHARDING], [this.token, KEPT_MS]);
@@ -113,7 +118,7 @@ export class ReshardMark {
 
   #keep(): void {
     this.#timer = setInterval(() => {
-      // A mark that has expired stays away: the change of the number then fails.
+      // A mark that has expired is not set again, so the change of the number fails.
       this.#renewing = runScript(this.redis, renew, [RESHARDING], [this.token, KEPT_MS]).catch(() => undefined);
     }, RENEWED_MS);
   }

@@ -17,13 +17,13 @@ import { Division } from './division.js';
 import { addEntries, divide, entriesOf, ordersIn, partitionsOf, type Move } from './layout.adapter.js';
 import type { NewOrder } from './number.adapter.js';
 
-/** Reads the records about which the old shards differ, and gives them to the divisions of their partitions. */
+/** Reads the records about which the old shards disagree, and passes them to the divisions of their partitions. */
 export type ReadDisputed = (
   divisions: readonly Division[],
   shards: readonly [old: number, wanted: number],
 ) => Promise<void>;
 
-/** Progress of one partition, by old shard; undefined for a shard that knows nothing of the partition. */
+/** The progress of one partition in each old shard; undefined for a shard that knows nothing of the partition. */
 type Old = readonly (Readonly<Record<string, string>> | undefined)[];
 
 /**
@@ -64,19 +64,21 @@ const oldProgress = ({ from }: Move, at: LogPartition): Promise<Old> =>
   );
 
 /**
- * Gives every new shard the lowest high water: workers read the settled records above it again, and seen marks drop them. `next` is
- * the highest one, below which repeats were remembered. `read` is the highest one, below which the log existed.
+ * Gives every new shard the lowest high water of the old shards. Workers therefore read some settled records again, but drop
+ * them because of their seen marks. `next` gets its highest value, because repeats below it were remembered. `read` also
+ * gets its highest value, because the log existed below it.
  */
 function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   const known = old.filter((fields) => fields !== undefined);
   const [first] = known;
-  // If one old shard knows nothing of the partition, every new shard begins at the first record of the log.
+  // If one old shard knows nothing of the partition, nothing is copied. Every new shard then begins at the first record of
+  // the log.
   if (first === undefined || known.length < old.length) return;
   const all = (name: string): number[] => known.flatMap((fields) => fields[name] ?? []).map(Number);
   const reads = known.flatMap(({ read }) => (read === undefined ? [] : [read.split(' ')]));
   const largest = (index: number): number => Math.max(...reads.map((read) => Number(read[index] ?? 0)));
-  // A shard that has not yet begun with the log of a topic that was created again knows fewer ids of the topic. The new shards get
-  // these ids, so that they begin with that log too.
+  // A topic that was deleted and created again has another id. A shard that has not yet begun with the new log knows fewer
+  // ids. The new shards get the shortest list of ids, so they begin with the new log too.
   const [[, , ...topicIds] = []] = reads.toSorted((a, b) => a.length - b.length);
   const nexts = all('next');
   const fields = {
@@ -89,7 +91,7 @@ function copyProgress({ to, writes }: Move, at: LogPartition, old: Old): void {
   for (const shard of to.all) writes.add(shard, 200, (pipeline) => pipeline.hset(progressKey(shard, at), fields));
 }
 
-/** No old shard has handed out a record at or beyond this offset. */
+/** No old shard has dispatched a record at or above this offset. */
 const readToOf = (old: Old): number =>
   Math.max(
     0,
@@ -98,7 +100,7 @@ const readToOf = (old: Old): number =>
       .map((offset) => Number(offset ?? 0)),
   );
 
-/** Copies dropped offsets into every new shard. A shard uses the offsets of its own records and ignores the others. */
+/** Copies dropped offsets into every new shard. A shard uses only the offsets of its own records. */
 async function copyDropped({ from, to, writes }: Move, at: LogPartition): Promise<void> {
   for (const shard of from.all)
     for await (const offsets of entriesOf(shard.redis, 'sorted', droppedKey(shard, at))) {
@@ -135,7 +137,10 @@ async function divisionOf(
   return division;
 }
 
-/** Writes the ranges of one partition into the new shards: of parked webhooks with their index, and of replays. */
+/**
+ * Writes the ranges of one partition into the new shards: the ranges of replays, and those of parked webhooks with their
+ * index.
+ */
 async function writeParking(move: Move, division: Division, orders: readonly Order[]): Promise<void> {
   const { to, writes } = move;
   const { at } = division;
@@ -159,7 +164,7 @@ async function writeParking(move: Move, division: Division, orders: readonly Ord
       if (shard === undefined) continue;
       writes.add(shard, text.length, (pipeline) => {
         if (isLeft) pipeline.hset(parkingKey(shard, at), order.key, text);
-        // With one shard, a replay has one key for its index and its order. That key is written together with the number of shards.
+        // With one shard, a replay has a single key for its index and its order. `switchNumber` writes this key.
         if (to.all.length === 1) return;
         pipeline.hset(parkedKey(shard, order.key), nameOf(at), text);
         if (order.life > 0) pipeline.pexpire(parkedKey(shard, order.key), order.life);
@@ -169,16 +174,16 @@ async function writeParking(move: Move, division: Division, orders: readonly Ord
   }
 }
 
-/** A replay that is kept: its order, and what each old shard shows of it, as partition → range text. */
+/** A replay that Redis still keeps. Its order, and its part in each old shard, map partitions to range texts. */
 export interface Order {
   readonly key: string;
   readonly ordered: Readonly<Record<string, string>>;
   readonly parts: readonly Readonly<Record<string, string>>[];
-  /** Time for which it is still kept, in milliseconds; 0 or less if it has no end. */
+  /** How long the replay is still kept, in milliseconds; 0 or less if there is no limit. */
   readonly life: number;
 }
 
-/** Reads the replays that are kept. */
+/** Reads all replays that Redis still keeps. */
 export async function readOrders(from: Shards): Promise<Order[]> {
   const slot = onlyShard(from.global);
   const orders: Order[] = [];
@@ -186,7 +191,7 @@ export async function readOrders(from: Shards): Promise<Order[]> {
     const [ordered, life, ...parts] = await Promise.all([
       from.global.hgetall(parkedKey(slot, key)),
       from.global.pttl(parkedKey(slot, key)),
-      // With one shard the part is the same hash as the order.
+      // With one shard, the part is the same hash as the order.
       ...from.all.map((shard) => shard.redis.hgetall(parkedKey(shard, key))),
     ]);
     orders.push({ key, ordered, parts, life });
@@ -204,8 +209,8 @@ const orderedIn = (orders: readonly Order[]): string[] =>
 const nameOf = ({ topic, partition }: LogPartition): string => `${topic}/${partition}`;
 
 /**
- * The ranges that are left of a replay in one partition, and its counts, by old shard; undefined if no shard took the replay up.
- * If a shard did not take it up, all of its ordered ranges are left.
+ * Returns, for each old shard, the ranges that a replay still has in one partition, and its counts. If a shard has not begun
+ * the replay, all ordered ranges are left there. If no shard has begun the replay, the result is undefined.
  */
 function oldParts({ ordered, parts }: Order, at: LogPartition) {
   const name = nameOf(at);
@@ -218,15 +223,15 @@ function oldParts({ ordered, parts }: Order, at: LogPartition) {
 }
 
 /**
- * The rest of a replay in a partition, by new shard. If no old shard took the replay up, several new shards get nothing,
- * because they take it up from its order, and a single one gets the text of the order. Otherwise the first new shard gets the
- * counts of all old ones.
+ * Returns what a replay still has in a partition, for each new shard. If no old shard has begun the replay, several new
+ * shards get nothing, because they begin it from its order; a single new shard gets the text of the order. If an old shard
+ * has begun the replay, the first new shard gets the sum of the counts.
  */
 function replayTexts({ to }: Move, division: Division, order: Order): { text: string; isLeft: boolean }[] {
   const parts = oldParts(order, division.at);
   if (parts === undefined) {
     const ordered = order.ordered[nameOf(division.at)];
-    // A single shard does not read orders, so its own ranges must contain those of the replay.
+    // A single shard does not read orders, so its own ranges must contain the ranges of the replay.
     return to.all.length > 1 || ordered === undefined ? [] : [{ text: ordered, isLeft: !ordered.startsWith('|') }];
   }
   const sum = { done: 0, failed: 0 };
@@ -241,9 +246,9 @@ function replayTexts({ to }: Move, division: Division, order: Order): { text: st
 }
 
 /**
- * The orders of replays as the new number of shards needs them. With one shard an order holds what is left and the counts. With
- * several it holds what was ordered, and each shard holds its counts, so that a shard that is lost and repeats its part does not
- * add its counts twice.
+ * Returns the orders of replays in the form that the new number of shards needs. With one shard, an order contains the
+ * ranges that are left and the counts. With several shards, an order contains what was ordered, and each shard has its own
+ * counts. So if a shard is lost and repeats its part, its counts are not added twice.
  * @param running range keys of the replays that run or are paused
  */
 export function newOrders(

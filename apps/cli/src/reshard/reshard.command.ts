@@ -61,7 +61,7 @@ function changeShards(shell: Shell, wanted: number, isQuiet: boolean): Promise<R
   return withRedis(shell, work, 'any number of shards');
 }
 
-/** Runs `work` with a function that connects to a layout of any number of shards, whatever `REDIS_SHARDS` is. */
+/** Runs `work` with a function that connects to a layout of any number of shards, independent of `REDIS_SHARDS`. */
 async function withLayouts<T>(
   shell: Shell,
   redis: Redis,
@@ -100,20 +100,20 @@ function textOf({ from, to, before, after, deleted }: ReshardReport, seconds: nu
 export interface ReshardParts extends CopyOptions {
   readonly redis: Redis;
   readonly shardsOf: (count: number) => Promise<Shards>;
-  /** @throws Error when a role runs */
+  /** @throws Error if a role runs */
   assertStopped(shards: Shards): Promise<void>;
-  /** @throws Error when a shard was lost or is being recovered */
+  /** @throws Error if a shard was lost or is being recovered */
   assertWhole(shards: Shards): Promise<void>;
 }
 
 type ReshardReport = NonNullable<Awaited<ReturnType<typeof change>>>;
 
 /**
- * Changes the number of shards. The old layout stays as it is until the new one is complete and has as much of each kind; then the
- * number changes in one step. May be killed at any moment: the next run clears what was copied and begins again, or deletes what is
- * left of the old layout.
- * @returns undefined if it is this number already
- * @throws Error, with the old number unchanged, when a role runs, a shard was lost, a key is unknown, or a count differs
+ * Changes the number of shards. The old layout stays unchanged until the new layout is complete and has the same number of
+ * entries of each kind. Then the number changes in one step. May be killed at any moment. The next run deletes an incomplete
+ * copy and begins again, or deletes what is left of the old layout.
+ * @returns undefined if the number is already the wanted one
+ * @throws Error if a role runs, a shard was lost, a key is unknown, or a count differs. The number is unchanged then
  */
 export function reshard(parts: ReshardParts, wanted: number): Promise<ReshardReport | undefined> {
   return ReshardMark.during(parts.redis, parts.note, (mark) => change(parts, wanted, mark));
@@ -140,7 +140,8 @@ async function change(parts: ReshardParts, wanted: number, mark: ReshardMark) {
   const move = { from, to, inventory, writes: new Writes() };
   const orders = await readOrders(from);
   const divisions = await copyAll(move, orders, parts);
-  // Webhooks that are parked in a partition and wait for no record there any more, such as a record that Kafka has deleted.
+  // A webhook that is parked in a partition may wait for no record there any more, for example because Kafka deleted the
+  // record. The new layout does not contain such webhooks.
   const vanished = divisions.reduce((sum, division) => sum + division.vanished, 0);
   const expected = withoutVanished(counted, vanished);
   const after = await assertComplete(move, expected);
@@ -159,7 +160,10 @@ async function deleteOld({ redis, shardsOf }: ReshardParts, count: number): Prom
   return deleted;
 }
 
-/** Counts the new layout. @throws Error if a count differs: a key may have expired, or Redis may have returned a key twice */
+/**
+ * Counts the new layout.
+ * @throws Error if a count differs, for example because a key expired or Redis returned a key twice
+ */
 async function assertComplete(move: Move, expected: Counts): Promise<Counts> {
   const after = await countsOf(move.to, await inventoryOf(move.to));
   const wrong = differing(expected, after);
@@ -170,7 +174,7 @@ async function assertComplete(move: Move, expected: Counts): Promise<Counts> {
   );
 }
 
-/** The sum of the sequences of all partitions. Each flush and each change of an owner raises it. */
+/** Returns the sum of the sequence numbers of all partitions. Each flush and each change of owner increases the sum. */
 async function sequenceOf(shards: Shards, inventory: Inventory): Promise<number> {
   let sum = 0;
   for (const at of partitionsOf(inventory))
@@ -178,14 +182,18 @@ async function sequenceOf(shards: Shards, inventory: Inventory): Promise<number>
   return sum;
 }
 
-/** The number of entries of each kind in a layout, by the name that an operator reads. A copy must have the same numbers. */
+/**
+ * The number of entries of each kind in a layout, under a name that operators understand. A copy must have the same numbers.
+ */
 type Counts = Readonly<Record<string, number>>;
 
-/** Keys whose lengths are read at once. */
+/** Number of keys whose lengths are read at once. */
 const AT_ONCE = 500;
 const PARKED = 'webhooks parked in a partition';
 
-/** Counts a layout. Reads the lengths of keys if Redis has them, and never all keys at once. */
+/**
+ * Counts the entries of a layout. If Redis has the length of a key, only the length is read. Never reads all keys at once.
+ */
 async function countsOf(shards: Shards, inventory: Inventory): Promise<Counts> {
   const { names, keys } = inventory;
   const lengths = (kind: readonly string[], of: Iterable<string>, ask: Ask): Promise<number> =>
@@ -261,7 +269,7 @@ async function failures(shards: Shards, webhooks: ReadonlySet<string>): Promise<
   return sum;
 }
 
-/** Counts a webhook or an offset of a partition once, even if several shards hold it. */
+/** Counts a webhook or an offset of a partition only once, even if several shards contain it. */
 async function partitionCounts(shards: Shards, inventory: Inventory): Promise<Counts> {
   let [parked, dropped, partial] = [0, 0, 0];
   for (const at of partitionsOf(inventory)) {
@@ -278,7 +286,9 @@ async function partitionCounts(shards: Shards, inventory: Inventory): Promise<Co
   return { [PARKED]: parked, 'repeats in parked ranges': dropped, 'envelopes delivered in part': partial };
 }
 
-/** The counts that the new layout must have: those of the old one, without webhooks of which no record waits any more. */
+/**
+ * Returns the counts that the new layout must have: the old counts without the webhooks that wait for no record any more.
+ */
 const withoutVanished = (before: Counts, vanished: number): Counts => ({
   ...before,
   [PARKED]: (before[PARKED] ?? 0) - vanished,

@@ -2,7 +2,7 @@ import { uuidOf } from '@relay/events';
 import type { Shard } from '@relay/redis';
 import { addEntries, answersOf, entriesIn, entriesOf, type Entry, type Move } from './layout.adapter.js';
 
-/** A generation of seen marks in one shard (`libs/log/dedupe`, `seen-mark.script.ts`). */
+/** A generation of seen marks in one shard: marks that expire together (`libs/log/dedupe`, `seen-mark.script.ts`). */
 interface Generation {
   readonly number: number;
   readonly bits: number;
@@ -14,16 +14,19 @@ interface Generation {
 type OldMarks = Awaited<ReturnType<typeof marksOf>>;
 type NewGeneration = ReturnType<typeof newGenerations>[number];
 
-/** Buckets read at once, each with up to some hundred ids. */
+/** Number of buckets that are read at once. A bucket can contain some hundred ids. */
 const AT_ONCE = 200;
 
 const DAY_S = 86_400;
-/** Fewest bits of the number of a bucket, as in `seen-mark.script.ts`. */
+/** Minimum of `bits`, as in `seen-mark.script.ts`. A generation has 2 to the power of `bits` buckets. */
 const FIRST_BITS = 8;
-/** Ids of a bucket on average. Redis keeps a hash of up to 128 fields as a listpack, which needs the least memory. */
+/** Average number of ids in a bucket. Redis keeps a hash of up to 128 fields as a listpack, which needs the least memory. */
 const AIM = 48;
 
-/** The seen marks of a shard: its generations, newest first, with their ids counted, and when the newest was opened, epoch seconds. */
+/**
+ * Returns the seen marks of a shard: its generations, newest first, with the number of their ids. `openedAt` is the time at
+ * which the newest generation was opened, in epoch seconds.
+ */
 export async function marksOf(shard: Shard) {
   const [text, opened] = await shard.redis.hmget(shard.key('seen'), 'generations', 'openedAt');
   const generations: Generation[] = [];
@@ -44,7 +47,7 @@ async function idsOf(shard: Shard, number: number, bits: number): Promise<number
   return ids;
 }
 
-/** Copies the seen marks. An id has a mark in one generation of one old shard. */
+/** Copies the seen marks. An id has its mark in one generation of one old shard. */
 export async function copySeen(move: Move): Promise<void> {
   const { from, to, writes } = move;
   const old: OldMarks[] = [];
@@ -99,9 +102,9 @@ function copyBucket({ to, writes }: Move, marks: readonly Entry[], { number, bit
 }
 
 /**
- * The generations of new shards, newest first. Generations that expire within a day of one another become one, which expires with the
- * last of them: each generation costs every look-up a read, and 16 old shards have 16 times as many. A mark lives up to a day longer
- * for it.
+ * Returns the generations of the new shards, newest first. Old generations that expire within a day of one another become
+ * one generation, because a look-up reads every generation, and 16 old shards have 16 times as many as one shard. The new
+ * generation expires with the last of the old ones, so a mark can live up to a day longer.
  */
 function newGenerations(old: readonly OldMarks[], shards: number) {
   const all = old
@@ -121,8 +124,9 @@ function newGenerations(old: readonly OldMarks[], shards: number) {
 }
 
 /**
- * When the newest generation of new shards counts as opened, epoch seconds: the earliest of the old shards. A later time lets marks
- * into the generation that expire with it, before the window of their ids has ended.
+ * Returns when the newest generation of the new shards counts as opened, in epoch seconds. This is the earliest time of the
+ * old shards. With a later time, marks could be added to the generation that expire with it before the window of their ids
+ * has ended.
  */
 const openedAt = (old: readonly OldMarks[]): number =>
   Math.min(...old.filter(({ generations }) => generations.length > 0).map((marks) => marks.openedAt));

@@ -14,11 +14,11 @@ export const AT: readonly LogPartition[] = [0, 1].map((partition) => ({ topic: '
 const ORIGIN = 'https://silent.example:8443';
 const HASH = '0123456789abcdef';
 const DUE_AT = Date.now() + 3_600_000;
-/** Inside of its job, and beside it. */
+/** BullMQ jobs contain a short body; a long body is stored beside its job. */
 const BODIES = ['{}', `{"long":"${'x'.repeat(5_000)}"}`];
 const RANGES = [{ from: 30, to: 60 }, { from: 80 }];
 
-/** A state in Redis with something of each kind, as the roles write it. */
+/** A state in Redis that has something of each kind, written as the roles write it. */
 export class SpecState {
   readonly ids = Array.from({ length: 120 }, () => randomUUID());
   readonly webhookId = randomUUID();
@@ -29,7 +29,6 @@ export class SpecState {
     return newJob({ id: this.webhookId, partnerId: 'acme' }, record as unknown as Parameters<typeof newJob>[1]);
   }
 
-  /** @param redis a connection that waits, which BullMQ asks for */
   async fill(shards: Shards): Promise<void> {
     const { ids, webhookId } = this;
     const redis = shards.global;
@@ -113,7 +112,7 @@ export class SpecState {
     await progress.release(at, 'worker');
   }
 
-  /** Everything that roles can read of the state, without what changes with the number of shards. */
+  /** Reads everything that roles can read of the state, except what changes with the number of shards. */
   async read(shards: Shards): Promise<Record<string, unknown>> {
     const { ids, webhookId } = this;
     const [letters, index, pending, repeats] = [

@@ -74,7 +74,7 @@ function envelopesOf(shell: Shell, type: string, { payload: file, count }: Optio
 }
 
 function assertEnvelope(text: string, type: string, file: string | undefined): void {
-  // The ingress alone knows the schema of a type that operators apply.
+  // For a type that operators define, only the ingress knows the schema.
   const read = (isEventType(type) ? readEnvelope : readLogged)(Buffer.from(text), []);
   if (read.ok) return;
   const faults = read.errors.map(({ pointer, detail }) => `${pointer} ${detail}`.trim());
@@ -99,7 +99,8 @@ async function sendAll(
       try {
         results.push(Object.assign(await sendOne(text), { id }));
       } catch (error) {
-        // Accepted ids are still printed: ids are random, so a second run sends those envelopes twice.
+        // Continue so that the accepted ids are printed. If the person ran the command again instead, each envelope would
+        // get a new random id, so the accepted envelopes would be sent twice.
         isAway = true;
         const why = error instanceof Error ? error.message : String(error);
         results.push({ id, status: 'refused', why: `${why}. It may still have been accepted` });
@@ -128,7 +129,7 @@ function baseUrl(text: string): string {
   return text.replace(/\/+$/, '');
 }
 
-/** A payload to try the relay with, as JSON text: the example of its type with identifiers of its own. */
+/** Returns a payload for trying out the relay, as JSON text. It is the example of the type, with new ids. */
 export function samplePayload(type: string, uuid: () => string): string {
   const members = Object.entries(examplePayload(type)).map(([name, value]) => [name, isId(value) ? uuid() : value]);
   return JSON.stringify({
@@ -140,7 +141,7 @@ export function samplePayload(type: string, uuid: () => string): string {
 const isId = (value: unknown): boolean =>
   typeof value === 'string' && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(value);
 
-/** An envelope around the payload's own text, so that numbers and key order reach the endpoints as they were written. */
+/** Builds an envelope around the original text of the payload, so that endpoints get its numbers and key order unchanged. */
 export const envelopeText = (id: string, type: string, payload: string): string =>
   `{"id":"${id}","type":"${type}","payload":${payload.trim()}}`;
 
@@ -152,7 +153,7 @@ type Sent = { readonly status: 'accepted' | 'duplicate' } | { readonly status: '
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The headers that name the source. @throws Error when the ingress does not answer, or does not know the client */
+/** Returns the headers that identify the source. @throws Error if the ingress does not answer or does not know the client */
 async function headersOf(url: string, proof: SourceProof): Promise<Headers> {
   if ('apiKey' in proof) return { 'x-api-key': proof.apiKey };
   const basic = Buffer.from(`${proof.clientId}:${proof.clientSecret}`).toString('base64');
@@ -181,7 +182,7 @@ async function ask(url: string, headers: Headers, body?: string): Promise<Respon
   }
 }
 
-/** fetch reports only `fetch failed`; the cause has the reason, and no message when several addresses were tried. */
+/** `fetch` reports only `fetch failed`. The reason is in its cause, which has no message if several addresses were tried. */
 function reasonOf(error: Error): string {
   const { cause } = error;
   if (!(cause instanceof Error)) return error.message;
@@ -197,7 +198,7 @@ async function bodyOf(response: Response): Promise<Record<string, unknown>> {
   }
 }
 
-/** The message of problem+json (RFC 9457) or of the token endpoint (RFC 6749 section 5.2). */
+/** Returns the message of problem+json (RFC 9457) or of the token endpoint (RFC 6749 section 5.2). */
 function faultOf(response: Response, said: Record<string, unknown>): string {
   const retryAfter = response.headers.get('retry-after');
   const words = [said['detail'] ?? said['error'], retryAfter === null ? undefined : `try again in ${retryAfter} s`];

@@ -90,7 +90,7 @@ interface Choice {
 const withChoice = (command: Command): Command =>
   command.argument('[id...]', 'ids of webhooks').option('--partner <id>', 'all webhooks of this partner');
 
-/** Ends the command with a usage error unless it selects webhooks: by ids, or by partner. */
+/** Exits with a usage error unless the webhooks are selected either by ids or by partner. */
 function assertChoice(command: Command, ids: readonly string[], { partner }: Choice): void {
   if (ids.length > 0 === (partner !== undefined))
     command.error('error: say which webhooks: either their ids, or --partner');
@@ -100,10 +100,10 @@ const notFound = (id: string): string => `not found ${id}: \`relay webhooks list
 
 type Change = 'disable' | 'enable' | 'delete';
 
-/** `unchanged`: the webhook was in that state already. */
+/** `unchanged` means that the webhook was already in the wanted state. */
 type Outcome = 'changed' | 'unchanged' | 'missing';
 
-/** Changes one webhook after the other: those with the ids, or all of a partner. @returns ids by outcome */
+/** Changes the webhooks with these ids, or all webhooks of a partner, one after the other. @returns the ids by outcome */
 async function changeWebhooks(
   shell: Shell,
   what: Change,
@@ -134,7 +134,7 @@ async function change(api: OperationsClient, what: Change, id: string): Promise<
     if (what === 'delete') await api.call('deleteWebhook', { path });
     else {
       const { status, disabledReason } = await api.call('readWebhook', { path });
-      // A webhook disabled for another reason changes, so that only operators can enable it.
+      // A webhook that is disabled for another reason is disabled again, so that then only operators can enable it.
       if (what === 'disable' ? disabledReason === 'operator' : status !== 'disabled') return 'unchanged';
       await api.call(`${what}Webhook`, { path });
     }

@@ -26,7 +26,7 @@ import { Publisher } from '@relay/publishing';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
-/** Declares a controller whose routes need a token of this scope and count for the quota of the partner. */
+/** Declares a controller whose routes need a token of this scope and are charged to the quota of the partner. */
 export const PartnerRoutes = (path: string, scope: Scope = 'webhooks'): ClassDecorator =>
   applyDecorators(Controller(path), Access({ kind: 'bearer', scopes: [scope] }), UseInterceptors(RateLimitInterceptor));
 
@@ -40,10 +40,13 @@ export const Exchange = createParamDecorator((_: unknown, context: ExecutionCont
   return { request: http.getRequest<FastifyRequest>(), reply: http.getResponse<FastifyReply>() };
 });
 
-/** Declares a route that portal tokens may read. */
+/** Declares a route that only reads, so portal tokens may use it too. */
 export const Reads = (text: OperationText): MethodDecorator => applyDecorators(Portal('read'), Operation(text));
 
-/** Declares a route that changes a webhook, unless `If-Match` names another version. */
+/**
+ * Declares a route that changes a webhook. It supports `If-Match`: if the webhook has another version, the change is
+ * refused.
+ */
 export const Changes = (text: OperationText, status = 200): MethodDecorator =>
   applyDecorators(HasVersions(), Portal('write'), HttpCode(status), Operation(text));
 
@@ -51,7 +54,10 @@ export const Changes = (text: OperationText, status = 200): MethodDecorator =>
 export const publicPath = ({ PUBLIC_URL }: Pick<IngressConfig, 'PUBLIC_URL'>): string =>
   new URL(PUBLIC_URL).pathname.replace(/\/$/, '');
 
-/** Returns the caller in the form of `relay.operations`: the partner, and the operator who made the portal link, if any. */
+/**
+ * Returns the caller in the form of a `relay.operations` record. The record names the partner, and if an operator made the
+ * portal link, the operator.
+ */
 export function askedBy(request: FastifyRequest): AskingPartner {
   const { clientId: partnerId, portal } = callerOf(request);
   return {
@@ -77,18 +83,21 @@ export class PartnerAudit extends Audit {
     return this.report({ event, ...askedBy(request), ...facts });
   }
 
-  /** Reports a change that is made deep within a request, with the caller of the present request, if any. @throws as `report` */
+  /**
+   * Reports a change that is made deep within a request. If the change belongs to a request, the report names its caller.
+   * @throws as `report`
+   */
   reportChange(change: ReportedChange): Promise<void> {
     const request = presentRequest();
     return this.report({ ...change, ...(request?.caller && askedBy(request)) });
   }
 
-  /** Reports only actions of operators: a partner views and tests its own webhooks without a record. */
+  /** Reports an action only if an operator does it. A partner may view and test its own webhooks without a record. */
   async reportOperator(request: FastifyRequest, event: OperationsEvent, facts: object): Promise<void> {
     if (callerOf(request).portal?.operator !== undefined) await this.reportAction(request, event, facts);
   }
 
-  /** Reports a portal link without waiting for Kafka, so that a partner's portal opens while Kafka is away. */
+  /** Reports a portal link without waiting for Kafka, so the portal of a partner opens even if Kafka does not answer. */
   tellLink(request: FastifyRequest, facts: object): void {
     void this.reportAction(request, 'portal.opened', facts).catch((error: unknown) =>
       this.log.warn('portal.untold', 'A partner made a link to its portal, but Kafka did not take the record of it', {

@@ -7,7 +7,8 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { BATCH_STATUSES, type BatchResult } from './deliveries.openapi.js';
 
-// Nest reads the classes of a constructor when its class is defined, so those that Acceptance takes stand before it.
+// Nest reads the constructor types of a class when the class is defined. So the classes that Acceptance needs come before
+// it.
 
 @Injectable()
 export class IngressMetrics {
@@ -31,7 +32,7 @@ export class IngressMetrics {
     });
   }
 
-  /** Every series begins with 0; otherwise a rate misses its first event. */
+  /** Begins every series with 0. Otherwise a rate over a series misses the first event of the series. */
   #beginSeries(): void {
     for (const event_type of [...eventTypes.names('sendable'), 'unknown'])
       for (const result of BATCH_STATUSES) this.#events.inc({ event_type, result }, 0);
@@ -41,21 +42,26 @@ export class IngressMetrics {
     this.#events.inc({ event_type: eventType, result });
   }
 
-  /** Starts the measurement of a publish; the returned function ends it. */
+  /** Starts the measurement of a publish. The returned function ends the measurement. */
   timePublish(): () => void {
     return this.#publishing.startTimer();
   }
 }
 
 const MAX_ITEMS = 200;
-/** Milliseconds in which marks gather: each write costs Redis an fsync. Meanwhile flights find repeats in this process. */
+/**
+ * How long marks gather before they are written, in ms. They gather because each write costs Redis an fsync. Repeats that
+ * arrive meanwhile are found by the flights of `Acceptance`.
+ */
 const GATHER_MARKS_MS = 50;
-/** Most marks that wait for a slow store. Further marks are dropped, because the worker still detects repeats. */
+/**
+ * Maximum number of marks that wait for a slow store. Further marks are dropped, because the worker also detects repeats.
+ */
 const MAX_WAITING_MARKS = 20_000;
 
 /**
- * Reads and writes seen marks in batches, without blocking. A store that is away or does not answer in time counts as
- * empty, and while a look-up hangs, further ones do not wait for it.
+ * Reads and writes seen marks in batches, without blocking the acceptance. If the store fails or does not answer in time,
+ * the ids count as new. While a look-up hangs, further look-ups do not wait for the store, and their ids count as new too.
  */
 export class RememberedIds {
   readonly #finds: MicroBatch<string, SeenMark>;
@@ -80,7 +86,7 @@ export class RememberedIds {
     this.repeats.count(id, kind);
   }
 
-  /** Resolves when the mark is written or has failed; marks are best effort. */
+  /** Resolves when the mark is written or its write has failed. A failure is only logged. */
   async markPublished(entry: SeenEntry): Promise<void> {
     if (this.#marks.size < MAX_WAITING_MARKS) await this.#marks.add(entry);
   }
@@ -123,8 +129,8 @@ interface Waiting<In, Out> {
 }
 
 /**
- * Combines single calls into batches. One batch runs at a time, and items that arrive meanwhile form the next one, so the size
- * of a batch follows the load. `run` returns its answers in the order of its items; undefined means no answer.
+ * Combines single calls into batches. One batch runs at a time. Items that arrive meanwhile form the next batch, so batches
+ * grow with the load. `run` returns its answers in the order of its items, with undefined for an item that has no answer.
  */
 class MicroBatch<In, Out> {
   #waiting: Waiting<In, Out>[] = [];
@@ -133,7 +139,7 @@ class MicroBatch<In, Out> {
   constructor(
     private readonly run: (items: readonly In[]) => Promise<readonly (Out | undefined)[]>,
     private readonly maxItems: number,
-    /** Milliseconds in which items gather before a batch; if undefined, no item waits for a timer. */
+    /** How long items gather before a batch, in ms. If undefined, a batch does not wait for a timer. */
     private readonly gatherMs?: number,
   ) {}
 
@@ -152,7 +158,7 @@ class MicroBatch<In, Out> {
 
   #gathered(): Promise<void> {
     return new Promise((resolve) => {
-      // Items of the same turn of the event loop join the batch.
+      // Items that are added in the same turn of the event loop join the batch.
       if (this.gatherMs === undefined) setImmediate(resolve);
       else setTimeout(resolve, this.gatherMs);
     });
@@ -174,7 +180,10 @@ class MicroBatch<In, Out> {
   }
 }
 
-/** `accepted`: stored now. `duplicate`: the same content is already stored. `conflict`: other content has this id. */
+/**
+ * `accepted`: the envelope was stored now. `duplicate`: an envelope with this id and content is already stored. `conflict`:
+ * an envelope with this id and other content is already stored.
+ */
 export type Verdict = 'accepted' | 'duplicate' | 'conflict';
 
 /** The sender of an envelope, and its trace. */
@@ -189,11 +198,13 @@ interface Flight {
 }
 
 /**
- * Checks whether an envelope is a repeat, and appends it to the log. Concurrent envelopes with the same id share a flight
- * in this process: only the first is published, and the rest get its answer after the acknowledgement, so a hundred parallel
- * posts make one record. A flight lasts until its seen mark is written or has failed, so a repeat right after the answer
- * finds the flight or the mark. If two processes accept the same id, or Redis is away, the worker drops the repeat: the
- * first record of an id wins.
+ * Checks whether an envelope is a repeat, and appends it to the log. The first envelope with an id opens a flight in this
+ * process, and envelopes with the same id join the flight while it lasts. Only the first envelope is published, and the
+ * others get their answers after its acknowledgement, so a hundred parallel posts make one record. A flight lasts until the
+ * seen mark of its envelope is written or has failed, so a repeat right after the answer finds the flight or the mark.
+ *
+ * If two processes accept the same id, or Redis does not answer, the log can get a second record of the id. The worker drops
+ * that record, because the first record of an id wins.
  */
 @Injectable()
 export class Acceptance {
@@ -206,7 +217,7 @@ export class Acceptance {
     @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'KAFKA_TOPIC_PREFIX' | 'PUBLIC_URL'>,
   ) {}
 
-  /** @throws PublishFailed if the log sends no acknowledgement; the record may still be stored */
+  /** @throws PublishFailed if the log sends no acknowledgement. The record may have been stored even then */
   async accept(envelope: AcceptedEnvelope, sender: EnvelopeSender): Promise<Verdict> {
     const verdict = await this.#accept(envelope, sender);
     if (verdict !== 'accepted') this.remembered.repeated(envelope.id, verdict);
@@ -221,7 +232,8 @@ export class Acceptance {
         const verdict = await flight.verdict;
         return verdict === 'accepted' ? 'duplicate' : verdict;
       }
-      // Other content with this id is being published. If that fails, or is itself the conflict, the look-up decides.
+      // An envelope with this id and other content is being published. If its flight fails or ends as a conflict, it stored
+      // nothing, so this envelope is checked again.
       const verdict = await flight.verdict.catch(() => 'conflict');
       if (verdict !== 'conflict') return 'conflict';
     }

@@ -28,7 +28,7 @@ type Channel = readonly [name: string, topic: string, description: string, messa
 
 const BINDING = '0.5.0';
 
-/** Returns an AsyncAPI 3 document of every topic of the relay, with keys and headers, for other Kafka clients. */
+/** Returns an AsyncAPI 3 document for other Kafka clients. It describes every topic of the relay, with keys and headers. */
 export function asyncApi({ publicUrl, version, topicPrefix, partitions }: AsyncApiFacts): Schema {
   const book = new SchemaBook('draft-7', '#/components/schemas/');
   const messages = messagesOf(book);
@@ -82,12 +82,12 @@ const channelsOf = (prefix: string, partitions: number): Channel[] => [
     'For operators and auditors: webhooks disabled and enabled, deliveries given up, changes by operators.',
     'operation',
   ],
-  // These entries reserve the names of internal topics, and promise nothing about their records.
+  // The internal topics are listed so that their names are known to be taken. Nothing is promised about their records.
   ['dead_letters', deadLettersTopic(prefix), 'Deliveries given up.', 'internal'],
   ['registry', registryTopic(prefix), 'Changes of clients and webhooks; credentials in it are sealed.', 'internal'],
 ];
 
-/** Returns a topic of envelopes, and the topic for its records that are no envelopes. */
+/** Returns the channel of a topic of envelopes, and the channel of the topic that gets its invalid records. */
 function withPoison(channel: Channel): Channel[] {
   const [name, topic] = channel;
   const description = `Records of ${topic} that are no envelopes, with their own bytes.`;

@@ -86,13 +86,13 @@ function needs(security: unknown): string {
   return ways.length === 0 ? 'nothing' : escape(ways.join(', or '));
 }
 
-/** Returns JSON with a link for every reference to a schema. */
+/** Returns a value as JSON in which every reference to a schema is a link. */
 const json = (value: unknown): string =>
   value === undefined
     ? ''
     : `<pre>${escape(JSON.stringify(value, null, 2)).replaceAll(/&quot;#\/components\/schemas\/(\w+)&quot;/g, '<a href="#$1">$1</a>')}</pre>`;
 
-/** Returns paragraphs with code; the descriptions use no other Markdown. */
+/** Returns the paragraphs of a text as HTML, with `code` marked up. The descriptions use no other Markdown. */
 const prose = (markdown: unknown): string =>
   text(markdown) === ''
     ? ''
@@ -108,5 +108,5 @@ const list = (value: unknown): readonly Part[] => (Array.isArray(value) ? (value
 const ESCAPES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 const escape = (value: unknown): string => text(value).replaceAll(/[&<>"']/g, (character) => ESCAPES[character] ?? '');
 
-/** Style of the page, sent unchanged, so that the content security policy can contain its hash. */
+/** The style of the page. It is sent unchanged, so that the content security policy can contain its hash. */
 export const STYLE = `:root{color-scheme:light dark;font:16px/1.5 system-ui,sans-serif}body{max-width:60rem;margin:auto;padding:1rem}pre{overflow:auto;padding:.5rem;background:#8881;font-size:.85rem}table{width:100%;border-collapse:collapse}td{border-top:1px solid #8884;padding:.25rem .5rem;vertical-align:top}section{border-top:2px solid #8886;margin-top:2rem}nav ul{columns:2;font-family:monospace}`;

@@ -71,7 +71,7 @@ const securitySchemes = (publicUrl: string): Schema => ({
   sourceBasic: { type: 'http', scheme: 'basic', description: 'User name and password of a source that has them.' },
 });
 
-/** Returns the requests that a partner's endpoint receives, by event type, and their shared components. */
+/** Returns the requests that a partner's endpoint receives, by event type, and the components that these requests share. */
 function deliveryWebhooks(book: SchemaBook): { webhooks: Schema; parameters: Schema; responses: Schema } {
   const envelope = book.of(Envelope, 'input');
   const notice = book.of(Notice, 'input');

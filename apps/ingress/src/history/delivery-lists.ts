@@ -96,14 +96,14 @@ const answerOf = (
 });
 
 /**
- * Cursor of a page: the time of the last entry in milliseconds, then the entry itself. An unsettled delivery is `u` and its id. A
- * delivered one is `d`, its place, `w` and its webhook.
+ * The cursor of a page. It begins with the time of the last entry in milliseconds. For an unsettled delivery, `u` and the id
+ * of the delivery follow. For a delivered one, `d`, its place in the history, `w` and its webhook follow.
  */
 export const CURSOR = /^(\d{1,15})(?:u([\w-]{1,160})|d(\d{1,15})w([\da-f-]{36}))$/;
 
 /**
- * A place in a list of deliveries, newest first. Within a millisecond unsettled deliveries come first, by descending id,
- * then delivered ones, by descending webhook and place.
+ * A place in a list of deliveries, newest first. Within the same millisecond, unsettled deliveries come first, by descending
+ * id. Delivered ones follow, by descending webhook and then by descending place in the history of the webhook.
  */
 type Place = { readonly at: number } & (
   | { readonly id: string }
@@ -128,20 +128,20 @@ function comparePlaces(a: Place, b: Place): number {
 
 const descending = (a: string, b: string): number => (a > b ? -1 : a < b ? 1 : 0);
 
-/** `since` inclusive, `until` exclusive, epoch milliseconds. */
+/** A period in epoch milliseconds. `since` is included in the period, `until` is not. */
 interface Period {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
 
-/** Returns the range of the dead letters behind a place. */
+/** Returns the range of the dead letters that follow a place in a list. */
 function deadBehind({ since, until }: Period, after: Place | undefined) {
   if (after === undefined) return { since, until };
   if ('id' in after) return { since, until, before: after };
   return { since, until: earlier(until, after.at) };
 }
 
-/** Returns the range of a webhook's delivered deliveries behind a place. */
+/** Returns the range of a webhook's delivered deliveries that follow a place in a list. */
 function deliveredBehind({ since, until }: Period, after: Place | undefined, webhookId: string) {
   if (after === undefined) return { since, until };
   if (!('id' in after) && after.webhookId === webhookId)
@@ -154,7 +154,7 @@ const earlier = (until: number | undefined, at: number): number => Math.min(unti
 
 interface DeliveryFilter extends Period {
   readonly statuses: readonly ListedFacts['status'][];
-  /** Status of the last attempt, such as `503` or `5xx`; `error` is of the last attempt too. */
+  /** The HTTP status of the last attempt, such as `503` or `5xx`. `error` also is about the last attempt. */
   readonly httpStatus?: string | undefined;
   readonly error?: string | undefined;
 }
@@ -164,18 +164,24 @@ export interface Entry {
   readonly facts: ListedFacts;
 }
 
-/** @property next place of the last entry that was read, behind which the next page begins; undefined if no entry follows */
+/** @property next the place of the last entry that was read. The next page begins after it. Undefined if no entry follows */
 interface EntryPage {
   readonly entries: readonly Entry[];
   readonly next?: Place;
 }
 
-/** Most deliveries read for a page, however many of them the filter drops. */
+/** Maximum number of deliveries that are read for a page, even if the filter drops most of them. */
 export const LOOKED_AT = 1_000;
-/** A page first reads this many times its entries, the same number from each list. A few lists hold most entries of a page. */
+/**
+ * The first read for a page fetches this many times the number of its entries, in equal shares from all lists. It fetches
+ * more than a page because a few lists often have most entries of the page.
+ */
 const SPARE = 3;
 
-/** Lists deliveries, newest first: unsettled ones from the queues, delivered ones from the history. Callers check the owner. */
+/**
+ * Lists deliveries, newest first. Unsettled deliveries come from the queues, delivered ones from the history. The caller
+ * checks that the webhooks belong to the partner.
+ */
 @Injectable()
 export class DeliveryLists {
   constructor(
@@ -190,7 +196,7 @@ export class DeliveryLists {
     limit: number,
   ): Promise<EntryPage> {
     const wants = (status: ListedFacts['status']): boolean => filter.statuses.includes(status);
-    // Waiting deliveries are read first: if one settles meanwhile, the dead letters or the history have it.
+    // Waiting deliveries are read first. If one of them settles meanwhile, the dead letters or the history contain it.
     const waiting = wants('waiting') ? await this.#waiting(webhookIds, filter, after, limit + 1) : [];
     const lists: SortedList<Entry>[] = [async (last) => (last === undefined ? waiting : [])];
     for (const id of webhookIds) {
@@ -219,7 +225,8 @@ export class DeliveryLists {
     count: number,
   ): Promise<Entry[]> {
     let newest: Entry[] = [];
-    // Jobs contain envelopes, which fill memory. So this reads one webhook at a time and keeps only entries that may be shown.
+    // Jobs contain envelopes, which need much memory. So this reads one webhook at a time and keeps only entries that may be
+    // shown.
     for (const id of webhookIds) {
       const found = (await this.jobs.waiting(id)).map(unsettled);
       newest = [...newest, ...found]
@@ -255,7 +262,7 @@ function unsettled(pending: PendingDelivery): Entry {
   return { place: { at: Date.parse(facts.at), id: pending.id }, facts };
 }
 
-/** Whether delivered deliveries can match: their last attempt was answered 2xx. */
+/** Whether delivered deliveries can match the filter. Their last attempt was always answered 2xx. */
 const mayBeDelivered = ({ httpStatus, error }: DeliveryFilter): boolean =>
   error === undefined && (httpStatus === undefined || httpStatus.startsWith('2'));
 
@@ -268,7 +275,7 @@ const isAnswered = (last: Pick<AttemptFacts, 'status'> | undefined, wanted: stri
   last?.status !== undefined &&
   (wanted.endsWith('xx') ? wanted[0] === String(last.status)[0] : wanted === String(last.status));
 
-/** Deliveries as a partner reads them. Callers check the owner of the webhooks first. */
+/** Returns deliveries in the form that partners see. The caller first checks that the webhooks belong to the partner. */
 @Injectable()
 export class PartnerDeliveries {
   constructor(
@@ -276,7 +283,7 @@ export class PartnerDeliveries {
     private readonly lists: DeliveryLists,
   ) {}
 
-  /** Returns deliveries, newest first; `next` is set if more may follow. */
+  /** Returns deliveries, newest first. `next` is set if more deliveries may follow. */
   async ofWebhooks(
     partnerId: string,
     webhookIds: readonly string[],
@@ -290,7 +297,7 @@ export class PartnerDeliveries {
     return { deliveries: await this.#told(partnerId, facts), next };
   }
 
-  /** Returns the answers, without deliveries to webhooks that were deleted meanwhile. */
+  /** Returns the answers. Deliveries to webhooks that were deleted meanwhile are left out. */
   async #told(partnerId: string, facts: readonly ListedFacts[]): Promise<DeliveryAnswer[]> {
     const ids = [...new Set(facts.map(({ webhookId }) => webhookId))];
     const found = await Promise.all(ids.map((id) => this.webhooks.find(partnerId, id)));

@@ -12,20 +12,23 @@ import { cursorOf, DeliveryLists, LOOKED_AT, placeOf, timeOf, type Entry } from 
 import { HistoryQuota } from './own-webhooks.js';
 import type { RetrySelection, SelectionRetried } from './history.openapi.js';
 
-/** A delivery that waits or is dead. */
+/** A delivery that waits or is a dead letter. */
 interface Retryable {
   readonly id: string;
   readonly webhookId: string;
   readonly isDead: boolean;
 }
 
-/** The result of a retry: deliveries now due, and reasons for the refused ones. */
+/** The result of a retry: the deliveries that are due now, and the reasons why others were refused. */
 type Retried = Pick<SelectionRetried, 'retried' | 'refused'>;
 type Refused = Retried['refused'][number];
 
 const DISABLED = 'Its webhook is disabled: enable it first.';
 
-/** Makes waiting deliveries due now and restarts dead letters. Callers check the owner of the webhooks first. */
+/**
+ * Makes waiting deliveries due now and replays dead letters. The caller first checks that the webhooks belong to the
+ * partner.
+ */
 @Injectable()
 export class DeliveryRetries {
   readonly #letters: DeadLetterReader;
@@ -48,7 +51,7 @@ export class DeliveryRetries {
 
   /**
    * Retries the deliveries of an envelope to these webhooks.
-   * @param charge called with the number of deliveries before any is changed
+   * @param charge is called with the number of deliveries before any delivery is changed
    * @throws ProblemError `unavailable` if Kafka does not take the report, and any error of `charge`
    */
   async ofEnvelope(
@@ -83,7 +86,7 @@ export class DeliveryRetries {
     return { retried, refused: [...refused, ...report.refused.map(({ id, why }) => refusedOf(id, why))] };
   }
 
-  /** @param partnerId owner of all the webhooks whose letters are replayed, which still exist */
+  /** @param partnerId owns all webhooks whose dead letters are replayed. These webhooks still exist */
   #lettersOf(partnerId: string): DeadLetterService {
     const webhooks = { find: () => ({ partnerId }), matching: () => [] };
     return new DeadLetterService(this.#letters, this.#queue, webhooks, this.#endings, Date.now);
@@ -100,12 +103,12 @@ function refusedOf(id: string, why: string): Refused {
   return { envelopeId, webhookId, why };
 }
 
-/** Most deliveries that one call retries, since one audit record holds their ids. */
+/** Maximum number of deliveries that one call retries. It is limited because one audit record contains their ids. */
 const AT_ONCE = 100;
-/** Retries per point of the quota. */
+/** Number of retries for one point of the quota. */
 export const RETRIES_A_POINT = 10;
 
-/** Retries the deliveries that a filter selects, newest first, a part of them with each call. */
+/** Retries the deliveries that a filter selects, newest first. Each call retries a part of them. */
 @Injectable()
 export class BulkRetry {
   constructor(
@@ -114,7 +117,7 @@ export class BulkRetry {
     private readonly quota: HistoryQuota,
   ) {}
 
-  /** @throws ProblemError `too-many-requests` before any delivery is changed, and as `DeliveryRetries` does */
+  /** @throws ProblemError `too-many-requests` before any delivery is changed, and the errors of `DeliveryRetries` */
   async retry(
     by: AskingPartner,
     webhookIds: readonly string[],

@@ -49,7 +49,7 @@ import {
 } from './own-webhooks.js';
 import { EnvelopePayloads, PartnerStories, type PartnerStory } from './partner-stories.js';
 
-/** A partner's own deliveries to all of its webhooks. */
+/** Routes for the deliveries of a partner to all its webhooks. */
 @PartnerRoutes('deliveries')
 class PartnerDeliveriesController {
   constructor(
@@ -83,7 +83,7 @@ class PartnerDeliveriesController {
   }
 }
 
-/** The deliveries of a partner's own webhooks, and the state of the webhooks. */
+/** Routes for the deliveries of one webhook of a partner, and for the state of its webhooks. */
 @PartnerRoutes('webhooks')
 class WebhookHistoryController {
   constructor(
@@ -128,7 +128,9 @@ class WebhookHistoryController {
   }
 }
 
-/** Points of the quota: reading a payload, or searching an envelope by its time, may read some megabytes of the log. */
+/**
+ * Points of the quota for reading a payload, or for searching an envelope by its time. Both may read megabytes of the log.
+ */
 const POINTS_OF_A_SEARCH = 10;
 const POINTS_OF_A_STORY = 3;
 
@@ -138,14 +140,14 @@ const unknownEnvelope = (): ProblemError =>
     'No delivery of this envelope to a webhook of yours is known. One that waits in the log for a parked or disabled webhook is read with `type` and `around`.',
   );
 
-/** Returns the id of an envelope. An id that is no UUID is unknown. */
+/** Returns the id of an envelope. A text that is no UUID is answered like an unknown id. */
 function readEnvelopeId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknownEnvelope();
   return id.data;
 }
 
-/** A partner's own deliveries of one envelope. */
+/** Routes for a partner's own deliveries of one envelope. */
 @PartnerRoutes('deliveries/:envelopeId')
 class EnvelopeDeliveriesController {
   constructor(
@@ -200,7 +202,7 @@ class EnvelopeDeliveriesController {
   }
 }
 
-/** An envelope as it was sent, for partners with a delivery of it. */
+/** A route for an envelope as it was sent. It is for partners that have a delivery of the envelope. */
 @PartnerRoutes('deliveries/:envelopeId/payload')
 class EnvelopePayloadController {
   constructor(

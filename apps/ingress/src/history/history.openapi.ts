@@ -30,7 +30,7 @@ const lastAttempt = {
     .describe('Only deliveries whose last attempt failed so without an answer: `timeout`, `dns`, `tls`, `refused` …'),
 };
 
-/** Strict, as all filters; otherwise a misspelled filter selects all deliveries. */
+/** The query is strict. Otherwise a misspelled filter would be ignored, and the query would select all deliveries. */
 export const HistoryQuery = z.strictObject({
   status: z.enum(DELIVERY_STATUSES).optional().describe('Only deliveries that stand so.'),
   ...period,
@@ -56,7 +56,7 @@ export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
 
 export const EnvelopeId = z.guid().toLowerCase().describe('Identifier of the envelope: what came as `webhook-id`.');
 
-/** Strict, as all orders; otherwise a misspelled filter selects all deliveries. */
+/** The request is strict. Otherwise a misspelled filter would be ignored, and the request would select all deliveries. */
 export const RetryRequest = z
   .strictObject(
     { webhookId: WebhookId.optional().describe('Only to this webhook; to all of yours without.') },
@@ -103,7 +103,7 @@ export const SelectionRetried = z
   .meta({ id: 'SelectionRetried', description: 'What a call did with the newest of the selected deliveries.' });
 export type SelectionRetried = z.infer<typeof SelectionRetried>;
 
-/** The payload is not described, because a newer relay may have accepted members that this one does not know. */
+/** The payload is not described, because a newer release may have accepted members that this release does not know. */
 const SentEnvelope = z
   .looseObject({ id: z.guid(), type: z.string(), payload: z.unknown() })
   .meta({ id: 'SentEnvelope', description: 'An envelope as its source sent it.' });

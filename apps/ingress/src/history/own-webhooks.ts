@@ -15,7 +15,10 @@ import { webhooksPage } from '../webhooks/listings.js';
 import { isShown, notFound, ownWebhook, WebhookWaiting } from '../webhooks/webhook-problems.js';
 import type { RetrySelection } from './history.openapi.js';
 
-/** Limits look-ups in Redis and Kafka. A person with 1,000 webhooks who turns a page every second stays within the limit. */
+/**
+ * Limits look-ups in Redis and Kafka. The limit is high enough for a person with 1,000 webhooks who turns a page every
+ * second.
+ */
 export class HistoryQuota extends PartnerQuota {
   constructor() {
     super({ name: 'history', points: 600, windowMs: 60_000 });
@@ -27,18 +30,18 @@ export class HistoryQuota extends PartnerQuota {
   }
 }
 
-/** Most webhooks of one request. */
+/** Maximum number of webhooks in one request. */
 const MOST = 1_000;
-/** Webhooks per point of the quota. */
+/** Number of webhooks for one point of the quota. */
 export const LOOKED_AT_A_POINT = 100;
 
 /**
- * Returns the points beyond the first one, which is already charged. A request costs at most 200 further points, so that a minute
- * has room for several of the largest requests.
+ * Returns the points that a request costs in addition to its first point, which is already charged. A request costs at most
+ * 200 further points, so that a partner can make several of the largest requests in a minute.
  */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
-/** A partner's own webhooks that the caller may see. Their number is charged to the partner's quota. */
+/** Finds a partner's own webhooks that the caller may see. A look-up is charged to the partner's quota by their number. */
 @Injectable()
 export class OwnWebhooks {
   constructor(
@@ -54,7 +57,10 @@ export class OwnWebhooks {
     return new Set(ids.filter((id) => isShown(caller, id)));
   }
 
-  /** @throws ProblemError `not-found` if the caller may see no webhook of an id, `invalid-request` beyond 1,000 webhooks */
+  /**
+   * @throws ProblemError `not-found` if the caller may not see one of the webhooks, `invalid-request` if there are more than
+   * 1,000
+   */
   async select(
     caller: Caller,
     { webhookIds, eventType }: Pick<RetrySelection, 'webhookIds' | 'eventType'>,
@@ -72,7 +78,7 @@ export class OwnWebhooks {
     return ids;
   }
 
-  /** Returns a webhook of the partner. @throws ProblemError `not-found`, also for a text that is no UUID */
+  /** Returns a webhook of the partner. @throws ProblemError `not-found`, even if `given` is no UUID */
   async find(partnerId: string, given: string): ReturnType<typeof ownWebhook> {
     await this.quota.admit(partnerId);
     return ownWebhook(this.webhooks, partnerId, given);
@@ -142,10 +148,10 @@ export type WebhookState = z.infer<typeof WebhookState>;
 export const WebhookStatesAnswer = z.object({ webhooks: z.array(WebhookState) }).meta({ id: 'WebhookStates' });
 export type WebhookStatesAnswer = z.infer<typeof WebhookStatesAnswer>;
 
-/** If more deliveries of a webhook wait, the oldest one is not looked up. */
+/** Maximum number of waiting deliveries among which the oldest one is searched. If more wait, it is not searched. */
 const LOOKED_THROUGH = 100;
 
-/** Reads the state of webhooks and their deliveries. Callers check the owner of the webhooks first. */
+/** Reads the state of webhooks and their deliveries. The caller first checks that the webhooks belong to the partner. */
 @Injectable()
 export class WebhookStates {
   readonly #jobs: WaitingJobs;
@@ -193,7 +199,10 @@ export class WebhookStates {
   }
 }
 
-/** Returns when the oldest delivery's envelope was accepted, epoch milliseconds; undefined if all have ended meanwhile. */
+/**
+ * Returns when the envelope of the oldest delivery was accepted, in epoch milliseconds; undefined if all deliveries have
+ * ended.
+ */
 function acceptedFirst(ids: readonly string[]): number | undefined {
   const times = ids.flatMap((id) => parseDeliveryId(id)?.acceptedAt ?? []);
   return times.length === 0 ? undefined : Math.min(...times);

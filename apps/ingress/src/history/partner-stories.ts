@@ -44,14 +44,17 @@ export class PartnerStories {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** `story` is undefined if no store that answered knows a delivery to these webhooks; `away` names the other stores. */
+  /**
+   * `story` is undefined if no store that answered knows a delivery to these webhooks. `away` lists the parts of the story
+   * whose store did not answer.
+   */
   async of(
     partnerId: string,
     envelopeId: string,
     webhookIds: ReadonlySet<string>,
     clue: EnvelopeClue | undefined,
   ): Promise<{ readonly story: PartnerStory | undefined; readonly away: readonly IncompletePart[] }> {
-    // Most unknown ids cost only this look-up.
+    // For most unknown ids, this look-up is the only one.
     if (clue === undefined && !(await this.isKnown(envelopeId, webhookIds))) return { story: undefined, away: [] };
     const reader = new StoryReader(
       this.state,
@@ -102,7 +105,9 @@ export class PartnerStories {
   }
 }
 
-/** Reads the bytes of an envelope: from Redis while a delivery of it waits or is dead, otherwise from the log. */
+/**
+ * Reads the bytes of an envelope. They come from Redis while a delivery waits or is a dead letter, otherwise from the log.
+ */
 @Injectable()
 export class EnvelopePayloads {
   readonly #bodies: JobBodies;
@@ -118,17 +123,17 @@ export class EnvelopePayloads {
   }
 
   /**
-   * Returns the envelope as it was sent; undefined if no delivery of it to these webhooks of the partner is known.
-   * @throws ProblemError `not-found` if the log no longer has it, `unavailable` if Kafka does not answer
+   * Returns the envelope as it was sent; undefined if no delivery of the envelope to these webhooks is known.
+   * @throws ProblemError `not-found` if the log no longer has the envelope, `unavailable` if Kafka does not answer
    */
   async of(partnerId: string, envelopeId: string, webhookIds: ReadonlySet<string>): Promise<Buffer | undefined> {
     const pending = await this.jobs.ofEnvelope(envelopeId, webhookIds);
     for (const { job } of pending) {
       const body = await this.#bodies.of(job);
-      // Valid envelopes are UTF-8 without a byte order mark, so the text has the bytes that were sent.
+      // Valid envelopes are UTF-8 without a byte order mark, so encoding the text gives the bytes that were sent.
       if (body !== undefined) return Buffer.from(body);
     }
-    // Redis can lose a body, so a pending delivery without one is read from the log too.
+    // Redis can lose the body of a pending delivery. The envelope is then read from the log too.
     const lost = pending[0]?.job;
     const known = lost ?? (await this.history.ofEnvelope(envelopeId, [...webhookIds]))[0];
     if (known === undefined) return undefined;
@@ -143,7 +148,7 @@ export class EnvelopePayloads {
   }
 }
 
-/** Whether a record is for the partner: a record of another acceptance of the same id may not be. */
+/** Whether a record is for the partner. If an id was accepted more than once, the record may be for another partner. */
 const isFor = (audience: readonly string[], partnerId: string): boolean =>
   audience.length === 0 || audience.includes(partnerId);
 

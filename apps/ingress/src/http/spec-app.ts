@@ -20,7 +20,7 @@ import { IngressEnv, type IngressConfig } from '@relay/settings';
 import { PlatformModule } from '../platform.module.js';
 import { createIngressApp } from '../access/access.module.js';
 
-// For specs only: the real application on a free port, with keys of its own.
+// This file is for specs only. It starts the real application on a free port, with new keys.
 
 export const aConfig = (redisUrl: string, changes: Record<string, string> = {}): IngressConfig =>
   parseEnv(
@@ -41,15 +41,15 @@ export interface SpecApp {
   readonly app: NestFastifyApplication;
   readonly clients: Clients;
   readonly url: string;
-  /** Where its registrations go. */
+  /** The log that receives the registrations. */
   readonly registryLog: MemoryRegistryLog;
-  /** What `relay.operations` holds. */
+  /** Returns the records of `relay.operations`. */
   told(): Record<string, unknown>[];
-  /** Everything the server answers to these bytes, until it or we end the connection. */
+  /** Sends these bytes, and returns everything that the server answers until the connection ends. */
   raw(request: string | Buffer): Promise<string>;
 }
 
-/** Starts the application over these modules; the caller ends it with `app.close()`. */
+/** Starts the application with these modules. The caller ends it with `app.close()`. */
 export async function startSpecApp(modules: DynamicModule['imports'], config: IngressConfig): Promise<SpecApp> {
   const module = {
     module: SpecModule,
@@ -70,7 +70,10 @@ export async function startSpecApp(modules: DynamicModule['imports'], config: In
   return { app, clients, url, registryLog, told, raw };
 }
 
-/** The application over these modules with a Redis of its own, for the top level of a spec. Both end after its last test. */
+/**
+ * Starts the application with these modules and a new Redis. Call it at the top level of a spec. Both are stopped after the
+ * last test of the spec.
+ */
 export async function appOfSpec(
   modules: DynamicModule['imports'],
   changes: Record<string, string> = {},
@@ -95,7 +98,7 @@ function aLog(): MemoryPublisher {
 @Module({})
 class SpecModule {}
 
-/** Instead of LogModule: a log in memory for each application. */
+/** Replaces LogModule, so that each application has its own log in memory. */
 @Global()
 @Module({
   providers: [

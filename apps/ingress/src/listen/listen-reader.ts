@@ -4,17 +4,20 @@ import { placeOutside, type LogFetcher, type LogPlace, type LogSlice } from '@re
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import { madeAnew, MOST_BEHIND, type Listener } from './listener.js';
 
-/** Listeners behind the head that are within this number of records share reads, from the offset of the furthest behind. */
+/**
+ * Maximum distance in records at which listeners that are behind share reads. The reads begin at the offset of the listener
+ * that is furthest behind.
+ */
 const TOGETHER = 500;
 
-/** A place in the log, and the event type of its topic. */
+/** A place in the log, with the event type of its topic. */
 export interface Place extends LogPlace {
   readonly type: EnvelopeType;
 }
 
 type Reader = Pick<Listener, 'nextOf'>;
 
-/** Returns the number of records that the listener has not passed, up to these places. */
+/** Returns how many records the listener still has to pass until it reaches these places. */
 export const lagOf = (listener: Reader, head: readonly Place[]): number =>
   head.reduce((sum, { type, partition, offset }) => {
     const next = listener.nextOf(type, partition) ?? offset;
@@ -22,9 +25,10 @@ export const lagOf = (listener: Reader, head: readonly Place[]): number =>
   }, 0);
 
 /**
- * Returns one place of each partition from which to read for listeners behind the head. Listeners that are close together share a
- * place, and the groups take turns, so that none waits for a listener far behind. The first partition changes with each turn too,
- * because a broker fills its answer in the order of the request.
+ * Returns one place in each partition from which to read for listeners that are behind the head. The head is the furthest
+ * place of any listener. Listeners that are close together form a group and share a place. The groups take turns, so no
+ * listener has to wait for a listener that is far behind. The first partition also changes with each turn, because a broker
+ * fills its answer in the order of the request.
  */
 export function placesBehind(listeners: readonly Reader[], head: readonly Place[], turn: number): Place[] {
   const places = head.flatMap((place): Place[] => {
@@ -39,7 +43,7 @@ export function placesBehind(listeners: readonly Reader[], head: readonly Place[
   return [...places.slice(first), ...places.slice(0, first)];
 }
 
-/** Returns the lowest offset of each group of offsets below the end. */
+/** Divides the offsets below the end into groups of close offsets. Returns the lowest offset of each group. */
 function beginsOf(offsets: readonly number[], end: number): readonly number[] {
   const begins: number[] = [];
   for (const offset of offsets.filter((each) => each < end).toSorted((a, b) => a - b))
@@ -47,29 +51,38 @@ function beginsOf(offsets: readonly number[], end: number): readonly number[] {
   return begins;
 }
 
-/** How long a read waits for a record, in ms. A new listener waits at most this time for its first read. */
+/** How long a read waits for a new record, in ms. A new listener waits at most this time for its first read. */
 const WAIT_MS = 250;
 const PAUSE_MS = 500;
-/** Pause between two reads at the head, in ms, so that one read takes all records that arrive meanwhile. */
+/** Pause between two reads at the head, in ms. During the pause, records gather, so the next read takes them together. */
 const PACE_MS = 20;
-/** Pause in ms while a listener is behind. Without it a slow client, which takes 64 KiB at a time, causes reads all the time. */
+/**
+ * Pause between two reads while a listener is behind, in ms. Without the pause, a slow client that takes 64 KiB at a time
+ * causes reads all the time.
+ */
 const PACE_BEHIND_MS = 5;
-/** Records behind the head at which a stream ends. A resumed stream may begin MOST_BEHIND back, and the head moves on. */
+/**
+ * A stream that is this many records behind the head ends. A resumed stream may begin MOST_BEHIND records behind the head,
+ * and the head moves on, so this limit is higher.
+ */
 const CUT_BEHIND = 2 * MOST_BEHIND;
-/** Most bytes of a broker's answer, which the driver decodes in one turn of the event loop. */
+/** Maximum bytes of a broker's answer. It is limited because the driver decodes an answer in one turn of the event loop. */
 const MAX_BYTES = 1024 * 1024;
-/** Most bytes of an answer for listeners behind: a slow stream drops most of a larger answer. */
+/**
+ * Maximum bytes of an answer for listeners that are behind. It is smaller than MAX_BYTES because a slow stream drops most of
+ * a larger answer.
+ */
 const MAX_BYTES_BEHIND = 256 * 1024;
-/** Interval of the check whether the topics are still the same, in ms. */
+/** How often the reader checks whether topics were created again, in ms. */
 const LOOK_MS = 3_000;
-/** Records and events in a turn of the event loop, which posted envelopes need too. */
+/** Number of records and events in one turn of the event loop. It is small because posted envelopes need turns too. */
 const STEPS_OF_A_TURN = 50;
 
-/** Reads the log for all listeners of a process. It runs while there are any. */
+/** Reads the log for all listeners of a process. It runs only while there are listeners. */
 export class ListenReader {
   #types: ReadonlyMap<string, EnvelopeType> = new Map();
   #isRunning = false;
-  /** The end of each read partition, by topic and partition. */
+  /** The end of each partition that was read, by topic and partition. */
   readonly #ends = new Map<string, Place>();
   #rounds = 0;
   #lookedAt = 0;
@@ -86,13 +99,13 @@ export class ListenReader {
     eventTypes.onChange(() => this.#learn());
   }
 
-  /** Maps the topics of the present event types, archived ones among them. */
+  /** Maps the topics of all known event types, including archived event types. */
   #learn(): void {
     const types = eventTypes.names('known').filter((type) => !isNoticeType(type));
     this.#types = new Map(types.map((type) => [topicOf(this.prefix, type), type]));
   }
 
-  /** Reads until there is no listener, and resolves then; resolves at once if it already runs. */
+  /** Reads until there is no listener left, then resolves. If another call already reads, it resolves at once. */
   async run(): Promise<void> {
     if (this.#isRunning) return;
     this.#isRunning = true;
@@ -114,7 +127,7 @@ export class ListenReader {
     this.#isRunning = false;
   }
 
-  /** Records that the stream furthest behind has not passed, by the ends in the brokers' last answers. */
+  /** How many records the stream that is furthest behind has not passed, according to the last answers of the brokers. */
   get behind(): number {
     const ends = [...this.#ends.values()];
     return Math.max(0, ...[...this.listeners].map((listener) => lagOf(listener, ends)));
@@ -128,14 +141,14 @@ export class ListenReader {
     );
   }
 
-  /** Ends streams of topics that were deleted and created again: their offsets belong to a log that is gone. */
+  /** Ends the streams whose topics were deleted and created again, because their offsets belong to a log that is gone. */
   async #look(): Promise<void> {
     this.#lookedAt = performance.now();
     const now = await this.topicIds([...this.#types.values()]);
     for (const listener of this.listeners) if (madeAnew(listener.topicIds, now).length > 0) listener.end('lost');
   }
 
-  /** Reads once for listeners behind the head and once at the head, so that none waits for a listener far behind. */
+  /** Reads once for listeners behind the head and once at the head, so that no listener waits for one that is far behind. */
   async #round(): Promise<void> {
     if (performance.now() - this.#lookedAt > LOOK_MS) await this.#look();
     const ready = [...this.listeners].filter(({ isReady }) => isReady);
@@ -191,7 +204,8 @@ export class ListenReader {
         if (read.kind === 'poison') continue;
         for (const listener of takers.slice()) {
           if ((listener.nextOf(type, partition) ?? 0) > record.offset) continue;
-          // The listener resumes here later; if it took a following record now, it would miss this one.
+          // A listener that is full continues at this record later. If it took a following record now, it would miss this
+          // record.
           if (!listener.isReady) takers.splice(takers.indexOf(listener), 1);
           else if (listener.take(read, type, partition)) {
             this.metrics.sent(type);
@@ -203,7 +217,10 @@ export class ListenReader {
     }
   }
 
-  /** Yields a turn of the event loop after some steps. A step is an event of one stream, since each stream has its own signature. */
+  /**
+   * Ends the turn of the event loop after some steps. Each event of a stream is a step, because each stream signs its own
+   * events.
+   */
   async #step(): Promise<void> {
     this.#steps += 1;
     if (this.#steps % STEPS_OF_A_TURN === 0) await nextTurn();

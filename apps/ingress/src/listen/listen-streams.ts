@@ -16,7 +16,7 @@ import {
   type ToldPosition,
 } from './listener.js';
 
-/** The metrics of `GET /listen`, without a label for the partner. */
+/** The metrics of `GET /listen`. They have no label for the partner. */
 @Injectable()
 export class ListenMetrics {
   readonly #events: Counter<'event_type'>;
@@ -53,8 +53,8 @@ export class ListenMetrics {
   }
 
   /**
-   * Registers the gauges, which ask at each scrape.
-   * @param behind records that the stream furthest behind has not passed yet
+   * Registers the gauges. They get their values at each scrape.
+   * @param behind returns how many records the stream that is furthest behind has not passed yet
    */
   watch(open: () => number, behind: () => number): void {
     const gauge = (name: string, help: string, value: () => number): void => {
@@ -72,13 +72,18 @@ export class ListenMetrics {
   }
 }
 
-/** Most streams of a partner; a further one ends the oldest. */
+/** Maximum number of streams of a partner. If a partner opens a further stream, its oldest stream ends. */
 const STREAMS_OF_PARTNER = 2;
 const LOOK_MS = 1_000;
-/** How long broker connections outlast the last stream, in ms; otherwise a client that reconnects causes new ones each time. */
+/**
+ * How long connections to brokers stay open after the last stream, in ms. Otherwise a client that reconnects would cause new
+ * connections each time.
+ */
 const KEPT_MS = 30_000;
 
-/** Partner and event types of a stream. It begins at the end of the log, or at `told`, the position of an earlier stream. */
+/**
+ * A request for a stream. The stream begins at the end of the log, or at `told`, which is the position of an earlier stream.
+ */
 interface Listening {
   readonly partnerId: string;
   readonly types: readonly EnvelopeType[];
@@ -86,7 +91,7 @@ interface Listening {
   readonly isPermitted: () => Promise<boolean>;
 }
 
-/** The streams of a process. While there is none, it reads nothing, and closes its connections after KEPT_MS. */
+/** The streams of a process. Without streams, nothing is read, and the connections to brokers are closed after KEPT_MS. */
 @Injectable()
 export class ListenStreams implements OnModuleDestroy {
   readonly #listeners = new Set<Listener>();
@@ -110,11 +115,14 @@ export class ListenStreams implements OnModuleDestroy {
     );
   }
 
-  /** @throws ProblemError `unavailable` if Kafka does not answer, the process stops, or all its streams are in use */
+  /**
+   * @throws ProblemError `unavailable` if Kafka does not answer, the process stops, or the process has its maximum of
+   * streams
+   */
   async open({ partnerId, types, told, isPermitted }: Listening): Promise<Listener> {
     this.#opening += 1;
     try {
-      // Checks before the brokers are asked, and again afterwards, because other streams open meanwhile.
+      // Check before the brokers are asked, and again afterwards, because other streams may open meanwhile.
       this.#checkRoom(partnerId);
       const start = await this.#start(types, told);
       this.#checkRoom(partnerId);
@@ -129,7 +137,7 @@ export class ListenStreams implements OnModuleDestroy {
     }
   }
 
-  /** Ends all streams. Nest calls it before it closes HTTP, which otherwise waits for the streams. */
+  /** Ends all streams. Nest calls this before it closes the HTTP server, which otherwise waits for the streams. */
   async onModuleDestroy(): Promise<void> {
     this.#isClosing = true;
     for (const listener of this.#listeners) listener.end('stopping');
@@ -144,7 +152,7 @@ export class ListenStreams implements OnModuleDestroy {
     told: ToldPosition | undefined,
   ): Promise<StreamPlace & { readonly isWhole: boolean }> {
     try {
-      // The ids are read first, so that a topic that is created again afterwards is not taken for this one.
+      // The ids are read before the offsets. If a topic is created again in between, its old id shows the change later.
       const topicIds = await this.#reader.topicIds(types);
       const end = await this.#bounds(types, 'end');
       if (told === undefined) return { position: end, topicIds, isWhole: true };
@@ -168,7 +176,9 @@ export class ListenStreams implements OnModuleDestroy {
     throw unavailable('This process of the relay has as many streams as it takes.', 10);
   }
 
-  /** Ends the partner's oldest stream if it has too many: its client may have gone without closing the connection. */
+  /**
+   * Ends the partner's oldest stream if the partner has too many. Its client may have left without closing the connection.
+   */
   #makeRoom(partnerId: string): void {
     const own = this.#of(partnerId);
     const [oldest] = own;

@@ -16,10 +16,13 @@ import { PartnerRoutes } from '../access/partner-routes.js';
 import { ListenMetrics, ListenStreams } from './listen-streams.js';
 import { StreamKeys, type ToldPosition } from './listener.js';
 
-/** Characters of the longest position: 14 event types with 100 partitions each. The head of a request has 16 KiB. */
+/**
+ * Maximum length of a position in characters. It is enough for 14 event types with 100 partitions each. The headers of a
+ * request may have 16 KiB.
+ */
 const MAX_LENGTH = 12 * 1024;
 
-/** The query of `GET /listen`: event types, comma separated. */
+/** The query of `GET /listen`. It has event types, separated by commas. */
 const ListenQuery = z.strictObject({
   type: z
     .string()
@@ -38,7 +41,7 @@ const ListenHeaders = z.object({
     .describe('The `id` of the last event that you read: the stream goes on behind it.'),
 });
 
-/** Joins a repeated `type` into one. */
+/** Joins several `type` parameters into one. */
 const oneType = (query: unknown): unknown => {
   const given = query as { readonly type?: unknown };
   return Array.isArray(given.type) ? { ...given, type: given.type.join(',') } : query;
@@ -74,14 +77,14 @@ const text: OperationText = {
   },
 };
 
-/** Limit of new streams, since each begins with requests to the brokers. */
+/** Limits how many streams a partner may open, because each stream begins with requests to the brokers. */
 const OPENINGS = { name: 'listen', points: 20, windowMs: 60_000 };
 const ACCESS = { kind: 'bearer', scopes: ['webhooks'] } as const;
 
-/** Headers of a stream. Without `x-accel-buffering` nginx holds events back. */
+/** Headers of a stream. Without `x-accel-buffering`, nginx holds events back. */
 const HEADERS = { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' };
 
-/** Streams a partner's envelopes as they are accepted. */
+/** A route that streams the envelopes of a partner as they are accepted. */
 @PartnerRoutes('listen')
 class ListenController {
   readonly #openings = new PartnerQuota(OPENINGS);
@@ -121,7 +124,7 @@ class ListenController {
       await this.callers.callerOf(ACCESS, request);
       return true;
     } catch (error) {
-      // While Redis is away no permission is known to have ended.
+      // While Redis does not answer, it is not known that the permission has ended, so the stream goes on.
       return error instanceof ProblemError && error.code === 'unavailable';
     }
   }

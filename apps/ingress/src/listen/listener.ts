@@ -15,20 +15,20 @@ import type { Offsets } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
 import { newSigningSecret } from '@relay/webhooks';
 
-/** Unread bytes of a stream at which it gets no further records. */
+/** A stream with this many unread bytes gets no further records. */
 const MOST_WAITING = 64 * 1024;
-/** Silence before a heartbeat, in ms: load balancers end a connection that is silent for a minute. */
+/** How long a stream is silent before a heartbeat, in ms. Load balancers end a connection that is silent for a minute. */
 const HEARTBEAT_MS = 15_000;
-/** Time in ms after which the stream of a client that reads nothing ends. */
+/** If a client reads nothing for this time, in ms, its stream ends. */
 const SLOW_MS = 30_000;
 /** How long an ended stream can still be read, in ms. */
 const LINGER_MS = 2_000;
-/** Pause of a client before it connects again, in ms. */
+/** How long a client pauses before it connects again, in ms. */
 const RETRY_MS = 1_000;
 
 /**
- * One stream of `GET /listen`: server-sent events with a bounded buffer. It keeps its own place in the log, so that no record
- * waits for it in memory: a slow client falls behind and gets the records later.
+ * One stream of `GET /listen`: server-sent events with a bounded buffer. The stream keeps its own position in the log, so
+ * records do not have to wait for it in memory. A slow client falls behind and gets the records later.
  */
 export class Listener {
   readonly stream = new Readable({ highWaterMark: MOST_WAITING, read: () => (this.#fullSince = undefined) });
@@ -50,28 +50,28 @@ export class Listener {
     this.#secret = keys.secretOf(partnerId);
   }
 
-  /** The ids of the topics when the stream began. */
+  /** The ids that the topics had when the stream began. */
   get topicIds(): StreamPlace['topicIds'] {
     return this.start.topicIds;
   }
 
-  /** Whether the stream takes further records now. */
+  /** Whether the stream can take further records now. */
   get isReady(): boolean {
     return this.#endedBy === undefined && !this.stream.destroyed && this.#fullSince === undefined;
   }
 
-  /** Why the relay ended the stream; undefined while it is open, and if its client left. */
+  /** Why the relay ended the stream; undefined while the stream is open, or if its client left. */
   get endedBy(): StreamEnd | undefined {
     return this.#endedBy;
   }
 
-  /** Returns the next offset of a partition; 0 for a partition that was added meanwhile, undefined for an unwanted type. */
+  /** Returns the next offset of a partition; 0 if the partition was added meanwhile, undefined if the type is not wanted. */
   nextOf(type: EnvelopeType, partition: number): number | undefined {
     const offsets = this.#next.get(type);
     return offsets === undefined ? undefined : (offsets[partition] ?? 0);
   }
 
-  /** Moves the place in a partition: all earlier records were written or were not for this partner. */
+  /** Sets the next offset of a partition. All earlier records were written, or were not for this partner. */
   passed(type: EnvelopeType, partition: number, next: number): void {
     const offsets = this.#next.get(type);
     if (offsets === undefined) return;
@@ -86,7 +86,7 @@ export class Listener {
     this.#write('skipped', { since, until });
   }
 
-  /** Writes the record as a webhook gets it, if it is for this partner. Returns whether it was. */
+  /** Writes the record in the form that a webhook gets, if the record is for this partner. Returns whether it was. */
   take({ envelope, record, traceparent }: EnvelopeRecord, type: EnvelopeType, partition: number): boolean {
     this.passed(type, partition, record.offset + 1);
     if (envelope.audience.length > 0 && !envelope.audience.includes(this.partnerId)) return false;
@@ -106,7 +106,7 @@ export class Listener {
     return true;
   }
 
-  /** Ends the stream if its client does not read, and sends its position after HEARTBEAT_MS of silence. */
+  /** Ends the stream if its client does not read. After HEARTBEAT_MS of silence, sends the position as a heartbeat. */
   look(): void {
     const now = this.now();
     if (this.#fullSince !== undefined) {
@@ -137,24 +137,27 @@ export class Listener {
   }
 }
 
-/** Most records that a resumed stream may be behind the end of the log; if it is further behind, it skips all of them. */
+/**
+ * Maximum number of records that a resumed stream may be behind the end of the log. If it is further behind, it skips them
+ * all.
+ */
 export const MOST_BEHIND = 10_000;
 
-/** Position of a stream: the next offset of each partition, by event type. */
+/** The position of a stream: the next offset of each partition, by event type. */
 export type Position = ReadonlyMap<EnvelopeType, Offsets>;
 
-/** A position, and the ids of its topics, if the brokers know ids. */
+/** A position, with the ids of its topics if the brokers know ids. */
 export interface StreamPlace {
   readonly position: Position;
   readonly topicIds: ReadonlyMap<EnvelopeType, string>;
 }
 
-/** A place, and when it was sent to the client, epoch milliseconds. */
+/** A position that was sent to a client, with the time at which it was sent, in epoch milliseconds. */
 export interface ToldPosition extends StreamPlace {
   readonly at: number;
 }
 
-/** Returns a position as text, such as `lxyz1;task.created:0.1f:<topic id>;plan.created:c.0`, with offsets in base 36. */
+/** Returns a position as text, for example `lxyz1;task.created:0.1f:<topic id>;plan.created:c.0`. Numbers are in base 36. */
 export function positionText({ at, position, topicIds }: ToldPosition): string {
   const places = [...position].map(([type, offsets]) =>
     [
@@ -166,7 +169,7 @@ export function positionText({ at, position, topicIds }: ToldPosition): string {
   return [at.toString(36), ...places].join(';');
 }
 
-/** Reads the text of `positionText`. */
+/** Parses the text that `positionText` returns. */
 export function positionIn(text: string): ToldPosition {
   const [at = '', ...places] = text.split(';');
   const position = new Map<EnvelopeType, number[]>();
@@ -183,14 +186,14 @@ export function positionIn(text: string): ToldPosition {
   return { at: Number.parseInt(at, 36), position, topicIds };
 }
 
-/** Returns the types of a place whose topics were deleted and created again. */
+/** Returns the event types whose topics were deleted and created again. */
 export const madeAnew = (before: StreamPlace['topicIds'], now: StreamPlace['topicIds']): EnvelopeType[] =>
   [...before].flatMap(([type, id]) => (now.has(type) && now.get(type) !== id ? [type] : []));
 
 /**
- * Returns the start of a stream that was at `told`. A type without a position begins at its end, a partition without one at its
- * first record. If the log no longer has all records since `told`, or has more than MOST_BEHIND of them, the stream begins at
- * the end.
+ * Returns the start of a stream that continues at `told`. A type that `told` does not contain begins at the end of its log,
+ * and a partition that `told` does not contain begins at its first record. If the log no longer has all records since
+ * `told`, or has more than MOST_BEHIND such records, the whole stream begins at the end.
  */
 export function resumed(told: Position, first: Position, end: Position): { position: Position; isWhole: boolean } {
   let behind = 0;
@@ -204,7 +207,7 @@ export function resumed(told: Position, first: Position, end: Position): { posit
       if (offset < (first.get(type)?.[partition] ?? 0) || offset > high) isWhole = false;
       behind += high - offset;
     }
-    // The topic was created again with fewer partitions.
+    // If the topic has fewer partitions than before, it was created again.
     if (known.length > ends.length) isWhole = false;
     return [type, offsets];
   });
@@ -214,23 +217,28 @@ export function resumed(told: Position, first: Position, end: Position): { posit
 
 const IV_BYTES = 12;
 
-/** Makes the signing secret of a partner's streams and seals their positions; every process with the same keys agrees. */
+/**
+ * Makes the signing secret of a partner's streams, and seals their positions. All processes with the same keys make the same
+ * secret and can open the positions.
+ */
 @Injectable()
 export class StreamKeys {
   constructor(private readonly keyring: Keyring) {}
 
-  /** Returns a secret that stays until ENCRYPTION_KEYS begins with another key, so that a program in development can keep it. */
+  /**
+   * Returns the secret. It changes only if ENCRYPTION_KEYS begins with another key, so a program in development can keep it.
+   */
   secretOf(partnerId: string): string {
     const [, digest = ''] = this.keyring.hash(partnerId, ['listen', 'secret']).split('.');
     return newSigningSecret(Buffer.from(digest, 'base64url'));
   }
 
-  /** Seals a position, because offsets show how much other parties send. */
+  /** Encrypts a position, because its offsets show how much other parties send. */
   sealed(partnerId: string, told: ToldPosition): string {
     return this.keyring.encrypt(positionText(told), contextOf(partnerId), randomBytes(IV_BYTES));
   }
 
-  /** Opens a sealed position; undefined if it was not sealed for this partner. */
+  /** Decrypts a position; undefined if it was not encrypted for this partner. */
   opened(partnerId: string, sealed: string): ToldPosition | undefined {
     try {
       return positionIn(this.keyring.decrypt(sealed, contextOf(partnerId)));

@@ -19,9 +19,9 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { z } from 'zod';
 
 /**
- * Authenticates clients by Basic (RFC 6749 section 2.3.1). Failures are counted by network, and by client id over all
- * networks. The right secret always passes, so no client can lock out another. Guessing 256 bits is hopeless at any rate;
- * the limits only prevent noise.
+ * Authenticates clients by HTTP Basic (RFC 6749 section 2.3.1). Failures are counted for each network, and for each client
+ * id over all networks. A request with the right secret always passes, so no client can lock out another one. The limits are
+ * not there to stop guessing, which is hopeless with 256 random bits. They only limit the number of useless requests.
  */
 @Injectable()
 export class ClientAuthenticator {
@@ -52,7 +52,10 @@ export class ClientAuthenticator {
     throw (await this.#countFailure(clientId, request.ip)) ?? invalidClient();
   }
 
-  /** Counts a failure. Beyond a network's limit it counts for no client, so a network cannot fill the store with invented ids. */
+  /**
+   * Counts a failure for its network, and then for its client id. Beyond the limit of the network, a failure does not count
+   * for a client id, so a network cannot fill Redis with invented ids.
+   */
   async #countFailure(clientId: string, address: string): Promise<OAuthError | undefined> {
     const spent = await this.#failuresOfNetwork.fail(address);
     if (spent !== undefined) return tooMany(spent);
@@ -81,7 +84,10 @@ async function orNotNow<T>(found: Promise<T>): Promise<T> {
 
 export type Endpoint = 'token' | 'revoke' | 'introspect';
 
-/** Quotas of each client over all processes. They count only authenticated requests, so no client uses up another's quota. */
+/**
+ * The quotas of each client, counted over all processes. Only authenticated requests count, so no client can use up the
+ * quota of another client.
+ */
 @Injectable()
 export class ClientQuotas {
   readonly #quotas: Readonly<Record<Endpoint, SharedQuota>>;
@@ -127,7 +133,7 @@ export class OAuthError extends Error {
   constructor(
     readonly status: number,
     readonly code: OAuthErrorBody['error'],
-    /** For the client's developer; ASCII without quotes and backslashes (RFC 6749 section 5.2). */
+    /** A text for the developer of the client. It is ASCII without quotes and backslashes (RFC 6749 section 5.2). */
     readonly description: string,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
@@ -136,7 +142,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** Returns the error for an unknown client or a wrong secret, without saying which. */
+/** Returns the error for an unknown client or a wrong secret. The error does not say which of both it is. */
 export const invalidClient = (description = 'Client authentication failed'): OAuthError =>
   new OAuthError(401, 'invalid_client', description, { 'www-authenticate': 'Basic realm="relay", charset="UTF-8"' });
 

@@ -27,8 +27,9 @@ import {
 const FORM = { types: ['application/x-www-form-urlencoded'] };
 
 /**
- * Issues access tokens, introspects (RFC 7662) and revokes (RFC 7009) them. A token of another client is answered like an
- * unknown one, so that these endpoints do not reveal tokens. Operators may introspect the tokens of every client.
+ * Issues access tokens, introspects them (RFC 7662), and revokes them (RFC 7009). A token of another client is answered like
+ * an unknown token, so that these endpoints do not reveal which tokens exist. Operators may introspect the tokens of every
+ * client.
  */
 @Controller('auth')
 @Access({ kind: 'client' })
@@ -60,7 +61,9 @@ class TokenController {
     };
   }
 
-  /** Answers 200 even for an invalid token, because the client’s purpose is fulfilled (RFC 7009 section 2.2). */
+  /**
+   * Answers 200 even for an invalid token, because the client wants an unusable token and has one (RFC 7009 section 2.2).
+   */
   @Post('revoke')
   @IgnoresUnknown()
   @Operation(operations.revokeToken)
@@ -109,7 +112,9 @@ class TokenController {
     return client;
   }
 
-  /** Returns the token's client, if it may still use the token and the calling client may know about it. */
+  /**
+   * Returns the client that owns the token, if it may still use the token and the calling client may know about the token.
+   */
   async #ownerSeenBy(client: Caller, token: VerifiedToken): Promise<ClientRecord | undefined> {
     const mayKnow = client.clientId === token.clientId || hasRole(client.scopes, 'operator');
     return mayKnow ? this.clients.findByToken(token) : undefined;
@@ -123,7 +128,7 @@ class TokenController {
 
 const BASIC = ['client_secret_basic'];
 
-/** Serves metadata for OAuth libraries and verifiers of tokens (RFC 8414 and RFC 7517). */
+/** Serves metadata for OAuth libraries (RFC 8414), and keys for verifiers of tokens (RFC 7517). */
 @Controller('.well-known')
 @Access({ kind: 'public' })
 class MetadataController {
@@ -146,7 +151,7 @@ class MetadataController {
       introspection_endpoint: `${issuer}/auth/introspect`,
       introspection_endpoint_auth_methods_supported: BASIC,
       grant_types_supported: ['client_credentials'],
-      // RFC 8414 requires the member; the relay has no authorization endpoint.
+      // RFC 8414 requires this member, even though the relay has no authorization endpoint.
       response_types_supported: [],
       scopes_supported: Object.values(SCOPES_OF).flat(),
       jwks_uri: `${issuer}/.well-known/jwks.json`,
@@ -163,9 +168,9 @@ class MetadataController {
 }
 
 /**
- * Returns the scope of a token request as sent; undefined means every scope of the client. RFC 6749 section 4.4.2 has a form
- * with `grant_type`. The relay’s specification has a JSON content type without a body, which means the only grant of the relay.
- * Unknown members are ignored (section 3.2).
+ * Returns the scope of a token request as it was sent; undefined means every scope of the client. A client may send a form
+ * with `grant_type` (RFC 6749 section 4.4.2). The relay’s specification also allows the JSON content type without a body,
+ * which means the only grant of the relay. Unknown members are ignored (RFC 6749 section 3.2).
  * @throws OAuthError
  */
 function readTokenRequest(mediaType: string, bytes: Buffer | undefined): string | undefined {
@@ -197,7 +202,7 @@ function granted(grant: string, scope: string): string | undefined {
 
 const invalid = (description: string): OAuthError => new OAuthError(400, 'invalid_request', description);
 
-/** @throws OAuthError `invalid_request` unless there is exactly one token */
+/** Returns the token in the form. @throws OAuthError `invalid_request` if there is not exactly one token */
 function readTokenParameter(bytes: Buffer | undefined): string {
   const given = new URLSearchParams(bytes?.toString('utf8')).getAll('token');
   const form = TokenForm.safeParse({ token: given[0] });
@@ -205,12 +210,13 @@ function readTokenParameter(bytes: Buffer | undefined): string {
   return form.data.token;
 }
 
-/** Members of a body that authenticate a client (RFC 6749 section 2.3.1, RFC 7521 section 4.2). */
+/** Members of a body that authenticate a client (RFC 6749 section 2.3.1 and RFC 7521 section 4.2). */
 const SECRETS = ['client_secret', 'client_assertion'];
 
 /**
- * Refuses a second authentication in the body, since the header has already authenticated the client.
- * @throws OAuthError `invalid_request` for a secret or an assertion (RFC 6749 section 2.3), and for the id of another client
+ * Refuses a second authentication in the body, because the header has already authenticated the client.
+ * @throws OAuthError `invalid_request` if the body has a secret or an assertion (RFC 6749 section 2.3), or the id of another
+ * client
  */
 function refuseSecondClient(request: FastifyRequest, clientId: string): void {
   const members = membersOf(request);

@@ -13,7 +13,10 @@ export const TokenMembers = z
   })
   .meta({ id: 'TokenRequest', description: 'What a token request may say beside its client.' });
 
-/** Members in the specification's order, followed by the scope (RFC 6749 section 5.1). */
+/**
+ * The answer of the token endpoint. Its members have the order of the specification, followed by the scope (RFC 6749 section
+ * 5.1).
+ */
 export const TokenAnswer = z
   .object({
     access_token: z.string().describe('A JWT of RFC 9068; to be sent as it is.'),
@@ -24,7 +27,7 @@ export const TokenAnswer = z
   .meta({ id: 'AccessToken', description: 'An access token.' });
 export type TokenAnswer = z.infer<typeof TokenAnswer>;
 
-/** The form of a revocation (RFC 7009 section 2.1) or introspection (RFC 7662 section 2.1). */
+/** The form of a revocation (RFC 7009 section 2.1) or an introspection (RFC 7662 section 2.1). */
 export const TokenForm = z
   .object({
     token: z.string().min(1).describe('The access token.'),
@@ -32,7 +35,7 @@ export const TokenForm = z
   })
   .meta({ id: 'TokenForm', description: 'One token, form-encoded.' });
 
-/** The answer of RFC 7662 section 2.2. For an inactive token it has only `active`. */
+/** The answer of an introspection (RFC 7662 section 2.2). For an inactive token, it has only the member `active`. */
 export const Introspection = z
   .object({
     active: z.boolean().describe('Whether the relay would take the token now.'),

@@ -112,7 +112,7 @@ const operations = operationsOf('Portal', {
   },
 });
 
-/** Keeps portal links, trades their codes for tokens, and revokes tokens. */
+/** Stores portal links, exchanges their codes for tokens, and revokes tokens. */
 @Injectable()
 class PortalTokens {
   readonly links: PortalLinks;
@@ -127,7 +127,11 @@ class PortalTokens {
     this.links = new PortalLinks(global, randomBytes, PORTAL_LINK_TTL);
   }
 
-  /** @throws ProblemError `not-found` if the code is unknown, used or expired, or its maker's secret has ended; `unavailable` */
+  /**
+   * Exchanges the code of a link for a token.
+   * @throws ProblemError `not-found` if the code is unknown, used or expired, or the secret of the client that made the link
+   * has ended; `unavailable`
+   */
   async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
     const link = await this.links.take(code);
     const partner = link === undefined ? undefined : await this.#partnerOf(link);
@@ -145,14 +149,17 @@ class PortalTokens {
     };
   }
 
-  /** Returns the partner of a link, if the link is still valid: a partner's own link ends with the secret that made it. */
+  /**
+   * Returns the partner of a link; undefined if the link is no longer valid. A link that a partner made ends with the secret
+   * by which it was made.
+   */
   #partnerOf({ partnerId: clientId, generation }: PortalLink): Promise<ClientRecord | undefined> {
     return generation === undefined
       ? this.directory.find(clientId)
       : this.directory.findByToken({ clientId, generation });
   }
 
-  /** Revokes a token that a guard has admitted. */
+  /** Revokes a token that a guard has already admitted. */
   async end(text: string): Promise<void> {
     const verification = await this.tokens.verify(text);
     if (verification.kind !== 'valid') return;
@@ -162,10 +169,10 @@ class PortalTokens {
   }
 }
 
-/** Links that one partner may make in a minute, over all processes. */
+/** Maximum number of links that one partner may make in a minute, counted over all processes. */
 const LINKS_A_MINUTE = 300;
 
-/** Makes portal links, trades their codes, and revokes portal tokens. */
+/** Routes that make portal links, exchange their codes for tokens, and revoke portal tokens. */
 @Controller('portal')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 class PortalController {
@@ -249,7 +256,8 @@ function sent(served: Served | undefined, reply: FastifyReply): Buffer {
 export class PortalModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
 
-  // Nest's router drops the slash at the end of a path. The browser keeps the fragment when it follows the redirect.
+  // Registers this route with Fastify, because Nest's router drops the slash at the end of a path. The browser keeps the
+  // fragment when it follows the redirect.
   onModuleInit(): void {
     this.host.httpAdapter.getInstance().route({
       method: 'GET',

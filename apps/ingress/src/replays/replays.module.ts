@@ -90,10 +90,10 @@ const operations = operationsOf('Webhooks', {
   },
 });
 
-/** Number of listed replays that cost as much as one request of the `history` quota. */
+/** Number of listed replays for one point of the `history` quota. */
 const REPLAYS_FOR_A_POINT = 10;
 
-/** Takes a partner’s orders for replays. Lists, shows and ends its replays, including those that an operator ordered. */
+/** Routes by which a partner orders, lists, shows and ends its replays. These include replays that an operator ordered. */
 @PartnerRoutes('/')
 class ReplaysController {
   readonly #desk: ReplayService;
@@ -158,7 +158,7 @@ class ReplaysController {
     return replayFacts(ordered.replay);
   }
 
-  /** Finds a replay. Another partner's replay is not found, like an unknown or expired one. */
+  /** Finds a replay of the partner. A replay of another partner is answered like an unknown or expired one. */
   async #find(given: string, request: FastifyRequest): Promise<ReplayStatus> {
     const id = ReplayId.safeParse(given);
     const found = id.success ? await this.#desk.find(id.data) : undefined;
@@ -170,7 +170,7 @@ class ReplaysController {
 
 const windowOf = ({ since, until }: ReplayRequest): TimeWindow => ({ since: timeOf(since), until: timeOf(until) });
 
-/** Returns the answer to a dry run, in the form of a replay. */
+/** Returns the answer to a dry run in the form of a replay. */
 function dryRunOf(target: ReplayTarget, window: TimeWindow, matched: number): ReplayAnswer {
   const now = Date.now();
   const counts = { matched, done: 0, failed: 0, ratePerSecond: 0, secondsLeft: undefined };

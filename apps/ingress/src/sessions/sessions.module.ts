@@ -8,7 +8,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { z } from 'zod';
 import { Exchange, PartnerRoutes } from '../access/partner-routes.js';
 
-/** The optional body of a new session; it defines no members. */
+/** The optional body of a new session. The relay defines no members for it. */
 const NoMembers = z.object({}).meta({ description: 'No member has a meaning.' });
 type NoMembers = z.infer<typeof NoMembers>;
 
@@ -80,7 +80,7 @@ class SessionsController {
     this.#openings = new SharedQuota(global, { name: 'sessions', points: config.SESSION_RATE_LIMIT, windowMs: 60_000 });
   }
 
-  /** Opens a session. The body is optional, as at the token endpoint, and its members are ignored. */
+  /** Opens a session. The body is optional, as it is at the token endpoint, and its members are ignored. */
   @Post(':userId/session')
   @IgnoresUnknown()
   @Operation(operations.createSession)
@@ -118,7 +118,7 @@ class SessionsController {
     if (!isOne || !(await this.sessions.end(callerIdOf(request), sessionId))) throw notFound();
   }
 
-  /** Finds a session. Another partner's session is not found, like an unknown or expired one. */
+  /** Finds a session of the partner. A session of another partner is answered like an unknown or expired one. */
   async #find(sessionId: string, request: FastifyRequest): Promise<Session> {
     const isOne = SessionId.safeParse(sessionId).success;
     const session = isOne ? await this.sessions.find(callerIdOf(request), sessionId) : undefined;

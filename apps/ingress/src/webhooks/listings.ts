@@ -8,7 +8,7 @@ import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
 import { EventTypeName, WebhookStore, type Credential, type Listing, type Page } from '@relay/webhooks';
 import { z } from 'zod';
 
-/** Returns the `limit` of a query. @param limits matches the numbers from 1 to `longest` */
+/** Returns the schema for the `limit` of a query. @param limits matches the numbers from 1 to `longest` */
 export const pageLimit = (longest: number, limits: RegExp, usual = longest) =>
   z
     .string()
@@ -31,13 +31,16 @@ export const webhooksPage = (longest: number, limits: RegExp) => ({
 
 export const ListQuery = z.object(webhooksPage(1_000, /^(?:[1-9]\d{0,2}|1000)$/));
 
-/** Lists of one partner that may run in a process at once, and that may wait. */
+/** How many lists of one partner may run at once in a process, and how many more may wait. */
 const [AT_ONCE, WAITING] = [2, 32];
 
-/** Records per point of the partner's quota. */
+/** Number of records for one point of the partner's quota. */
 const RECORDS_A_POINT = 100;
 
-/** Lists webhooks. At most two lists of a partner run at once, which bounds the load of many long lists on Redis. */
+/**
+ * Lists webhooks. At most two lists of a partner run at once in a process. This bounds the load that many long lists cause
+ * on Redis.
+ */
 @Injectable()
 export class Listings {
   readonly #lines = new Map<string, { running: number; readonly waiting: (() => void)[] }>();
@@ -57,7 +60,10 @@ export class Listings {
     }
   }
 
-  /** Charges records beyond the first 100, which the point of every request covers. Callers without a token have other limits. */
+  /**
+   * Charges the records beyond the first 100, which the point of the request itself covers. Callers without a token have
+   * other limits.
+   */
   async charge({ caller }: FastifyRequest, reply: FastifyReply, read: number): Promise<void> {
     const points = Math.ceil(read / RECORDS_A_POINT) - 1;
     if (caller === undefined || points <= 0) return;
@@ -80,7 +86,7 @@ export class Listings {
     await new Promise<void>((resolve) => line.waiting.push(resolve));
   }
 
-  /** Hands the place to the next waiting list. */
+  /** Lets the next waiting list run. */
   #leave(partnerId: string): void {
     const line = this.#lines.get(partnerId);
     if (line === undefined) return;
@@ -92,14 +98,14 @@ export class Listings {
 }
 
 /**
- * Finds the partner of a listing without a token: the only partner whose webhooks have the credential of the request. Partners
- * choose these credentials, so they may be easy to guess. After too many failures of one network, or of all together, even the
- * right credential has to wait.
+ * Finds the partner of a list request without a token. A partner is found if it is the only one whose webhooks have the
+ * credential of the request. Partners choose these credentials, so the credentials may be easy to guess. Therefore, after
+ * too many failures of one network, or of all networks together, even the right credential has to wait.
  */
 @Injectable()
 export class CredentialPartners {
   readonly #failures: NetworkFailures;
-  /** Counts successes; otherwise a partner can find out with its own webhooks which credentials other partners have. */
+  /** Counts successes. Otherwise a partner could use its own webhooks to find out which credentials other partners have. */
   readonly #listings: NetworkFailures;
 
   constructor(
@@ -113,7 +119,7 @@ export class CredentialPartners {
     this.#listings = new NetworkFailures(global, { name: 'listings-by-credential', points: 120, windowMs: 60_000 });
   }
 
-  /** @throws ProblemError `unauthorized`, identical for every faulty credential, or `too-many-requests` */
+  /** @throws ProblemError `unauthorized`, which is the same for every faulty credential, or `too-many-requests` */
   async partnerOf(credential: Credential | undefined, address: string): Promise<string> {
     if (!this.config.LIST_BY_CREDENTIAL || credential === undefined)
       throw unauthorized('The request has no credential.');
@@ -121,7 +127,7 @@ export class CredentialPartners {
     const partnerId = await this.webhooks.partnerWith(credential);
     const partner = partnerId === undefined ? undefined : await this.clients.find(partnerId);
     if (partner?.scopes.includes('webhooks') === true) {
-      // The second check is for concurrent guesses, many of which pass the first one before any has failed.
+      // Many concurrent guesses can pass the first check before one of them has failed. The second check is for these.
       await this.#assertFree(address);
       const spent = await this.#listings.fail(address);
       if (spent !== undefined) throw tooMany(spent);
@@ -133,7 +139,7 @@ export class CredentialPartners {
       : tooMany(spent);
   }
 
-  /** Checks both limits, so that an exhausted one does not reveal whether a credential exists. */
+  /** Checks both limits. Otherwise a limit that is exhausted would reveal whether a credential exists. */
   async #assertFree(address: string): Promise<void> {
     for (const limiter of [this.#failures, this.#listings]) {
       const spent = await limiter.blockedFor(address);

@@ -9,9 +9,9 @@ import { z } from 'zod';
 import { aConfig, startSpecApp } from '../http/spec-app.js';
 import { WebhooksModule } from './webhooks.module.js';
 
-// For specs only: the real application with the webhooks module over a Redis of its own.
+// This file is for specs only. It starts the real application with the webhooks module and a new Redis.
 
-/** The ids of a list's records. */
+/** Returns the ids of the records in the answer to a list request. */
 export const idsIn = ({ json }: Answer): string[] => Records.parse(json).map(({ id }) => id);
 
 const Records = z.array(z.object({ id: z.string() }));
@@ -20,13 +20,13 @@ export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  // Not validated: assertions state what is expected.
+  // The value is not validated, because the assertions of the specs state what is expected.
   readonly json: unknown;
 }
 
 export interface Asking {
   readonly token?: string;
-  /** Sent as JSON, or as it is when it is a text. */
+  /** A string is sent as it is; any other value is sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -36,7 +36,7 @@ export interface Partner {
   readonly token: string;
 }
 
-/** Unlike `fetch`, sends a body with GET as well. */
+/** Sends a request. Unlike `fetch`, it can send a body with GET as well. */
 function ask(url: string, method: string, { token, body, headers = {} }: Asking = {}): Promise<Answer> {
   const bytes = body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body);
   return new Promise((resolve, reject) => {
@@ -64,7 +64,7 @@ function ask(url: string, method: string, { token, body, headers = {} }: Asking 
   });
 }
 
-// The return type is what the body says.
+// The return type is inferred from the returned object.
 // oxlint-disable-next-line typescript/explicit-function-return-type
 export async function startWebhooks(settings: Record<string, string> = {}, more: DynamicModule['imports'] = []) {
   const server = await startRedisServer();
@@ -81,9 +81,9 @@ export async function startWebhooks(settings: Record<string, string> = {}, more:
       const { clientId } = await spec.clients.createPartner(name);
       return { clientId, token: await tokens.issue(clientId, scopes) };
     },
-    /** Reads changed clients again, as the ingress does every few seconds. */
+    /** Loads changed clients, as the ingress does every few seconds. */
     refreshClients: () => spec.app.get(ClientDirectory).refresh(),
-    /** Every key of Redis about webhooks, to prove that nothing was stored. */
+    /** Returns every key of Redis about webhooks, with its value, to prove that nothing was stored. */
     stored: async (): Promise<string> => {
       const keys = (await redis.keys('*webhooks*')).toSorted();
       const dumps = await Promise.all(keys.map((key) => redis.dumpBuffer(key)));
@@ -93,7 +93,7 @@ export async function startWebhooks(settings: Record<string, string> = {}, more:
         dumps.map((dump) => dump?.toString('hex')),
       ]);
     },
-    /** Deletes everything, in Redis and in the log. */
+    /** Deletes everything in Redis and in the registry log. */
     empty: async () => {
       await redis.flushdb();
       spec.registryLog.commands.length = 0;

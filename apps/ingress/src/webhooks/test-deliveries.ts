@@ -43,26 +43,26 @@ export const DraftTestResult = TestResult.extend({
 }).meta({ id: 'DraftTestResult', description: 'The one attempt of a test delivery to an endpoint without a webhook.' });
 export type DraftTestResult = z.infer<typeof DraftTestResult>;
 
-/** Destination, event type and credentials of a test. */
+/** The destination, event type and credentials of a test. */
 type TestTarget = Pick<Webhook, 'id' | 'partnerId' | 'eventType' | 'url' | 'endpoint' | 'opened'>;
 
-/** Concurrent tests of one endpoint (partner and origin) in a process. */
+/** Maximum number of concurrent tests of one endpoint (a partner and an origin) in a process. */
 const AT_ONCE = 16;
 
 /**
- * Sends a sample to an endpoint at once: the request of a real first attempt, with the same egress guard, marked by
- * `relay-test: true`. `DELIVERY_TIMEOUT` does not apply to a test: the default of `HttpSender`, 15 s, does. A test is not in the
- * log, is never retried, and counts for no breaker.
+ * Sends a sample to an endpoint at once. The request is the same as for a real first attempt, with the same egress guard,
+ * and is marked by `relay-test: true`. Its time limit is the default of `HttpSender`, 15 s, and not `DELIVERY_TIMEOUT`. A
+ * test is not in the log, is never retried, and does not count for any breaker.
  */
 @Injectable()
 export class TestDeliveries implements OnApplicationShutdown {
   readonly #sender: Sender;
   readonly #limitOfWebhook: FailureLimiter;
-  /** A draft needs no registration, so the budget of changes does not limit these tests. */
+  /** Limits the tests of drafts. A draft needs no registration, so the budget of changes does not limit its tests. */
   readonly #limitOfDrafts: FailureLimiter;
   readonly #quota: SharedQuota;
   readonly #unproven: UnprovenTests;
-  /** Number of running tests by endpoint. */
+  /** The number of running tests by endpoint. */
   readonly #running = new Map<string, number>();
 
   constructor(
@@ -96,7 +96,7 @@ export class TestDeliveries implements OnApplicationShutdown {
   async #run(target: TestTarget, limiter: FailureLimiter, key: string, whose: string): Promise<TestResult> {
     const { endpoint } = target;
     const running = this.#running.get(endpoint) ?? 0;
-    // The limits by webhook are not enough, because an endpoint can have many webhooks.
+    // The limits for each webhook are not enough, because an endpoint can have many webhooks.
     if (running >= AT_ONCE)
       throw new ProblemError('too-many-requests', 'Too many tests of this endpoint are running.', {
         headers: { 'retry-after': '1' },
@@ -159,23 +159,32 @@ export class TestDeliveries implements OnApplicationShutdown {
 const tooOften = (whose: string, headers: Readonly<Record<string, string>>): ProblemError =>
   new ProblemError('too-many-requests', `${whose} been tested too often for now.`, { headers });
 
-/** Longest wait of a test for its turn, in ms. Each other partner with a test of the origin comes at most once before it. */
+/**
+ * Maximum time that a test waits for its turn, in ms. Every other partner with a test of the origin gets at most one turn
+ * before it.
+ */
 const WAIT_MS = 10_000;
-/** Interval in ms at which a waiting test checks whether the origin has answered 2xx, or its turn has come. */
+/** How often a waiting test checks, in ms, whether the origin has answered 2xx or the turn of the test has come. */
 const LOOK_MS = 250;
 
-/** Protects an origin from a flood of tests until it has answered 2xx once: partners take turns, one a second. */
+/**
+ * Protects an origin from a flood of tests until it has answered 2xx once. Until then, partners take turns, with one test
+ * per second.
+ */
 class UnprovenTests {
   readonly #turns = new OriginTurns();
 
   constructor(private readonly proofs: Pick<RedisOriginProofs, 'prove' | 'proven'>) {}
 
-  /** @param isDelivered whether the test was answered 2xx @throws ProblemError `too-many-requests` */
+  /**
+   * @param isDelivered returns whether the test was answered 2xx
+   * @throws ProblemError `too-many-requests`
+   */
   async run<T>(endpoint: string, send: () => Promise<T>, isDelivered: (result: T) => boolean): Promise<T> {
     const origin = originOf(endpoint);
     await this.#mayGo(endpoint, origin);
     const result = await send();
-    // After a failure of the store the next 2xx records it.
+    // If Redis fails here, the next 2xx is recorded instead.
     if (isDelivered(result)) await this.proofs.prove(origin).catch(() => undefined);
     return result;
   }
@@ -198,7 +207,7 @@ class UnprovenTests {
     }
   }
 
-  /** Whether the origin has ever answered 2xx; false while the store is away. */
+  /** Whether the origin has ever answered 2xx; false if Redis does not answer. */
   async #isProven(origin: string): Promise<boolean> {
     try {
       return (await this.proofs.proven([origin])).has(origin);
@@ -209,9 +218,9 @@ class UnprovenTests {
 }
 
 /**
- * With `VERIFY_ENDPOINTS` a webhook that is registered, or gets another URL or credential, is disabled as `unverified` until its
- * endpoint answers a signed test delivery with 2xx. The relay sends a test at once; the partner can request further ones.
- * Meanwhile the deliveries wait in the log.
+ * Verifies endpoints if `VERIFY_ENDPOINTS` is set. A webhook that is registered, or gets another URL or credential, is then
+ * disabled as `unverified` until its endpoint answers a signed test delivery with 2xx. The relay sends a test at once, and
+ * the partner can request further tests. Meanwhile, the deliveries wait in the log.
  */
 @Injectable()
 export class EndpointVerification {
@@ -222,7 +231,7 @@ export class EndpointVerification {
     private readonly log: ThrottledLog,
   ) {}
 
-  /** Tests a registered or changed webhook in the background. */
+  /** Tests a webhook that was registered or changed. The test runs in the background. */
   begin(partnerId: string, id: string): void {
     if (this.config.VERIFY_ENDPOINTS)
       void this.passes(partnerId, id).catch((error: unknown) =>
@@ -234,8 +243,8 @@ export class EndpointVerification {
   }
 
   /**
-   * Tests an unverified webhook and enables the tested version if the test passes. A webhook that changed meanwhile is tested
-   * again. Returns the last test; undefined if there is nothing to verify.
+   * Tests an unverified webhook, and enables the tested version if the test passes. If the webhook has changed meanwhile, it
+   * is tested again. Returns the last test; undefined if there is nothing to verify.
    * @throws ProblemError `too-many-requests`
    */
   async passes(partnerId: string, id: string): Promise<TestResult | undefined> {
@@ -254,7 +263,8 @@ export class EndpointVerification {
   }
 
   /**
-   * Tests a webhook, and enables an unverified one that passes. Returns undefined for an unknown webhook.
+   * Tests a webhook. If the webhook is unverified and passes the test, it is enabled. Returns undefined if the webhook is
+   * unknown.
    * @throws ProblemError `too-many-requests`
    */
   async test(partnerId: string, id: string): Promise<TestResult | undefined> {
@@ -264,7 +274,10 @@ export class EndpointVerification {
     return webhook && this.tests.send(webhook);
   }
 
-  /** Returns the failed test of an unverified webhook, which stays disabled. @throws ProblemError `too-many-requests` */
+  /**
+   * Enables a webhook. If the webhook is unverified and fails its test, it stays disabled, and the failed test is returned.
+   * @throws ProblemError `too-many-requests`
+   */
   async enable(
     partnerId: string,
     id: string,
@@ -282,7 +295,8 @@ export class EndpointVerification {
         if (test?.delivered === false) return test;
         continue;
       }
-      // Only the version that was read is enabled: after a concurrent change, the URL is not verified and the state is unknown.
+      // Only the version that was read is enabled. After a concurrent change, the URL is not verified and the state is
+      // unknown.
       const { kind } = await this.webhooks.enable(partnerId, id, [found.version]);
       if (kind === 'stale' && named !== undefined) return kind;
     }

@@ -18,7 +18,7 @@ import type { TestResult } from './test-deliveries.js';
 
 export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
 
-/** @param id id of the existing webhook, if the caller may see it */
+/** @param id the id of the existing webhook, if the caller may see the webhook */
 export const taken = (id?: string): ProblemError =>
   new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', {
     members: id === undefined ? {} : { id },
@@ -39,7 +39,9 @@ export const unverified = ({ status, detail }: TestResult): ProblemError =>
     `The endpoint must answer a test delivery with 2xx first; ${status === undefined ? (detail ?? 'it failed') : `the endpoint answered ${status}`}.`,
   );
 
-/** @throws ProblemError `invalid-body` for the type of other partners, as for an unknown one */
+/**
+ * @throws ProblemError `invalid-body` if the type is for other partners only. The answer is the same as for an unknown type
+ */
 export function assertVisible(eventType: string, partnerId: string): void {
   if (eventTypes.isFor(eventType, partnerId)) return;
   const detail = eventTypes.unknown('registrable', eventType);
@@ -62,7 +64,7 @@ export function destinationOf(endPointUrl: string, config: IngressConfig): Pick<
   });
 }
 
-/** Returns a webhook of the partner. @throws ProblemError `not-found`, also for a text that is no UUID */
+/** Returns a webhook of the partner. @throws ProblemError `not-found`, even if `given` is no UUID */
 export async function ownWebhook(webhooks: WebhookStore, partnerId: string, given: string): Promise<Found> {
   const id = WebhookId.safeParse(given);
   const found = id.success ? await webhooks.find(partnerId, id.data) : undefined;
@@ -76,7 +78,7 @@ type Found = NonNullable<Awaited<ReturnType<WebhookStore['find']>>>;
 export const isShown = ({ portal }: Caller, webhookId: string): boolean =>
   portal?.webhookIds?.includes(webhookId.toLowerCase()) ?? true;
 
-/** Reads status and waiting deliveries of a webhook, in the form that its partner sees. */
+/** Reads the status and the number of waiting deliveries of a webhook, in the form that its partner sees. */
 @Injectable()
 export class WebhookWaiting {
   readonly #jobs: WaitingJobs;
@@ -85,7 +87,7 @@ export class WebhookWaiting {
     this.#jobs = new WaitingJobs(shards);
   }
 
-  /** @param status of the registration */
+  /** @param status the status of the registration */
   async of(id: string, status: WebhookDetails['status']): Promise<Pick<WebhookDetails, 'status' | 'waiting'>> {
     const [waiting, parked] = await Promise.all([this.#jobs.of(id), isParked(this.shards, id)]);
     return { status: status === 'active' && parked ? 'parked' : status, waiting };

@@ -56,7 +56,7 @@ import {
 } from './webhook-problems.js';
 import { operations } from './webhooks.openapi.js';
 
-/** The webhooks of a partner. Another partner's webhook is not found, like an unknown one. */
+/** Routes for the webhooks of a partner. A webhook of another partner is answered like an unknown one. */
 @PartnerRoutes('webhooks')
 export class WebhooksController {
   constructor(
@@ -146,7 +146,7 @@ export class WebhooksController {
   }
 }
 
-/** Tests an endpoint before its webhook is registered. The relay does not store the registration. */
+/** A route that tests an endpoint before its webhook is registered. The relay does not store the registration. */
 @PartnerRoutes('webhooks/test')
 export class DraftTestController {
   constructor(
@@ -254,7 +254,7 @@ export class WebhookController {
     const rotated = await this.webhooks.rotateSecret(callerIdOf(request), webhookId, versionsOf(request));
     if (rotated.kind === 'not-found') throw notFound();
     if (rotated.kind === 'stale') throw staleVersion();
-    // A repeated rotation changes nothing, but it still answers the secret.
+    // A repeated rotation changes nothing, but its answer contains the secret too.
     await this.audit.reportAction(request, 'secret.read', { webhookId });
     return { secret: rotated.secret };
   }
@@ -281,8 +281,8 @@ export class WebhookController {
     const id = readId(given);
     const { kind } = await this.webhooks.disable(callerIdOf(request), id, 'partner', versionsOf(request));
     if (kind === 'not-found') throw notFound();
-    // `stale` without another version means that the webhook is already disabled. It keeps its reason, and an unverified one stays
-    // unverified.
+    // If the version is the wanted one, `stale` means that the webhook is already disabled. The webhook then keeps its
+    // reason, so an unverified webhook stays unverified.
     if (kind === 'stale') await this.#assertVersion(request, id);
     return this.read(id, { request, reply });
   }
@@ -320,7 +320,7 @@ export class WebhookController {
 /** Returns the versions that `If-Match` names, if any. */
 const versionsOf = ({ headers }: FastifyRequest): readonly number[] | undefined => readIfMatch(headers['if-match']);
 
-/** Returns the id of a webhook. A text that is no UUID is an unknown id. */
+/** Returns the id of a webhook. A text that is no UUID is answered like an unknown id. */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();

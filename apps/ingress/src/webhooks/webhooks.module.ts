@@ -19,8 +19,9 @@ import { DraftTestController, WebhookController, WebhooksController } from './we
 const SPENT = 'You have changed webhooks too often for now.';
 
 /**
- * The budget of changes of one partner over all processes, because each change is a record of the registry. A change is charged
- * just before it is appended, deep within a request, and the answer to the request carries the rest of the budget.
+ * The budget for the changes of one partner, counted over all processes. It exists because each change is a record of the
+ * registry. A change is charged just before it is appended, deep within a request. The answer to the request says how much
+ * of the budget is left.
  */
 @Injectable()
 class ChangeBudget {
@@ -33,7 +34,7 @@ class ChangeBudget {
   /** @throws ProblemError `too-many-requests` */
   async charge(partnerId: string): Promise<void> {
     const reply = presentReply();
-    // Work that continues after the answer has no headers to set.
+    // Work that continues after the answer can no longer set headers.
     if (reply !== undefined) return this.#quota.admit(partnerId, reply, SPENT);
     const { isSpent, resetS } = await this.#quota.consume(partnerId);
     if (isSpent)
@@ -42,8 +43,8 @@ class ChangeBudget {
 }
 
 /**
- * The registrations with an audit. Every change is charged to its partner and reported before it is appended. After any change
- * that makes a webhook active again, that is reported too, and the notices of the change to its partner are published.
+ * The registrations with an audit. Every change is charged to its partner and reported before it is appended. After an
+ * update, the notices about it are published, and if the update has made the webhook active again, this is reported too.
  */
 @Injectable()
 export class AuditedWebhooks implements LogView<WebhookCommand> {
@@ -62,7 +63,10 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     this.#view = registry.of<WebhookCommand>('webhook');
   }
 
-  /** @throws ProblemError `too-many-requests`, or `unavailable` if Kafka does not take the report: nothing is changed then */
+  /**
+   * @throws ProblemError `too-many-requests`, or `unavailable` if Kafka does not take the report. In both cases, nothing is
+   * changed
+   */
   async change(command: WebhookCommand): Promise<unknown> {
     await this.budget.charge('webhook' in command ? command.webhook.partnerId : command.partnerId);
     const told = toldOf(command);
@@ -76,7 +80,7 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
     return result;
   }
 
-  /** Reports that a change has made a webhook active again, which only the result of the change shows. */
+  /** Reports that a change has made a webhook active again. Only the result of the change shows this. */
   async #tellEnabled({ partnerId, eventType }: Update, { id, enabled }: Updated): Promise<void> {
     if (enabled === undefined) return;
     const facts = { event: 'webhook.enabled', partnerId, webhookId: id, eventType } as const;
@@ -95,10 +99,16 @@ export class AuditedWebhooks implements LogView<WebhookCommand> {
 type Update = Extract<WebhookCommand, { kind: 'update' }>;
 type Updated = Extract<CommandResult, { kind: 'updated' }>;
 
-/** Members that a partner can change. Only the origin of a changed URL is reported: partners put keys into path and query. */
+/**
+ * Members that a partner can change. Only the origin of a changed URL is reported, because partners put keys into path and
+ * query.
+ */
 const MEMBERS = ['endPointUrl', 'credential', ...OPTIONAL_NAMES] as const;
 
-/** Returns the report of a change; undefined if only the state changes, by the relay itself or as `#tellEnabled` reports. */
+/**
+ * Returns the report of a change; undefined for a change of the state that the relay makes itself, or that `#tellEnabled`
+ * reports.
+ */
 function toldOf(command: WebhookCommand): ReportedChange | undefined {
   if (command.kind === 'register') {
     const { id: webhookId, partnerId, eventType, origin } = command.webhook;

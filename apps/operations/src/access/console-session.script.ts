@@ -1,6 +1,7 @@
 /**
- * KEYS[1] is `console:<operator>`, a small hash: hash of a session → `<generation> <ends> <idle end>`. The key expires with the
- * session that ends last. Times are epoch milliseconds, by the callers' clocks.
+ * KEYS[1] is `console:<operator>`, a small Redis hash. Each field is the hash of a session id, and its value is
+ * `<generation> <ends> <idle end>`. The key expires with the session that ends last. Times are epoch milliseconds by the
+ * clocks of the callers.
  */
 const lua = `
 local function read(session)
@@ -9,7 +10,10 @@ local function read(session)
 end
 `;
 
-/** ARGV: now, session, generation, end, idle end, most sessions. Beyond the limit the session that is idle soonest ends. */
+/**
+ * ARGV: now, session, generation, end, idle end, maximum number of sessions. If there are too many sessions, those that
+ * become idle first are deleted.
+ */
 export const openConsoleLua = `${lua}
 local now, live = tonumber(ARGV[1]), {}
 for _, session in ipairs(redis.call('HKEYS', KEYS[1])) do
@@ -24,8 +28,8 @@ return 1
 `;
 
 /**
- * ARGV: now, session, idle end if somebody acts, otherwise 0. Returns generation and idle end of a live session, otherwise an
- * empty list. Writes a session at most once a minute.
+ * ARGV: now, session, new idle end if the operator acts, otherwise 0. Returns the generation and the idle end of a live
+ * session, otherwise an empty list. A session is written at most once a minute.
  */
 export const useConsoleLua = `${lua}
 local generation, ends, idle = read(ARGV[2])

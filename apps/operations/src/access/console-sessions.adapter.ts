@@ -7,13 +7,18 @@ import { openConsoleLua, useConsoleLua } from './console-session.script.js';
 const openScript = defineScript('console-open', openConsoleLua);
 const useScript = defineScript('console-use', useConsoleLua);
 
-/** A session ends 30 minutes after the last action of its operator, and at the latest 12 hours after it began. In ms. */
+/**
+ * A session ends 30 minutes after the last action of its operator, and at the latest 12 hours after it began. Both are in
+ * ms.
+ */
 export const IDLE_MS = 30 * 60_000;
 const LIFE_MS = 12 * 60 * 60_000;
-/** Most sessions of an operator, since each takes 100 bytes of Redis for up to twelve hours. */
+/**
+ * Maximum number of sessions of an operator. It is limited because a session takes 100 bytes of Redis for up to 12 hours.
+ */
 const OF_OPERATOR = 10;
 
-/** The operator of a session, and the generation of the secret that opened it. */
+/** The operator of a session, and the generation of the client secret that opened the session. */
 interface ConsoleSession {
   readonly clientId: string;
   readonly generation: number;
@@ -21,7 +26,8 @@ interface ConsoleSession {
 
 /**
  * The sessions of operators in the console, in the layout of `console-session.script.ts`. Redis stores only the hash of a
- * session's id. While Redis is away, a session that this process has seen counts until its last known idle end.
+ * session's id. If Redis does not answer, a session that this process has seen stays valid until the last idle end that this
+ * process knows.
  */
 export class ConsoleSessions {
   readonly #seen = new BoundedMemory<ConsoleSession & { readonly idleAt: number }>(1_000);
@@ -32,7 +38,7 @@ export class ConsoleSessions {
     private readonly now: () => number,
   ) {}
 
-  /** Opens a session and returns its id. Rejects while Redis is away. */
+  /** Opens a session and returns its id. Rejects if Redis does not answer. */
   async open({ clientId, generation }: ConsoleSession): Promise<SessionId> {
     const id = { clientId, secret: this.random(32).toString('base64url') };
     const now = this.now();
@@ -43,8 +49,8 @@ export class ConsoleSessions {
   }
 
   /**
-   * Returns the session of an id, unless it has ended.
-   * @param isActing whether the operator acts: a page that refreshes itself keeps no session alive
+   * Returns the session with an id; undefined if the session has ended.
+   * @param isActing whether the operator acts. A page that only refreshes itself must not keep a session alive
    */
   async find(id: SessionId, isActing: boolean): Promise<ConsoleSession | undefined> {
     const [session, now] = [hashOf(id), this.now()];
@@ -65,7 +71,7 @@ export class ConsoleSessions {
     }
   }
 
-  /** Ends a session, if it has not ended. Rejects while Redis is away. */
+  /** Ends a session that has not ended yet. Rejects if Redis does not answer. */
   async end(id: SessionId): Promise<void> {
     this.#seen.delete(hashOf(id));
     await this.redis.hdel(keyOf(id.clientId), hashOf(id));
@@ -73,19 +79,22 @@ export class ConsoleSessions {
 }
 
 const keyOf = (clientId: string): string => globalKey('console', clientId);
-/** Returns the hash of an id. It needs no key, because an id has 256 random bits. */
+/** Returns the hash of an id. The hash needs no secret key, because an id has 256 random bits. */
 const hashOf = (id: SessionId): string => createHash('sha256').update(formatSession(id)).digest('base64url');
 
-/** Id of a session of the console, which its cookie carries. */
+/** The id of a session of the console. A cookie contains it. */
 export interface SessionId {
-  /** The operator. */
+  /** The client id of the operator. */
   readonly clientId: string;
   /** 32 random bytes as base64url. */
   readonly secret: string;
 }
 
 const NAME = 'relay_console';
-/** Name over HTTPS: browsers let no other host, and no page without TLS, set such a cookie (RFC 6265bis section 4.1.3.2). */
+/**
+ * The name of the cookie over HTTPS. Browsers do not let other hosts, or pages without TLS, set a cookie with this prefix
+ * (RFC 6265bis section 4.1.3.2).
+ */
 const SECURE_NAME = `__Host-${NAME}`;
 const ID = /^(operator_[\w-]{1,64})\.([\w-]{43})$/;
 const RULES = 'Path=/; HttpOnly; SameSite=Strict';
@@ -93,8 +102,8 @@ const RULES = 'Path=/; HttpOnly; SameSite=Strict';
 const formatSession = ({ clientId, secret }: SessionId): string => `${clientId}.${secret}`;
 
 /**
- * Returns the session that a `Cookie` header names (RFC 6265 section 5.4), first by the name that cannot be forged; undefined if
- * no cookie has the form of a session.
+ * Returns the session that a `Cookie` header contains (RFC 6265 section 5.4); undefined if no cookie has the form of a
+ * session. The cookie whose name other hosts cannot use is preferred.
  */
 export function readSession(header: string | undefined): SessionId | undefined {
   const pairs = (header ?? '').split(';').map((pair) => pair.trim().split('=', 2));
@@ -106,11 +115,14 @@ export function readSession(header: string | undefined): SessionId | undefined {
   return undefined;
 }
 
-/** Returns `Set-Cookie` for a session. No script reads it, no other site sends it, and it ends with the browser. */
+/**
+ * Returns the `Set-Cookie` header of a session. Scripts cannot read the cookie, other sites cannot send it, and it ends with
+ * the browser.
+ */
 export const sessionCookie = (id: SessionId, isSecure: boolean): string =>
   isSecure ? `${SECURE_NAME}=${formatSession(id)}; ${RULES}; Secure` : `${NAME}=${formatSession(id)}; ${RULES}`;
 
-/** `Set-Cookie` by which the browser forgets any session. */
+/** `Set-Cookie` headers that delete the cookies of all sessions in the browser. */
 export const noSession: readonly string[] = [
   `${SECURE_NAME}=; Max-Age=0; ${RULES}; Secure`,
   `${NAME}=; Max-Age=0; ${RULES}`,

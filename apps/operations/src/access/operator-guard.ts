@@ -4,15 +4,15 @@ import { type ClientDirectory, hasRole, type OperatorRole, type ProvenClient, sc
 import { ProblemError } from '@relay/problem';
 import { type ConsoleSessions, readSession, type SessionId } from './console-sessions.adapter.js';
 
-/** Challenge with both schemes (RFC 9110 section 11.6.1). Because of `Basic` a browser asks for name and password. */
+/** Challenge with both schemes (RFC 9110 section 11.6.1). Because of `Basic`, a browser asks for a name and a password. */
 const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm="relay"';
-/** Challenge for the console, which asks for name and password itself. */
+/** Challenge for the console. It omits `Basic`, because the console itself asks for name and password. */
 const QUIET_CHALLENGE = 'Bearer realm="relay"';
 
 /**
- * Admits operators by a browser session, by client id and secret (Basic), or by an access token (Bearer). The client of a session
- * or token must be enabled, and its secret valid. A session has the present role of its operator. A token has only the scopes
- * that the present role has too.
+ * Admits operators by a browser session, by client id and secret (Basic), or by an access token (Bearer). For a session or a
+ * token, the client must still be enabled and its secret still valid. A session has the current role of its operator. A
+ * token has only those of its scopes that the current role has too.
  */
 export class OperatorGuard {
   constructor(
@@ -23,8 +23,8 @@ export class OperatorGuard {
   ) {}
 
   /**
-   * Makes the operator the caller of the request. A request of the console is never admitted by Basic credentials, which the
-   * browser remembers.
+   * Makes the operator the caller of the request. A request of the console is never admitted by Basic credentials, because
+   * the browser remembers them and sends them by itself.
    * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
    */
   async admit(request: FastifyRequest): Promise<Caller> {
@@ -92,9 +92,9 @@ export class OperatorGuard {
 }
 
 /**
- * Refuses a page that shows another operator than the browser's session, because another tab has signed in since. The page of
- * the board names no operator.
- * @throws ProblemError `unauthorized` if the session of the browser is another operator's
+ * Refuses a request if its page shows another operator than the session of the browser, because another tab has signed in
+ * since. The page of the board names no operator, so its requests pass.
+ * @throws ProblemError `unauthorized` if the session of the browser belongs to another operator
  */
 export function assertShown({ clientId }: SessionId, { headers }: FastifyRequest): void {
   const shown = headers['relay-console-operator']?.toString();
@@ -102,7 +102,7 @@ export function assertShown({ clientId }: SessionId, { headers }: FastifyRequest
     throw refused('Another operator has signed in in this browser since.', QUIET_CHALLENGE);
 }
 
-/** @throws ProblemError `insufficient-scope` unless the client is an operator */
+/** @throws ProblemError `insufficient-scope` if the client is not an operator */
 function operatorOf({ clientId, scopes, provenGeneration: generation }: ProvenClient): Caller {
   assertRole(scopes, 'viewer');
   return { clientId, scopes, audience: [], generation };
@@ -111,7 +111,7 @@ function operatorOf({ clientId, scopes, provenGeneration: generation }: ProvenCl
 const refused = (detail: string, challenge = CHALLENGE): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
 
-/** Whether a request by this method changes something. */
+/** Whether a request with this method changes something. */
 export const isChange = (method: string): boolean => method !== 'GET' && method !== 'HEAD';
 
 const isOwn = ({ headers: { origin, host } }: FastifyRequest): boolean =>
@@ -119,13 +119,17 @@ const isOwn = ({ headers: { origin, host } }: FastifyRequest): boolean =>
 const foreign = (): ProblemError =>
   new ProblemError('insufficient-scope', 'Changes are accepted from this site’s own pages only.');
 
-/** Whether the browser reports another site. It compares schemes too, which a proxy that ends TLS hides from `isOwn`. */
+/**
+ * Whether the browser says that the request comes from another origin. The browser also compares schemes. `isOwn` cannot do
+ * so behind a proxy that ends TLS.
+ */
 const isElsewhere = ({ headers }: FastifyRequest): boolean =>
   ['cross-site', 'same-site'].includes(headers['sec-fetch-site']?.toString() ?? '');
 
 /**
- * Refuses changes from a page of another origin. A browser repeats Basic credentials on its own, even for a form of another
- * site, and names the origin of the page with every change (RFC 6454 section 7). Programs send no Origin.
+ * Refuses changes from a page of another origin. Browsers send remembered Basic credentials by themselves, even with a form
+ * of another site, but they name the origin of the page with every change (RFC 6454 section 7). Programs that are not
+ * browsers send no Origin.
  * @throws ProblemError if the request comes from another origin
  */
 export function assertOwnOrigin(request: FastifyRequest): void {
@@ -134,8 +138,9 @@ export function assertOwnOrigin(request: FastifyRequest): void {
 }
 
 /**
- * Refuses requests by a session from pages of other origins, even of the same site, which gets the cookie. A change must name its
- * origin, and have a header that no form can send, or a method that no form has, as the board's changes.
+ * Refuses requests by a session from pages of other origins. Pages of the same site are included, because the browser sends
+ * the cookie with their requests. A change must name its origin. It must also have a header that no form can send or, like
+ * the changes of the board, a method that no form can use.
  * @throws ProblemError if a page of another origin may have made the request
  */
 export function assertOwnPage(request: FastifyRequest): void {
@@ -145,7 +150,7 @@ export function assertOwnPage(request: FastifyRequest): void {
   if (!isOwn(request) || !(isMarked || request.method === 'PUT')) throw foreign();
 }
 
-/** @throws ProblemError unless these scopes give the role, or a higher one */
+/** @throws ProblemError if these scopes do not give the role or a higher role */
 export function assertRole(scopes: readonly string[], needed: OperatorRole): void {
   if (hasRole(scopes, needed)) return;
   const scope = scopeOfRole(needed);
@@ -155,16 +160,18 @@ export function assertRole(scopes: readonly string[], needed: OperatorRole): voi
   });
 }
 
-/** @param canWrite OPERATIONS_WRITE @throws ProblemError if nothing may be changed */
+/** @param canWrite the setting OPERATIONS_WRITE @throws ProblemError if nothing may be changed */
 export function assertWritable(canWrite: boolean | undefined): void {
   if (canWrite === false)
     throw new ProblemError('insufficient-scope', 'Nothing may be changed here: OPERATIONS_WRITE is false.');
 }
 
-/** Whether the caller may read envelopes, and therefore answers of endpoints, which may repeat an envelope. */
+/**
+ * Whether the caller may read envelopes. Only then may the caller read answers of endpoints, which can repeat an envelope.
+ */
 export const mayReadEnvelopes = (request: FastifyRequest): boolean => hasRole(callerOf(request).scopes, 'operator');
 
-/** The operator and the request, in the form of `relay.operations`. */
+/** The operator and the id of the request, in the form of `relay.operations`. */
 export interface Actor {
   readonly operator: string;
   readonly requestId: string;

@@ -32,7 +32,7 @@ export const AuditAnswer = z
   .meta({ id: 'AuditRecords', description: 'Records of `relay.operations`, newest first.' });
 export type AuditAnswer = z.infer<typeof AuditAnswer>;
 
-/** Offsets `[from, end)` of a partition that are read for an answer; `low` is the oldest one in Kafka. */
+/** Offsets `[from, end)` of a partition that are read for an answer. `low` is the oldest offset in Kafka. */
 interface AuditRange {
   readonly partition: number;
   readonly low: number;
@@ -47,10 +47,10 @@ interface FoundRecord {
   readonly record: OperationsRecord;
 }
 
-/** Most records read for one answer. */
+/** Maximum number of records that are read for one answer. */
 const MOST_LOOKED_AT = 5_000;
 
-/** Returns the newest offsets before `before`, in equal shares of the partitions. */
+/** Returns the newest offsets before `before`, with an equal share for each partition. */
 export function rangesBefore(
   kept: readonly { readonly partition: number; readonly from: number; readonly end: number }[],
   before: string | undefined,
@@ -72,7 +72,7 @@ export const isAsked = (record: OperationsRecord, { event, operator, partner, we
 const isAbout = ({ webhookId, webhookIds }: OperationsRecord, webhook: string): boolean =>
   webhookId === webhook || webhookIds?.includes(webhook) === true;
 
-/** Returns the newest of the found records, and the offsets before which older ones are. */
+/** Returns the newest of the found records. `before` contains the offsets below which the older records are. */
 export function pageOf(ranges: readonly AuditRange[], found: readonly FoundRecord[], limit: number): AuditAnswer {
   const newest = found.toSorted((a, b) =>
     a.partition === b.partition ? b.offset - a.offset : a.record.at < b.record.at ? 1 : -1,
@@ -95,7 +95,7 @@ export function pageOf(ranges: readonly AuditRange[], found: readonly FoundRecor
 const FETCH_BYTES = 1024 * 1024;
 const ANSWER_MS = 7_000;
 
-/** Reads `relay.operations` from its end. */
+/** Reads the newest records of `relay.operations`. */
 @Injectable()
 export class AuditLog {
   readonly #topic: string;
@@ -137,7 +137,7 @@ export class AuditLog {
         maxBytes: FETCH_BYTES,
         waitMs: 0,
       });
-      // The remaining records belong to a transaction that is still open.
+      // If the answer has no further records, the remaining ones belong to a transaction that is still open.
       if (part === undefined || part.next <= next) return;
       for (const { offset, value } of part.records) {
         const record = offset < end ? readRecord(value) : undefined;
@@ -148,7 +148,7 @@ export class AuditLog {
   }
 }
 
-/** Reads a record; undefined if this release does not know its form. */
+/** Parses a record; undefined if this release does not know the form of the record. */
 function readRecord(value: Buffer | null): OperationsRecord | undefined {
   try {
     return OperationsRecord.safeParse(JSON.parse(String(value))).data;

@@ -5,7 +5,7 @@ import { AuditAnswer, AuditLog, AuditQuery } from './audit-log.adapter.js';
 
 const Text = textsOf('Audit');
 
-/** Changes by operators and partners, and actions of the relay itself. */
+/** A route for the changes by operators and partners, and the actions of the relay itself. */
 @Controller('audit')
 @Access({ kind: 'operator', role: 'viewer' })
 export class AuditLogController {
