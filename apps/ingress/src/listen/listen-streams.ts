@@ -7,6 +7,7 @@ import { ThrottledLog } from '@relay/telemetry';
 import { Counter, Gauge, Registry } from 'prom-client';
 import { ListenReader } from './listen-reader.js';
 import {
+  MAX_POSITION,
   Listener,
   madeAnew,
   resumed,
@@ -126,6 +127,12 @@ export class ListenStreams implements OnModuleDestroy {
       this.#checkRoom(partnerId);
       const start = await this.#start(types, told);
       this.#checkRoom(partnerId);
+      // Offsets get longer while the stream is open.
+      if (this.keys.sealed(partnerId, { at: Date.now(), ...start }).length > MAX_POSITION * 0.9)
+        throw new ProblemError(
+          'invalid-request',
+          `A stream cannot follow ${types.length} event types with this many partitions. Choose fewer with the parameter type.`,
+        );
       this.#makeRoom(partnerId);
       const listener = new Listener(partnerId, start, this.keys, isPermitted);
       listener.open(start.isWhole ? undefined : told?.at);

@@ -14,13 +14,7 @@ import { ProblemError } from '@relay/problem';
 import { z } from 'zod';
 import { PartnerRoutes } from '../access/partner-routes.js';
 import { ListenMetrics, ListenStreams } from './listen-streams.js';
-import { StreamKeys, type ToldPosition } from './listener.js';
-
-/**
- * Maximum length of a position in characters. It is enough for 14 event types with 100 partitions each. The headers of a
- * request may have 16 KiB.
- */
-const MAX_LENGTH = 12 * 1024;
+import { MAX_POSITION, StreamKeys, type ToldPosition } from './listener.js';
 
 /** The query of `GET /listen`. It has event types, separated by commas. */
 const ListenQuery = z.strictObject({
@@ -36,7 +30,7 @@ const ListenHeaders = z.object({
   'last-event-id': z
     .string()
     .min(1)
-    .max(MAX_LENGTH)
+    .max(MAX_POSITION)
     .optional()
     .describe('The `id` of the last event that you read: the stream goes on behind it.'),
 });

@@ -23,6 +23,8 @@ const HEARTBEAT_MS = 15_000;
 const SLOW_MS = 30_000;
 /** How long an ended stream can still be read, in ms. */
 const LINGER_MS = 2_000;
+/** Maximum length of a position in characters: it comes back in a header, and the headers of a request may have 16 KiB. */
+export const MAX_POSITION = 12 * 1024;
 /** How long a client pauses before it connects again, in ms. */
 const RETRY_MS = 1_000;
 
