@@ -156,8 +156,9 @@ class ProxyRefused extends Error {
 }
 
 /**
- * Connects to every target through a tunnel of the proxy (RFC 9110 section 9.3.6), also for plain HTTP. The proxy learns the
- * name and port of a target. undici's ProxyAgent opens the same tunnel but accepts no connector that could check the target.
+ * Connects to every target through a tunnel of the proxy (RFC 9110 section 9.3.6), also for plain HTTP. If the target uses
+ * HTTPS, the proxy learns only its name and port. undici's ProxyAgent opens the same tunnel but accepts no connector that
+ * could check the target.
  * @param secure opens TLS on the socket of the tunnel
  */
 function tunnelThrough(proxy: URL, secure: buildConnector.connector, timeoutMs: number): TimedConnector {
