@@ -34,7 +34,7 @@ export type AttemptResult =
       readonly kind: 'failed';
       readonly error: AttemptError;
       readonly detail: string;
-      /** Whether the request was written to a connection; undefined if no connection was to be made. */
+      /** Whether the request was written to a connection; undefined if the relay made no request at all. */
       readonly isWritten?: boolean;
       readonly durationMs: number;
       readonly timing?: AttemptTiming;

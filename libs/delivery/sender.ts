@@ -6,8 +6,8 @@ import type { DeliveryRequest } from './request.js';
 export abstract class Sender {
   /**
    * Sends the request of one attempt. The promise never rejects: every failure is a result. As soon as the response headers
-   * have arrived, the status is the result, even if reading the body fails. If the signal is aborted, the attempt ends at
-   * once as failed.
+   * have arrived, the status is the result, even if reading the body fails. If the signal is aborted before, the attempt
+   * ends at once as failed.
    */
   abstract send(request: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult>;
 
