@@ -126,8 +126,8 @@ export class EventTypes {
 export const eventTypes = new EventTypes();
 
 /**
- * Returns the schema of a member that contains the name of an event type. When a document is written, `withNames` replaces
- * the schema by a list of the names that exist at that time.
+ * Returns the schema of a member that contains the name of an event type. When a document is written, `withNames` adds the
+ * names that exist at that time.
  */
 export const eventTypeName = (kind: Kind): z.ZodString =>
   z
