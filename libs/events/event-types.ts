@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { EVENT_TYPES, isEventType, isNoticeType, NOTICE_TYPES } from './event-type.js';
 
 /**
- * Letters, digits, `_` and `-`, in parts joined by dots. Such a name can be used unchanged as a Kafka topic and in a URL.
+ * Letters, digits, `_` and `-`, in parts joined by dots. These names can be used unchanged as a Kafka topic and in a URL.
  */
 export const EVENT_TYPE_NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 

@@ -7,8 +7,8 @@ const RENEWED_EVERY_MS = 3_600_000;
 export const originOf = (endpoint: string): string => endpoint.slice(endpoint.indexOf(' ') + 1);
 
 /**
- * A bounded cache of origins that have answered 2xx. A delivery to such an origin needs no round trip to the store, where
- * all other origins are looked up.
+ * A bounded cache of origins that have answered 2xx. A delivery to such an origin needs no round trip to the store. All
+ * other origins are looked up in the store.
  */
 export class KnownOrigins {
   /** Time of the last reported 2xx of each origin. The entries are in the order of these times. */

@@ -44,8 +44,8 @@ const DENIED: readonly Cidr[] = [
 ].map(cidr);
 
 // RFC 4291 section 2.4 and the IANA registry: only this range is assigned as global unicast. All other IPv6 addresses are
-// denied, including those that embed an IPv4 address (mapped, compatible). The only exception is NAT64, where the embedded
-// IPv4 address is checked.
+// denied, including those that embed an IPv4 address (mapped, compatible). NAT64 addresses are the only exception: their
+// embedded IPv4 address is checked instead.
 const GLOBAL_UNICAST = cidr('2000::/3');
 
 /**

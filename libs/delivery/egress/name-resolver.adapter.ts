@@ -33,9 +33,9 @@ type Answer = { readonly addresses: readonly string[] } | { readonly fault: unkn
 
 /**
  * Resolves names with c-ares at the name servers of the system. Node's `dns.lookup` is not used because it runs on the four
- * threads that libuv has for the whole process, so four names whose servers do not respond would block every other look-up.
- * Here such a server delays only its own names, and each name has at most one look-up in flight. The resolver reads neither
- * a hosts file nor search domains, so only the public DNS defines a name.
+ * threads that libuv has for the whole process: four names whose servers do not respond then block every other look-up. Here
+ * such a server delays only its own names, and each name has at most one look-up in flight. The resolver reads neither a
+ * hosts file nor search domains, so only the public DNS defines a name.
  */
 export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -122,7 +122,7 @@ function lookUp(
 async function answerOf(resolver: Resolver, family: Family, hostname: string): Promise<Answer> {
   try {
     const addresses = await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname));
-      // If a name is an alias (CNAME) of a name without addresses, c-ares reports success with an empty list.
+    // If a name is an alias (CNAME) of a name without addresses, c-ares reports success with an empty list.
     return addresses.length > 0 ? { addresses } : { fault: faultOfFamily('ENODATA', hostname, family) };
   } catch (fault) {
     return { fault };

@@ -3,8 +3,8 @@ import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { list } from './env.js';
 
-// Checks of variables that drivers parse. A driver would print a text that it cannot parse, and the text may be a password,
-// so the text is checked here first. The messages here never repeat a value.
+// Checks of variables that drivers parse. If a driver cannot parse a text, it prints the text, which may be a password.
+// Therefore the text is checked here first, and the messages here never repeat a value.
 
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)$/i;
 

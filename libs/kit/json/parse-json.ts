@@ -271,7 +271,7 @@ class CanonicalReader {
 }
 
 function define(target: Record<string, unknown>, key: string, value: unknown): void {
-  // A plain assignment to `__proto__` would call the setter of Object.prototype instead of adding a property.
+  // A plain assignment to `__proto__` calls the setter of Object.prototype instead of adding a property.
   if (key === '__proto__')
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   else target[key] = value;

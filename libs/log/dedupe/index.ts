@@ -1,5 +1,5 @@
 // Owns the seen marks, by which the relay recognises envelope ids that it has already accepted: their states, their layout
-// in Redis and the look-ups of the ingress. Also owns the counts of repeated envelopes, for some 130,000 ids a day.
+// in Redis and the look-ups of the ingress. It also owns the counts of repeated envelopes, for some 130,000 ids a day.
 // Guarantees that a mark is kept for DEDUPE_WINDOW (and at most 29 h longer), that an id takes about 37 bytes of Redis, and
 // that the state of a mark only advances. Leaves the state `settled`, which decides about deliveries, to `progress`: its
 // scripts begin with `seenMarkLua` and write the marks together with the progress of a partition.
