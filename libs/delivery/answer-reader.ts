@@ -231,7 +231,7 @@ const HALF_END = /\r(?!\n)|(?<!\r)\n/;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LENGTH = /^\d{1,15}$/;
 
-/** What `readHead` parses from a status line and headers. */
+/** The status and the header values that `readHead` parses. */
 interface Fields {
   readonly status: number;
   readonly isOld: boolean;

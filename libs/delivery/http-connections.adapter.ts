@@ -211,7 +211,10 @@ export interface AskTimes extends ConnectTimes {
   firstByteAt?: number;
 }
 
-/** Subtracted from the time in a `Keep-Alive` header, because the endpoint counts from the moment it sent its response. */
+/**
+ * Milliseconds that are subtracted from the time in a `Keep-Alive` header, because the endpoint counts from the moment at
+ * which it sent its response.
+ */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 

@@ -75,7 +75,9 @@ export class HttpSender extends Sender {
 const MAX_RETRY_AFTER = 64;
 /** Maximum attempts that `expire` ends in one turn of the event loop because their deadline has passed. */
 const MAX_EXPIRED_PER_TURN = 8;
-/** An attempt that took at least this many ms reports its timing even if it succeeded. A failed attempt always does. */
+/**
+ * An attempt that took at least this many ms reports its timing even if it succeeded. A failed attempt always reports it.
+ */
 const SLOW_MS = 1_000;
 
 /**
@@ -226,7 +228,7 @@ const step = (name: keyof AttemptTiming, from: number | undefined, to: number | 
   from === undefined || to === undefined ? {} : { [name]: Math.round(to - from) };
 
 const ABORTED: Failure = { error: 'unknown', detail: 'the attempt was aborted' };
-// Never becomes the result, because an exchange ends this way only after its status has arrived.
+// This failure never becomes the result, because an exchange ends this way only after its status has arrived.
 const NO_STATUS: Failure = { error: 'protocol', detail: 'answer without a status' };
 
 /** Attempts of all senders of this process whose deadline has passed and that have not been ended yet. */

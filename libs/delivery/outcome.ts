@@ -41,7 +41,7 @@ export type AttemptResult =
     };
 
 /**
- * What the result of an attempt means. `notBefore` is set if the endpoint asked for no attempt before that time, which is
+ * Meaning of the result of an attempt. `notBefore` is set if the endpoint asked for no attempt before that time, which is
  * always in the future.
  */
 export type Outcome =

@@ -138,8 +138,8 @@ function hex(skipped: number): Decoder {
 }
 
 /**
- * Decodes bytes that are written as decimal numbers. For example, JSON writes a `Buffer` so, and a `Uint8Array` with the
- * index before each number. Numbers from Java may be negative.
+ * Decodes bytes that are written as decimal numbers. For example, JSON.stringify writes a `Buffer` as such numbers, and a
+ * `Uint8Array` as numbers each after its index. Numbers from Java may be negative.
  */
 function decimals(text: string, least: number): string {
   return runsOf(text.replaceAll(/"\d+":/g, ''), /\d{1,3}(?:[\s,;]{1,20}-?\d{1,3})+/g, least * 2 - 1, (run) =>

@@ -8,7 +8,7 @@ export type Credential =
   | { readonly kind: 'jwt'; readonly jwt: string }
   | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
 
-/** What the headers of one attempt are made from. */
+/** The facts from which the headers of one attempt are made. */
 interface HeaderFacts {
   /** The bytes of the envelope as received, the same for every attempt. */
   readonly body: Buffer;

@@ -23,7 +23,7 @@ export const EVENT_TYPES = Object.keys(EVENT_MEANINGS) as readonly string[] as r
 
 type SubjectOf<T> = T extends `${infer S}.${string}` ? S : never;
 
-/** What a payload is about: the part of the event type before the dot. */
+/** The subject of a payload: the part of the event type before the dot. */
 export type Subject = SubjectOf<EventType>;
 
 const known: ReadonlySet<unknown> = new Set(EVENT_TYPES);

@@ -31,7 +31,10 @@ export class WebhookSlots<T> {
   #last: Queued<T> | undefined;
   /** Moving average of the duration of the webhook's attempts, by the worker's own clock. */
   #latencyMs: number | undefined;
-  /** Time since which the webhook or its endpoint has been at its limit without interruption; undefined if neither is. */
+  /**
+   * Time since which every slot that the webhook may use has been taken (`RunningAttempts.isFull`); undefined if it may use
+   * a free one.
+   */
   fullSince: number | undefined;
   /** Time at which the webhook's last attempt ended, or its last job was refused because the webhook was full. */
   idleSince = -Infinity;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Consecutive failures that open a breaker. */
 export const IN_A_ROW = 10;
-/** A breaker also opens if half of the attempts of a minute failed, but only if there were at least this many. */
+/** A breaker also opens if at least half of the attempts of a minute failed and there were at least this many. */
 const AT_LEAST = 20;
 /** A minute is counted in two halves: the present half and the previous one. */
 const HALF_MS = 30_000;
@@ -26,7 +26,7 @@ const Count = z.object({ total: z.number(), failed: z.number() });
  * all attempts of the webhook. The breaker of an endpoint counts only attempts whose result says something about the origin
  * itself. A delivery is attempted only if neither breaker forbids it.
  * - Closed (`openUntil` is 0): attempts are made. The breaker opens after ten failures in a row, or if at least 20 attempts
- *   were made within a minute and half of them failed.
+ *   were made within a minute and at least half of them failed.
  * - Open until `openUntil`: no attempt is made.
  * - Half open after that: one attempt at a time is made, the probe. A worker claims it until `probeUntil`. If the probe
  *   succeeds, the breaker closes. If it fails, the breaker opens for twice as long as before, from 30 s up to 10 min. If a
@@ -71,7 +71,10 @@ export interface Tally {
   readonly row: number;
 }
 
-/** Adds attempts to the counts of the breaker. If the breaker is open, they began before it opened and are ignored. */
+/**
+ * Adds attempts to the counts of the breaker. If the breaker is open, the attempts are ignored because they began before it
+ * opened.
+ */
 export function counted(breaker: Breaker, tally: Tally, now: number): Breaker {
   if (breaker.openUntil > 0) return breaker;
   const { halfAt, present, past } = minuteOf(breaker, now);

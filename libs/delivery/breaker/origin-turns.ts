@@ -70,7 +70,10 @@ interface Asking {
   everyMs: number;
   /** For each webhook, the time at which the last of its waiting deliveries asks again. */
   readonly asksUntil: Map<string, number>;
-  /** For each webhook that asked in vain, the time at which it asks again. The order is that in which webhooks get turns. */
+  /**
+   * For each webhook that asked in vain, the time at which it asks again. The webhooks get the next turns in the order of
+   * the entries.
+   */
   readonly refused: Map<string, number>;
 }
 
@@ -157,8 +160,8 @@ export class OriginTurns {
 }
 
 /**
- * Returns whether the webhook is next. It is not if a webhook that was refused earlier asks again within `TURN_MS`. A
- * webhook that did not ask again in time loses its position.
+ * Returns whether the webhook is next. Another webhook goes first if it was refused earlier and asks again within `TURN_MS`.
+ * A webhook that did not ask again in time loses its position.
  */
 function isFirst(refused: Map<string, number>, id: string, now: number): boolean {
   for (const [each, at] of refused) {

@@ -29,7 +29,7 @@ interface ExaminedStores {
 }
 
 /**
- * What the examination needs apart from the stores. Each function is called when a check needs its result. @throws
+ * The inputs of the examination apart from the stores. Each function is called when a check needs its result. @throws
  * ConfigurationFault, Error
  */
 interface ExaminationInputs {

@@ -21,7 +21,7 @@ export interface AskingPartner {
   readonly requestId?: string;
 }
 
-/** Who asks for a change: a partner, an operator, or `relay admin`. */
+/** The asker of a change: a partner, an operator, or `relay admin`. */
 export type AskedBy = AskingPartner | { readonly operator: string; readonly requestId?: string };
 
 export class Audit {
