@@ -1,33 +1,35 @@
-/** The endpoint does not speak HTTP/1.1 (RFC 9112), or its answer exceeds a limit of the reader. */
+/** The endpoint does not speak HTTP/1.1 (RFC 9112), or its response exceeds a limit of the reader. */
 export class ProtocolFault extends Error {
   override readonly name = 'ProtocolFault';
 }
 
-/** Facts that the relay needs from the head of a final answer. */
+/** The facts that the relay needs from the status line and headers of a final response. */
 export interface AnswerHead {
   readonly status: number;
-  /** As received. */
+  /** The `Retry-After` header as received. */
   readonly retryAfter: string | undefined;
-  /** As received; `encoded` for a body that is compressed. */
+  /** The `Content-Type` header as received; `encoded` if the body is compressed. */
   readonly contentType: string | undefined;
-  /** Its status line and fields as received, each byte one character. */
+  /** The status line and the headers as received, each byte as one character. */
   readonly text: string;
-  /** How long the endpoint keeps the connection, by its `Keep-Alive`. */
+  /** How long the endpoint keeps an unused connection open, by its `Keep-Alive` header. */
   readonly keepAliveMs: number | undefined;
-  /** Whether the connection is not used again: the endpoint ends it, or the end of the answer is not certain. */
+  /** Whether the connection must not be reused: the endpoint closes it, or the end of the response is not certain. */
   readonly closes: boolean;
-  /** Whether the body ends where the connection does. */
+  /** Whether the body ends only when the endpoint closes the connection. */
   readonly endsAtClose: boolean;
 }
 
 export interface AnswerLimits {
-  /** All heads of an answer, its interim ones included. */
+  /** Maximum bytes of the status lines and headers of one response, including its interim responses. */
   readonly headBytes: number;
-  /** Length of the body including the framing of its chunks. */
+  /** Maximum bytes of the body, including the framing of its chunks. */
   readonly bodyBytes: number;
-  /** RFC 9110 section 15.2 sets no limit; no honest endpoint sends more than a few. */
+  /**
+   * Maximum number of interim responses. RFC 9110 section 15.2 sets no limit, but no honest endpoint sends more than a few.
+   */
   readonly interimAnswers: number;
-  /** Bytes kept from the beginning of a body. */
+  /** Bytes of a body that the reader keeps, from its beginning. */
   readonly keptBytes: number;
 }
 
@@ -39,27 +41,27 @@ const NO_HTTP = 'the answer is not HTTP/1.1';
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,8})[ \t]*(?:;.*)?$/;
 const KEEP_ALIVE = /(?:^|[,; \t])timeout=(\d{1,6})/i;
 const ENCODED = 'encoded';
-/** The longest line of a chunked body's framing. */
+/** Maximum length of a line in the framing of a chunked body: a chunk size or a trailer field. */
 const MAX_LINE = 1_024;
 
 /**
- * Reads the answer to one request. It skips the body and finds only its end, after which the connection can be reused.
- * Everything that is not plain HTTP/1.1 is a fault and is never repaired: a folded line, a bare line feed, two lengths, a length
- * beside chunks.
+ * Reads the response to one request. It looks for the end of the body, after which the connection can be reused, and keeps
+ * only the beginning of the body. Whatever violates HTTP/1.1 is a fault and is never repaired, for example a folded line, a
+ * bare line feed, two lengths, or a length together with chunks.
  */
 export class AnswerReader {
-  /** Pieces of an incomplete head. */
+  /** The received bytes of a status line and headers that are not complete yet. */
   #parts: Buffer[] = [];
   #partBytes = 0;
   #headBytes = 0;
   #interim = 0;
   #closes = false;
-  /** The head of the final answer, once it was read. */
+  /** Status line and headers of the final response, as soon as they have been read. */
   head: AnswerHead | undefined;
-  /** Whether bytes came behind the end of the answer. */
+  /** Whether the endpoint sent bytes after the end of the response. */
   hasMore = false;
   #bodyBytes = 0;
-  /** Bytes still to come of a body with a length. */
+  /** Bytes of a body with a `Content-Length` that have not arrived yet. */
   #left = 0;
   #chunks: ChunkedBody | undefined;
   readonly #kept: Buffer[] = [];
@@ -78,11 +80,12 @@ export class AnswerReader {
     return rest === undefined ? 'more' : this.#readBody(rest);
   }
 
-  /** @returns the bytes after the head of the final answer; undefined while the head is incomplete */
+  /** @returns the bytes after the headers of the final response; undefined while the headers are incomplete */
   #readHeads(received: Buffer): Buffer | undefined {
     this.#parts.push(received);
     this.#partBytes += received.length;
-    // Only a line feed can end a head. So a head that arrives byte by byte is not read again for each byte.
+    // Headers can only end with a line feed. Without this check, headers that arrive byte by byte would be parsed again for
+    // each byte.
     if (this.#parts.length > 1 && !received.includes('\n')) return this.#await();
     let bytes = this.#parts.length === 1 ? received : Buffer.concat(this.#parts);
     for (;;) {
@@ -90,7 +93,7 @@ export class AnswerReader {
       if (end === -1) {
         if (!VERSION.startsWith(bytes.toString('latin1', 0, VERSION.length)))
           throw new ProtocolFault(isHttp2(bytes) ? 'the endpoint answered in HTTP/2; HTTP/1.1 is needed' : NO_HTTP);
-        // A fault in a head is reported before the head is complete: a head with other line ends never completes.
+        // Faults are reported before the headers are complete, because headers with other line ends never become complete.
         checkText(bytes.toString('latin1', 0, bytes.lastIndexOf('\n') + 1));
         [this.#parts, this.#partBytes] = [[bytes], bytes.length];
         return this.#await();
@@ -168,7 +171,7 @@ class ChunkedBody {
   #left = 0;
   #line = '';
 
-  /** @returns the index at which the body ends in these bytes; undefined while it goes on */
+  /** @returns the index in `bytes` at which the body ends; undefined if the body continues after these bytes */
   read(bytes: Buffer, take: (data: Buffer) => void): number | undefined {
     for (let at = 0; at < bytes.length;) {
       if (this.#expects === 'data') {
@@ -213,7 +216,10 @@ class ChunkedBody {
   }
 }
 
-/** RFC 9113 section 3.4: the first frame of a server is SETTINGS (4), or GOAWAY (7) if it gives up. Both are on stream 0. */
+/**
+ * Recognises HTTP/2. RFC 9113 section 3.4: the first frame of a server is SETTINGS (4), or GOAWAY (7) if the server gives
+ * up. Both are on stream 0.
+ */
 const isHttp2 = (bytes: Buffer): boolean =>
   bytes.length >= 9 && bytes[0] === 0 && (bytes[3] === 4 || bytes[3] === 7) && bytes.readUInt32BE(5) === 0;
 
@@ -225,7 +231,7 @@ const HALF_END = /\r(?!\n)|(?<!\r)\n/;
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const LENGTH = /^\d{1,15}$/;
 
-/** Fields read from a head. */
+/** The status and the header values that `readHead` parses. */
 interface Fields {
   readonly status: number;
   readonly isOld: boolean;
@@ -238,16 +244,16 @@ interface Fields {
   isEncoded: boolean;
 }
 
-/** RFC 9112 section 6.3: an answer with this status has no body, whatever its head says. */
+/** RFC 9112 section 6.3: a response with one of these status codes has no body, whatever its headers say. */
 const isBodiless = (status: number): boolean => status < 200 || status === 204 || status === 304;
 
 const saysClose = ({ isOld, connection }: Fields): boolean =>
   connection.includes('close') || (isOld && !connection.includes('keep-alive'));
 
 /**
- * Returns whether the endpoint may send more bytes than belong to the answer: a body for an answer without one, or a body with
- * encodings that not every reader takes alike (RFC 9112 sections 6.1 and 6.3). The relay cannot tell such bytes from the next
- * answer.
+ * Returns whether the endpoint may send more bytes than belong to the response. This is so if the headers announce a body
+ * that the status does not allow, or an encoding that not every reader interprets alike (RFC 9112 sections 6.1 and 6.3). The
+ * relay cannot distinguish such bytes from the next response.
  */
 function isAmbiguous({ status, isOld, length, encodings, isEncoded }: Fields): boolean {
   if (isBodiless(status)) return (length ?? 0) > 0 || encodings !== undefined || isEncoded;
@@ -323,8 +329,8 @@ function readField(fields: Fields, line: string): void {
 }
 
 /**
- * Removes surrounding white space. A no-break space first becomes `?`, because `trim` removes it although it is
- * not white space in HTTP. Otherwise `close` with a no-break space reads as `close`.
+ * Removes surrounding white space. `trim` also removes a no-break space, which is not white space in HTTP, so it is replaced
+ * by `?` first. Otherwise `close` with a no-break space would read as `close`.
  */
 const trimmed = (value: string): string => value.replaceAll('\xa0', '?').trim();
 

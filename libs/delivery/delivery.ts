@@ -1,36 +1,44 @@
-/** One accepted envelope on its way to one webhook: the parts of the id of its job, dead letter and attempts. */
+/**
+ * One accepted envelope on its way to one webhook. These fields make up the id of its job, its dead letter and its attempts.
+ */
 export interface Delivery {
-  /** UUID of the webhook, or `-` for an envelope's own dead letter, which belongs to no webhook. */
+  /** UUID of the webhook; `-` for a dead letter of the envelope itself, which belongs to no webhook. */
   readonly webhookId: string;
   /** UUID of the envelope, in lower case. */
   readonly envelopeId: string;
   /** Content hash, 16 hexadecimal characters. */
   readonly hash: string;
   /**
-   * 0 before any replay, a multiple of 1,000 by a replay of a time, one more with each replay of the dead letter. BullMQ silently
-   * ignores an add under an id that it holds, so no id is used twice.
+   * 0 for the first delivery. A replay of a period uses a multiple of 1,000, and each replay of a dead letter adds 1. BullMQ
+   * silently ignores a job whose id it already stores, so every replay needs an id of its own.
    */
   readonly series: number;
   /**
-   * Time when the relay accepted the envelope, in epoch milliseconds, as its record says: the same at each reading of the
-   * record. An id that is sent again after `DEDUPE_WINDOW` is accepted again, while the first dead letter is kept for 30 days.
+   * Time at which the relay accepted the envelope, in epoch milliseconds, from the envelope's record in the log. So it is
+   * the same each time the record is read. It distinguishes an envelope id that is sent again after `DEDUPE_WINDOW`: the
+   * envelope is then accepted again, while the dead letter of the first is kept for 30 days.
    */
   readonly acceptedAt: number;
 }
 
 /** A delivery as a job stores it. */
 interface NamedDelivery extends Delivery {
-  /** Time when the envelope was accepted, if `acceptedAt` is the later begin of its 96 h. */
+  /**
+   * Time at which the envelope was accepted. It is set only if `acceptedAt` is later, because the 96 h for attempts began
+   * later.
+   */
   readonly waitedSince?: number | undefined;
 }
 
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
-/** Form of a delivery's id. */
+/** Pattern of a delivery's id. */
 export const DELIVERY_ID = new RegExp(
   `^(${UUID}|-)_(${UUID})_([0-9a-f]{16})_(0|[1-9][0-9]{0,14})_(0|-?[1-9][0-9]{0,18})$`,
 );
 
-/** Returns the delivery's id: `<webhookId>_<envelopeId>_<hash>_<series>_<acceptedAt>` (a BullMQ job id may hold no colon). */
+/**
+ * Returns the delivery's id: `<webhookId>_<envelopeId>_<hash>_<series>_<acceptedAt>`. BullMQ allows no colon in a job id.
+ */
 export function deliveryId({
   webhookId,
   envelopeId,
@@ -42,7 +50,7 @@ export function deliveryId({
   return `${webhookId}_${envelopeId}_${hash}_${series}_${waitedSince}`;
 }
 
-/** Returns the delivery that an id names; undefined if the text is no delivery id. */
+/** Returns the parts of a delivery's id; undefined if the text is not such an id. */
 export function parseDeliveryId(id: string): Delivery | undefined {
   const [, webhookId, envelopeId, hash, series, acceptedAt] = DELIVERY_ID.exec(id) ?? [];
   if (webhookId === undefined || envelopeId === undefined || hash === undefined) return undefined;

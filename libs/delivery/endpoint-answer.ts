@@ -1,39 +1,42 @@
 import { PIECE, secretFinder } from './repeated-secret.js';
 import type { Credential } from './request.js';
 
-/** The part of an endpoint's answer that the relay keeps. */
+/** The part of an endpoint's response that the relay keeps. */
 export interface EndpointAnswer {
   readonly contentType: string | undefined;
-  /** Status line and header fields as received, each byte one character. */
+  /** Status line and headers as received, each byte as one character. */
   readonly head: string;
   /** The beginning of the body. */
   readonly bytes: () => Buffer;
 }
 
-/** The part of an answer that may be shown. */
+/** The part of a response that may be shown to partners and operators. */
 export interface ShownAnswer {
-  /** The beginning of the body; undefined if it is empty or no text. */
+  /** The beginning of the body; undefined if the body is empty or is not text. */
   readonly text: string | undefined;
-  /** Chosen header fields by their names in lower case; undefined if it has none of them. */
+  /** The headers listed in `CHOSEN`, with names in lower case; undefined if the response has none of them. */
   readonly headers: Readonly<Record<string, string>> | undefined;
 }
 
-/** Maximum of characters of the shown text, and of all header fields together. */
+/** Maximum characters of the shown text, and of all shown header values together. */
 const MAX_CHARACTERS = 1_024;
-/** Maximum of characters of a header field's value. */
+/** Maximum characters of one header value. */
 const MAX_VALUE = 256;
-/** Bytes read beyond the shown text, so that a secret that begins in it is recognised in any encoding. */
+/**
+ * Bytes that are searched beyond the shown text. A secret that begins in the text but ends after it is then found in any
+ * encoding.
+ */
 const BEHIND = 1_024;
-/** Bytes of a body from which its text is made: a character takes at most three bytes of UTF-8. */
+/** Bytes of a body to keep, enough for the shown text: a character of the text takes at most three bytes of UTF-8. */
 export const KEPT_BYTES = 3 * MAX_CHARACTERS + BEHIND;
 const LEFT_OUT = 'left out: it repeats a credential';
 const IS_TEXT = /^\s*(?:text\/|application\/(?:[\w.+-]*\+)?(?:json|xml)\b|application\/x-www-form-urlencoded\b)/i;
 const CONTROL = /[^\P{Cc}\t\r\n]/u;
 
 /**
- * Returns an answer as it may be shown: a text of at most 1,024 characters, and header fields of 256 each and 1,024 together. An
- * endpoint may repeat the request in its answer. A text or field that has a piece of a secret of its webhook is replaced by a
- * remark.
+ * Returns what may be shown of a response: at most 1,024 characters of the body, and header values of at most 256 characters
+ * each and 1,024 together. An endpoint may repeat the request in its response. If the text or a header value contains part
+ * of a secret of the webhook, a remark replaces that text or value.
  */
 export function shownAnswer(
   { contentType, head, bytes }: EndpointAnswer,
@@ -46,7 +49,7 @@ export function shownAnswer(
   const fields = chosenFields(head).map(([name, value]) => [name, value.slice(0, MAX_VALUE + BEHIND)] as const);
   const isText = contentType === undefined || IS_TEXT.test(contentType);
   const { text, checked } = isText ? textOf(bytes()) : NO_TEXT;
-  // Nearly every answer repeats nothing, which this one check shows.
+  // Nearly every response repeats no secret. This single check of all parts shows that quickly.
   const isSuspect = repeats([...fields.map(([, value]) => value), checked].join('\n'));
   return {
     text: text !== undefined && isSuspect && repeats(checked) ? LEFT_OUT : text,
@@ -54,7 +57,9 @@ export function shownAnswer(
   };
 }
 
-/** Returns the text shown of a body, and its bytes up to the end of a secret that begins in the text. */
+/**
+ * Returns the text to show of a body, and the bytes to search for secrets: the bytes of the text and `BEHIND` bytes more.
+ */
 function textOf(bytes: Buffer): { text: string | undefined; checked: string } {
   const all = bytes.toString('utf8');
   if (all === '' || CONTROL.test(all)) return NO_TEXT;
@@ -78,7 +83,7 @@ function headersOf(
   return room === MAX_CHARACTERS ? undefined : headers;
 }
 
-/** Returns the secret of a credential. A user name is no secret. */
+/** Returns the secret part of a credential. A user name is not secret. */
 function secretOf(credential: Credential): string {
   switch (credential.kind) {
     case 'apiKey':
@@ -92,16 +97,23 @@ function secretOf(credential: Credential): string {
   }
 }
 
-/** Returns the characters of a secret, which below U+0100 are also its bytes in Latin-1, and its bytes in UTF-8. */
+/**
+ * Returns the secret as it is, and its UTF-8 bytes as characters. Texts are searched byte by byte, each byte as one
+ * character.
+ */
 const formsOf = (secret: string): string[] => [secret, Buffer.from(secret).toString('latin1')];
 
-/** Returns the bytes that a secret may encode in base64 or hex, also behind a prefix such as `whsec_`. */
+/**
+ * Returns the bytes that result if the secret, or its part after a prefix such as `whsec_`, is decoded from base64 or hex.
+ */
 const keysOf = (secret: string): string[] =>
   [secret, secret.slice(secret.lastIndexOf('_') + 1)]
     .flatMap((text) => (['base64', 'hex'] as const).map((encoding) => Buffer.from(text, encoding).toString('latin1')))
     .filter(({ length }) => length >= PIECE);
 
-/** Header fields that tell a developer which server answered, why it refused, and how to find the request in its own log. */
+/**
+ * Headers that tell a developer which server responded, why it refused the request, and how to find the request in its log.
+ */
 const CHOSEN: ReadonlySet<string> = new Set([
   'allow',
   'cf-ray',
@@ -120,14 +132,14 @@ const CHOSEN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * RFC 9110 section 5.5: the characters to which a value should be limited. The encoding of other bytes is unknown, so no secret
- * is found in them.
+ * RFC 9110 section 5.5 says that header values should use only these characters. A value with other bytes has an unknown
+ * encoding, in which no secret can be found, so it is not shown.
  */
 const PRINTABLE = /^[\t\x20-\x7e]+$/;
 
 /**
- * Returns the chosen fields of a head, by their names in lower case, in its order. A repeated field counts once, by its first
- * value.
+ * Returns the headers listed in `CHOSEN`, in their order, with names in lower case. If a header is repeated, only its first
+ * value is returned.
  */
 function chosenFields(head: string): [name: string, value: string][] {
   const fields = new Map<string, string>();

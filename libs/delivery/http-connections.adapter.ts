@@ -4,7 +4,7 @@ import type { buildConnector } from 'undici';
 import { AnswerReader, type AnswerHead, type AnswerLimits } from './answer-reader.js';
 import type { HttpExchange } from './http-sender.adapter.js';
 
-/** A request for a connection; a settled one is skipped. */
+/** A request that needs a connection. It is skipped once it is settled. */
 type Taker = Pick<HttpExchange, 'settled' | 'start'>;
 
 /** The connections of one partner to one origin. */
@@ -19,22 +19,23 @@ interface Origin {
 
 interface IdleConnection {
   readonly connection: HttpConnection;
-  /** By `performance.now()`. */
+  /** Time until which the connection may be reused, by `performance.now()`. */
   readonly until: number;
 }
 
 interface ConnectionSettings extends AnswerLimits {
-  /** Milliseconds that an unused connection is kept, unless the endpoint's `Keep-Alive` names a time. */
+  /** Milliseconds that an unused connection stays open, unless the endpoint's `Keep-Alive` header says otherwise. */
   readonly keepAliveMs: number;
-  /** Maximum of connections of one partner to one origin; further requests wait. */
+  /** Maximum connections of one partner to one origin. Further requests wait for one of them. */
   readonly perOrigin: number;
-  /** Maximum of unused connections in all; a further one ends the one that was used least recently. */
+  /** Maximum unused connections to all origins. Beyond it, the least recently used connection is closed. */
   readonly maxIdle: number;
 }
 
 /**
- * Keep-alive connections by partner and origin, the last used first. Partners share none: whatever an endpoint sends behind its
- * answer, it can never be the answer to another partner's request.
+ * Keep-alive connections, by partner and origin; the most recently used is taken first. Partners never share a connection.
+ * Therefore bytes that an endpoint sends after its response can never be taken for the response to another partner's
+ * request.
  */
 export class HttpConnections {
   readonly #origins = new Map<string, Origin>();
@@ -50,7 +51,10 @@ export class HttpConnections {
     private readonly settings: ConnectionSettings,
   ) {}
 
-  /** Starts the taker on a connection of the partner to the origin, now or when one is free. @throws when `name` is no origin */
+  /**
+   * Starts the request on a connection of the partner to the origin, as soon as one is free. @throws if `name` is not an
+   * origin
+   */
   take(partnerId: string, name: string, taker: Taker): void {
     const key = `${partnerId} ${name}`;
     const origin = this.#origins.get(key) ?? newOrigin(key, name);
@@ -62,16 +66,17 @@ export class HttpConnections {
   }
 
   /**
-   * Takes back a connection whose response was read completely. An endpoint may close right after its answer. If a request is
-   * written before the close is seen, the endpoint often receives it without answering, and the relay would deliver it twice. So
-   * the connection rests until the event loop's check phase, and each kept one waits for another before it is written to.
+   * Takes back a connection whose response was read completely. An endpoint may close a connection right after its response.
+   * If the next request is written before the relay notices, the relay cannot tell whether the endpoint received it, and may
+   * deliver it twice. So the connection first rests until the check phase of the event loop, in which `setImmediate`
+   * callbacks run. A request on it waits for the check phase once more before it is written.
    */
   giveBack(connection: HttpConnection): void {
     this.#at(connection).resting += 1;
     if (this.#resting.push(connection) === 1) setImmediate(() => this.#rested());
   }
 
-  /** Closes a connection in whatever state it is; its place is free at once. */
+  /** Closes a connection, whatever its state. A waiting request can then open a new connection at once. */
   drop(connection: HttpConnection): void {
     const origin = this.#at(connection);
     this.#destroy(connection, origin);
@@ -80,14 +85,14 @@ export class HttpConnections {
     else if (origin.open === 0) this.#origins.delete(origin.key);
   }
 
-  /** Replaces a connection by one with a new socket, in the same place. */
+  /** Closes a connection and returns a new one to the same origin, which does not count as an additional connection. */
   renew(connection: HttpConnection): HttpConnection {
     const origin = this.#at(connection);
     this.#destroy(connection, origin);
     return this.#open(origin);
   }
 
-  /** Closes the unused connections; call it when none is in use. */
+  /** Closes the unused connections. Call it only when no request is running. */
   close(): void {
     this.#rested();
     clearTimeout(this.#sweep);
@@ -119,7 +124,7 @@ export class HttpConnections {
     }
   }
 
-  /** Starts the taker on a kept connection, after the event loop has polled all sockets again. */
+  /** Starts the request on a kept connection after the event loop has polled all sockets once more. */
   #startSoon(connection: HttpConnection, taker: Taker): void {
     if (this.#starting.push({ connection, taker }) === 1) setImmediate(() => this.#startAll());
   }
@@ -166,7 +171,7 @@ export class HttpConnections {
     return connection;
   }
 
-  /** Drops an unused connection that has ended. A resting one is dropped when it has rested. */
+  /** Drops an unused connection that has ended. A resting connection is dropped when its rest is over. */
   #lost(connection: HttpConnection): void {
     const { idle } = this.#at(connection);
     const at = idle.findIndex((one) => one.connection === connection);
@@ -195,28 +200,31 @@ function nextWaiting(origin: Origin): Taker | undefined {
   return taker;
 }
 
-/** The steps of one request on a connection, by `performance.now()`. */
+/** When the steps of one request ended, by `performance.now()`. */
 export interface AskTimes extends ConnectTimes {
-  /** It got the connection, which may have to be opened. */
+  /** Time at which the request got its connection, which may still have to be opened. */
   readonly beganAt: number;
   readonly isReused: boolean;
-  /** The connection was opened, with TLS. */
+  /** Time at which the connection was open, including TLS. */
   openedAt?: number;
-  /** Set if the answer came in several pieces. */
+  /** Time of the first byte of the response. It is set only if the response came in more than one chunk. */
   firstByteAt?: number;
 }
 
-/** Subtracted from the time of a `Keep-Alive`, in ms: the endpoint counts from the moment it sent its answer. */
+/**
+ * Milliseconds that are subtracted from the time in a `Keep-Alive` header, because the endpoint counts from the moment at
+ * which it sent its response.
+ */
 const KEEP_ALIVE_MARGIN_MS = 2_000;
 const MAX_KEEP_ALIVE_MS = 60_000;
 
 /** One HTTP/1.1 connection with one request at a time. */
 export class HttpConnection {
-  /** Answers of its socket, so 0 means that the socket is new. */
+  /** Number of responses that have come over the socket; 0 if the socket is new. */
   answers = 0;
-  /** Whether it ended; it takes no request any more. */
+  /** Whether the connection has ended and can take no further request. */
   isOver = false;
-  /** Milliseconds that it may stay unused from now on. */
+  /** Milliseconds that the connection may stay open without a request after its last response. */
   keepAliveMs: number;
   #socket: Socket | undefined;
   #asker: HttpExchange | undefined;
@@ -224,7 +232,7 @@ export class HttpConnection {
   #reader: AnswerReader | undefined;
   #isAnswered = false;
 
-  /** @param lost called when the connection ends while no exchange waits for an answer */
+  /** @param lost called if the connection ends while no request is running on it */
   constructor(
     private readonly connect: TimedConnector,
     private readonly target: buildConnector.Options,
@@ -234,7 +242,10 @@ export class HttpConnection {
     this.keepAliveMs = limits.keepAliveMs;
   }
 
-  /** Sends a request, when it is connected. The bytes must stay unchanged until the answer. Notes the steps in `times`. */
+  /**
+   * Sends a request as soon as the connection is open, and stores in `times` when its steps ended. The bytes must not be
+   * changed before the response has been read.
+   */
   ask(request: Buffer, asker: HttpExchange, times: AskTimes): void {
     this.#asker = asker;
     this.#times = times;
@@ -272,7 +283,7 @@ export class HttpConnection {
 
   #read(bytes: Buffer): void {
     const [asker, reader] = [this.#asker, this.#reader];
-    // No request asked for these bytes. If the connection stayed open, they would be taken for the answer to the next request.
+    // No request is running, so these bytes answer nothing. They would be taken for the next response otherwise.
     if (asker === undefined || reader === undefined) return this.#end(undefined);
     this.#isAnswered = true;
     const isNew = reader.head === undefined;
@@ -284,9 +295,9 @@ export class HttpConnection {
       fault = thrown;
     }
     const { head } = reader;
-    // An answer in one piece has no time of its first byte, which is that of its end.
+    // If the whole response came in one chunk, the first byte has no time of its own: it came when the response ended.
     if (progress === 'more' && this.#times !== undefined) this.#times.firstByteAt ??= performance.now();
-    // The status counts whatever follows it, even in the same piece.
+    // The status is valid whatever follows it, even if a fault follows in the same chunk.
     if (isNew && head !== undefined) asker.answered(head, this.limits.keptBytes === 0 ? undefined : reader);
     if (fault !== undefined) this.#end(fault);
     else if (head !== undefined && progress !== 'more') this.#ended(asker, head, progress === 'end' && !reader.hasMore);
@@ -296,7 +307,7 @@ export class HttpConnection {
     this.#asker = undefined;
     this.answers += 1;
     if (keepAliveMs !== undefined) this.keepAliveMs = Math.min(keepAliveMs - KEEP_ALIVE_MARGIN_MS, MAX_KEEP_ALIVE_MS);
-    // An answer that came before the whole request was written says that the endpoint does not read the rest.
+    // If the response came before the whole request was written, the endpoint does not read the rest of the request.
     const isWritten = this.#socket?.writableLength === 0;
     asker.ended(isWhole && !closes && isWritten && this.keepAliveMs > 0);
   }

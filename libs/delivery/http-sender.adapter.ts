@@ -8,19 +8,22 @@ import { requestBytes, type DeliveryRequest } from './request.js';
 import { Sender } from './sender.js';
 
 export interface HttpSenderSettings {
-  /** Milliseconds that an attempt may take unless its request says so, including the wait for a connection; default 15,000. */
+  /**
+   * Milliseconds that an attempt may take, including the wait for a connection, unless its request has its own timeout;
+   * default 15,000.
+   */
   readonly timeoutMs?: number;
-  /** Maximum of connections of one partner to one origin; default 64. */
+  /** Maximum connections of one partner to one origin; default 64. */
   readonly connectionsPerOrigin?: number;
-  /** Milliseconds that an unused connection is kept; default 10,000. */
+  /** Milliseconds that an unused connection stays open; default 10,000. */
   readonly keepAliveMs?: number;
-  /** Whether results have the head of an answer and the beginning of its body; default false. */
+  /** Whether results contain the headers and the beginning of the body of a response; default false. */
   readonly keepsAnswers?: boolean;
 }
 
 /**
- * Sends over HTTP/1.1 through its connector, which must be the guarded one of `@relay/egress`. A redirect is an answer like any
- * other, bodies are never decompressed, and proxy variables of the environment are ignored.
+ * Sends requests over HTTP/1.1 through the given connector, which must be the guarded connector of `@relay/egress`.
+ * Redirects are not followed, bodies are not decompressed, and proxy variables of the environment are ignored.
  */
 export class HttpSender extends Sender {
   readonly #connections: HttpConnections;
@@ -68,23 +71,25 @@ export class HttpSender extends Sender {
   }
 }
 
-/** Characters kept of a `Retry-After`; no date is longer. */
+/** Maximum characters kept of a `Retry-After` header. No valid date is longer. */
 const MAX_RETRY_AFTER = 64;
-/** Attempts that end by their deadline in one turn of the event loop; see `expire`. */
+/** Maximum attempts that `expire` ends in one turn of the event loop because their deadline has passed. */
 const MAX_EXPIRED_PER_TURN = 8;
-/** Duration in ms from which on a successful attempt reports its timing; a failed attempt always does. */
+/**
+ * An attempt that took at least this many ms reports its timing even if it succeeded. A failed attempt always reports it.
+ */
 const SLOW_MS = 1_000;
 
 /**
- * One request and its answer. Ends by exactly one of: answer read, body too long, fault, deadline, abort. A final status that has
- * arrived by then is the result.
+ * One request and its response. It ends when the response has been read, the body is too long, an error occurs, the deadline
+ * passes, or the attempt is aborted. If the final status has arrived by then, the status is the result.
  *
- * An endpoint may close a kept connection while the request is written to it. Without a byte of an answer the request is sent
- * once more on a new socket: deliveries are at least once under the same id anyway (RFC 9110 section 9.2.2 forbids this only
- * where the client cannot know that repeating is safe).
+ * An endpoint may close a kept connection while a request is written to it. If no byte of a response has come, the request
+ * is sent once more on a new socket. RFC 9110 section 9.2.2 forbids this only if the client cannot know that repeating is
+ * safe. Here it is safe, because deliveries are made at least once anyway, with the same id.
  */
 export class HttpExchange {
-  /** Whether it has ended; it needs no connection any more. */
+  /** Whether the exchange has ended and needs no connection any more. */
   settled = false;
   readonly #startedAt = performance.now();
   readonly #deadline: NodeJS.Timeout;
@@ -108,7 +113,7 @@ export class HttpExchange {
     if (this.signal?.aborted === true) return this.fail(ABORTED);
     this.signal?.addEventListener('abort', this);
     const { url } = this.request;
-    const slash = url.indexOf('/', 8); // behind `https://`; the URL is the normalised one
+    const slash = url.indexOf('/', 8); // the first slash after `https://`; the URL is normalised
     const origin = slash === -1 ? url : url.slice(0, slash);
     try {
       this.#bytes = requestBytes(
@@ -122,7 +127,7 @@ export class HttpExchange {
     }
   }
 
-  /** Makes the request on this connection. */
+  /** Sends the request on this connection. */
   start(connection: HttpConnection): void {
     this.#connection = connection;
     if (this.#bytes === undefined) return;
@@ -130,7 +135,7 @@ export class HttpExchange {
     connection.ask(this.#bytes, this, this.#times);
   }
 
-  /** Ends the attempt at once; a status that has arrived is the result. */
+  /** Ends the attempt at once. If the final status has arrived, it is the result instead of the failure. */
   fail(failure: Failure): void {
     this.#settle(failure);
     const connection = this.#connection;
@@ -155,20 +160,20 @@ export class HttpExchange {
     this.fail(ABORTED);
   }
 
-  /** @param body the beginning of the body, which grows until the answer has ended; undefined if none is kept */
+  /** @param body the beginning of the body, which grows until the response has ended; undefined if bodies are not kept */
   answered(head: AnswerHead, body: { readonly kept: Buffer } | undefined): void {
     this.#head = head;
     this.#body = body;
   }
 
-  /** Takes the end of the answer, or the limit of what is read. */
+  /** Called when the response has ended, or when as much of it was read as the reader's limits allow. */
   ended(isReusable: boolean): void {
     if (!isReusable || this.#connection === undefined) return this.fail(NO_STATUS);
     this.#settle(NO_STATUS);
     this.connections.giveBack(this.#connection);
   }
 
-  /** @param isAnswered whether a byte of an answer came before */
+  /** @param isAnswered whether a byte of a response came before the fault */
   broke(fault: unknown, isAnswered: boolean): void {
     const connection = this.#connection;
     const failure = httpFailure(fault);
@@ -203,7 +208,7 @@ export class HttpExchange {
     });
   }
 
-  /** Returns the time of each step; a step that was not taken, or did not end, has none. */
+  /** Returns how long each step took. A step that was skipped or did not end has no time. */
   #timing(endedAt: number): AttemptTiming {
     if (this.#times === undefined) return { reused: false };
     const { beganAt, isReused, resolvedAt, connectedAt, openedAt } = this.#times;
@@ -223,15 +228,15 @@ const step = (name: keyof AttemptTiming, from: number | undefined, to: number | 
   from === undefined || to === undefined ? {} : { [name]: Math.round(to - from) };
 
 const ABORTED: Failure = { error: 'unknown', detail: 'the attempt was aborted' };
-// The status is known before the end of the answer, and is the result.
+// This failure never becomes the result, because an exchange ends this way only after its status has arrived.
 const NO_STATUS: Failure = { error: 'protocol', detail: 'answer without a status' };
 
-/** Attempts of all senders of this process whose deadline has passed. */
+/** Attempts of all senders of this process whose deadline has passed and that have not been ended yet. */
 const overdue: [exchange: HttpExchange, timeoutMs: number][] = [];
 
 /**
- * Attempts that began together expire together. If all ended in one turn of the event loop, those to many silent endpoints would
- * delay all others by 0.1 s. So only a few end in one turn, and other work runs in between.
+ * Ends an attempt whose deadline has passed. Attempts that began together expire together. If there are many, ending all of
+ * them in one turn of the event loop would delay other work by 0.1 s. So only a few are ended in each turn.
  */
 function expire(exchange: HttpExchange, timeoutMs: number): void {
   if (overdue.push([exchange, timeoutMs]) === 1) setImmediate(endSome);

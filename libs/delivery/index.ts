@@ -1,7 +1,8 @@
-// Owns one attempt: the delivery id, the signed request as docs/partners.md describes it, the HTTP sender, and the outcome that
-// an answer means. Guarantees the same bytes on every attempt, no redirects, a total deadline, and a sender that never rejects.
-// Leaves the disposition of a delivery to `retry`, permitted destinations to `egress`, and the number of attempts that run at
-// once to `admission`.
+// Owns a single delivery attempt: the id of the delivery, the signed request that docs/partners.md describes, the HTTP
+// sender, and the outcome that a response means. Guarantees that every attempt sends the same body, that redirects are not
+// followed, that an attempt has a total deadline, and that the promise of a sender never rejects. Leaves to `retry` what
+// happens after an attempt, to `egress` which destinations are permitted, and to `admission` how many attempts run at the
+// same time.
 export { DELIVERY_ID, deliveryId, parseDeliveryId, type Delivery } from './delivery.js';
 export { shownAnswer } from './endpoint-answer.js';
 export { HttpSender } from './http-sender.adapter.js';

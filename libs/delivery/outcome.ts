@@ -1,7 +1,7 @@
 import type { AttemptTiming } from '@relay/events';
 import type { EndpointAnswer } from './endpoint-answer.js';
 
-/** Why an attempt got no answer, in words that metrics and `relay.delivery-attempts` carry. */
+/** Why an attempt got no response. Metrics and the topic `relay.delivery-attempts` use these words. */
 export const ATTEMPT_ERRORS = [
   'timeout',
   'connect-timeout',
@@ -15,29 +15,35 @@ export const ATTEMPT_ERRORS = [
 ] as const;
 export type AttemptError = (typeof ATTEMPT_ERRORS)[number];
 
-/** Result of the sender. An answer counts when its head has arrived; `retryAfter` is that header as received. */
+/**
+ * Result of the sender. An attempt is answered as soon as the response headers have arrived. `retryAfter` is the
+ * `Retry-After` header as received.
+ */
 export type AttemptResult =
   | {
       readonly kind: 'answered';
       readonly status: number;
       readonly retryAfter?: string | undefined;
-      /** Undefined if the sender keeps none. */
+      /** Undefined if the sender keeps no responses. */
       readonly answer?: EndpointAnswer;
       readonly durationMs: number;
-      /** Set if the attempt failed or took at least 1 s. */
+      /** Set if the status is not 2xx, or if the attempt took at least 1 s. */
       readonly timing?: AttemptTiming;
     }
   | {
       readonly kind: 'failed';
       readonly error: AttemptError;
       readonly detail: string;
-      /** Whether there was a connection, so that the request was written; undefined if none was to be made. */
+      /** Whether the request was written to a connection; undefined if the relay made no request at all. */
       readonly isWritten?: boolean;
       readonly durationMs: number;
       readonly timing?: AttemptTiming;
     };
 
-/** Meaning of an attempt. `notBefore`: the endpoint asked for no attempt before this time, which is after now. */
+/**
+ * Meaning of the result of an attempt. `notBefore` is set if the endpoint asked for no attempt before that time, which is
+ * always in the future.
+ */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | { readonly kind: 'gone'; readonly status: 410 }
@@ -50,8 +56,11 @@ export type Outcome =
     };
 
 /**
- * How far an attempt came, which shows whether its webhook or the whole origin failed: the origin answered, or began to; it took
- * the request and was silent; there was no connection; or the relay made no request.
+ * How far an attempt came. This shows whether only its webhook failed or the whole origin.
+ * - `answered`: the origin responded, or began to.
+ * - `silent`: the request was written, but no response came.
+ * - `unreached`: no connection could be opened.
+ * - `unmade`: the relay made no request.
  */
 export type Reach = 'answered' | 'silent' | 'unreached' | 'unmade';
 
@@ -62,10 +71,10 @@ export function reachOf(result: AttemptResult): Reach {
   return result.isWritten ? 'silent' : 'unreached';
 }
 
-/** Longest time for which an endpoint can ask for no attempt. */
+/** Longest pause that an endpoint can ask for. */
 export const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-/** Classifies a result by the table in docs/partners.md. */
+/** Returns what a result means, by the table in docs/partners.md. */
 export function classify(result: AttemptResult, now: number): Outcome {
   if (result.kind === 'failed') return { kind: 'failed', error: result.error, detail: result.detail };
   const { status } = result;
@@ -77,15 +86,18 @@ export function classify(result: AttemptResult, now: number): Outcome {
   return { kind: 'failed', status, detail, ...(notBefore === undefined ? {} : { notBefore }) };
 }
 
-// RFC 9110 section 5.6.7: the form to send, and the two obsolete ones that a recipient must accept. Date.parse alone takes `-1`
-// for a year and reads the asctime form as local time.
+// RFC 9110 section 5.6.7: the form that servers must send, and two obsolete forms that a recipient must accept. `Date.parse`
+// alone is not enough: it reads `-1` as a year, and the asctime form as local time.
 const HTTP_DATE = [
   /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/,
   /^[A-Z][a-z]{5,8}, \d{2}-[A-Z][a-z]{2}-\d{2} \d{2}:\d{2}:\d{2} GMT$/,
   /^[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/,
 ];
 
-/** RFC 9110 section 10.2.3: whole seconds or a date. Any other text, or a past date, is ignored. */
+/**
+ * Returns the time in a `Retry-After` header: RFC 9110 section 10.2.3 allows whole seconds or a date. Any other text and a
+ * past date are ignored.
+ */
 function retryAfterTime(header: string | undefined, now: number): number | undefined {
   const text = header?.trim() ?? '';
   let at = Number.NaN;
@@ -94,7 +106,7 @@ function retryAfterTime(header: string | undefined, now: number): number | undef
   return at > now ? Math.min(at, now + MAX_RETRY_AFTER_MS) : undefined;
 }
 
-/** Failure of an attempt without a final status. */
+/** Why an attempt failed that got no final status. */
 export type Failure = Pick<Extract<AttemptResult, { kind: 'failed' }>, 'error' | 'detail'>;
 
 const MAX_DETAIL = 200;
@@ -111,14 +123,15 @@ const BY_CODE: Readonly<Record<string, Failure['error']>> = {
   ENETDOWN: 'refused',
   ECONNRESET: 'reset',
   EPIPE: 'reset',
-  ProtocolFault: 'protocol', // by its name: it has no code
+  ProtocolFault: 'protocol', // the name of the error, which has no code
   EPROTO: 'tls',
-  UNSPECIFIED: 'tls', // a certificate that OpenSSL refuses by a rule for which Node has no name, such as a weak key
+  UNSPECIFIED: 'tls', // OpenSSL refuses the certificate by a rule that has no name in Node, such as a weak key
 };
 
 const NO_CHAIN = 'the endpoint sends no intermediate certificate, or its authority is not publicly trusted';
 /**
- * Words that a partner can act on, for codes whose text from Node, OpenSSL or c-ares is unclear or advises the relay's operator.
+ * Texts that tell a partner what to do. They replace texts of Node, OpenSSL or c-ares that are unclear or that advise the
+ * operator of the relay.
  */
 const WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
@@ -126,7 +139,7 @@ const WORDS: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT: NO_CHAIN,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: NO_CHAIN,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: NO_CHAIN,
-  // Node's own text quotes the certificate, in which an endpoint may repeat parts of a request.
+  // Node's own text quotes the certificate, and an endpoint may repeat parts of a request in its certificate.
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for other names',
   ERR_SSL_WRONG_VERSION_NUMBER: 'the endpoint does not speak TLS on this port',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'the endpoint takes neither TLS 1.2 nor 1.3',
@@ -144,28 +157,35 @@ const DNS_WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the name servers of the relay cannot be reached',
 };
 
-// Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
+// Codes of Node's TLS layer, and OpenSSL's X509_V_ERR_* names as Node reports them.
 const TLS =
   /^(ERR_TLS_|ERR_SSL_|CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_C|INVALID_|PATH_LENGTH_|HOSTNAME_)/;
 
-/** Names an error of the answer, the socket, DNS or TLS by its code; an error without a known code is `unknown`. */
+/**
+ * Returns the kind and the text of an error of the response, the socket, DNS or TLS, by its code. If the code is not known,
+ * the kind is `unknown`.
+ */
 export function httpFailure(fault: unknown): Failure {
   const { code, name, message, syscall, reason, errors }: Record<string, unknown> = Object(fault);
   const key = [code, name].find(isText) ?? '';
-  // ECONNREFUSED of a look-up means the name server; c-ares names its calls queryA and queryAaaa.
+  // A look-up's ECONNREFUSED comes from the name server, not from the endpoint. The system calls of c-ares are queryA and
+  // queryAaaa.
   const isDns = isText(syscall) && syscall.startsWith('query');
-  // An open connection was lost; otherwise the connection was never opened.
+  // ETIMEDOUT of `connect` means that no connection was opened. ETIMEDOUT of any other call means that an open one was lost.
   const isLost = key === 'ETIMEDOUT' && isText(syscall) && syscall !== 'connect';
   const error = isDns ? 'dns' : isLost ? 'reset' : (BY_CODE[key] ?? (TLS.test(key) ? 'tls' : 'unknown'));
   const words = isDns ? withCode(DNS_WORDS[key], key) : (WORDS[key] ?? everyAddress(errors));
-  // OpenSSL's message has the address of a thread and the path of a source file; its reason is the part for people.
+  // OpenSSL's message contains the address of a thread and the path of a source file. Its `reason` is the readable part.
   return { error, detail: ([words, reason, message, key].find(isText) ?? 'unknown error').slice(0, MAX_DETAIL) };
 }
 
 const withCode = (words: string | undefined, code: string): string | undefined =>
   words === undefined ? undefined : `${words} (${code})`;
 
-/** An AggregateError, because every address of a name failed, has no message. */
+/**
+ * Describes an AggregateError, which has no message of its own. It means that the connection failed to every address of a
+ * name.
+ */
 function everyAddress(errors: unknown): string | undefined {
   if (!Array.isArray(errors)) return undefined;
   const codes = new Set(errors.map((each) => String(Object(each).code)));

@@ -1,17 +1,20 @@
-/** Bytes of a secret that show its presence in a text; a shorter secret is compared whole. */
+/**
+ * A text contains a secret if it contains this many successive bytes of it. A shorter secret must be contained as a whole.
+ */
 export const PIECE = 8;
-/** An encoding within an encoding is undone; a third one is not. */
+/** An encoding within another encoding is decoded, but a third level is not. */
 const ROUNDS = 2;
 
 /**
- * Returns the text from which an encoding was made. A character of a text is a byte, or a UTF-16 unit if the encoding names one.
- * @param least characters of the shortest piece: a text that cannot hold that many may be skipped
+ * Decodes a text. Each character of a text stands for one byte, or for a UTF-16 unit if the encoding uses these.
+ * @param least characters of the shortest piece that is searched for. Text that is too short to contain so many may be left
+ * out.
  */
 type Decoder = (text: string, least: number) => string;
 
 const DECODERS: readonly Decoder[] = [
   utf8,
-  (text) => text.replaceAll('\0', ''), // UTF-16 has a NUL beside each letter
+  (text) => text.replaceAll('\0', ''), // UTF-16 has a NUL next to each ASCII letter
   entities,
   (text) => text.replace(/%(?:u([0-9a-f]{4})|([0-9a-f]{2}))/gi, (_, unit, byte) => charOf(unit ?? byte)),
   escapes,
@@ -21,15 +24,15 @@ const DECODERS: readonly Decoder[] = [
 ];
 
 /**
- * Finds secrets in an endpoint's answer. An endpoint may repeat the request in any encoding that its framework has, so the text
- * is compared as it is, decoded, and decoded twice.
- * @param secrets each as characters, or one byte in a character
- * @returns whether a text, one byte in a character, has a piece of a secret
+ * Returns a function that finds secrets in the response of an endpoint. An endpoint may repeat the request in any encoding
+ * of its framework, so each text is searched as it is, decoded, and decoded twice.
+ * @param secrets each as characters, or as bytes with one byte per character
+ * @returns a function that returns whether a text, with one byte per character, contains a piece of a secret
  */
 export function secretFinder(secrets: readonly string[]): (text: string) => boolean {
   const whole: string[] = [];
   const pieces = new Set<string>();
-  const signs = new Uint8Array(SIGNS); // so that most places need no look into the set
+  const signs = new Uint8Array(SIGNS); // makes the look-up in `pieces` unnecessary at most positions
   for (const form of new Set(secrets.map(alike))) {
     if (form.length < PIECE && form !== '') whole.push(form);
     for (let at = 0; at + PIECE <= form.length; at += 1) {
@@ -58,11 +61,11 @@ export function secretFinder(secrets: readonly string[]): (text: string) => bool
 }
 
 const SIGNS = 1 << 16;
-/** Returns a number made of a few characters of a piece. */
+/** Returns a hash of three characters of the piece that begins at `at`. */
 const signAt = (text: string, at: number): number =>
   ((text.charCodeAt(at) * 31 + text.charCodeAt(at + 3)) * 31 + text.charCodeAt(at + 7)) % SIGNS;
 
-/** Makes texts comparable: case does not count, and a form writes a space as a plus sign. */
+/** Makes texts comparable. Case is ignored, and so is the plus sign that stands for a space in a form. */
 const alike = (text: string): string => text.replaceAll('+', ' ').toLowerCase();
 
 const charOf = (digits: string, radix = 16): string => {
@@ -70,12 +73,12 @@ const charOf = (digits: string, radix = 16): string => {
   return code > 0x10ffff ? '' : String.fromCodePoint(code);
 };
 
-/** Decodes UTF-8 text that was taken for Latin-1 and written in UTF-8 a second time. */
+/** Decodes text in UTF-8 that was read as Latin-1 and encoded in UTF-8 a second time. */
 function utf8(text: string): string {
   return /[\x80-\xff]/.test(text) ? Buffer.from(text, 'latin1').toString('utf8') : text;
 }
 
-/** HTML's names of characters, from a code point on. Case does not count. */
+/** HTML's names of characters. Each row begins with the code point of its first name. Case is ignored. */
 const NAMES: readonly (readonly [from: number, names: string])[] = [
   [0x21, 'excl quot num dollar percnt amp apos lpar rpar ast plus comma - period sol'],
   [0x3a, 'colon semi lt equals gt quest commat'],
@@ -99,7 +102,7 @@ function entities(text: string): string {
   });
 }
 
-/** Meaning of a letter behind a backslash; any other character means itself. */
+/** Characters that a letter after a backslash stands for. Any other character after a backslash stands for itself. */
 const CONTROLS: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
 
 /** Decodes the escapes of JSON, JavaScript and C. */
@@ -115,7 +118,10 @@ function escapes(text: string): string {
   );
 }
 
-/** Decodes both alphabets, with or without line breaks. Base64 letters of any number may stand directly before the secret's. */
+/**
+ * Decodes both alphabets of base64, with or without line breaks. Other base64 letters may stand right before the secret, so
+ * the decoder is used with 0 to 3 of them skipped.
+ */
 function base64(skipped: number): Decoder {
   return (text, least) =>
     runsOf(text.replace(/\s+/g, ''), /[\w+/-]{2,}/g, (least * 8) / 6, (run) =>
@@ -123,7 +129,7 @@ function base64(skipped: number): Decoder {
     );
 }
 
-/** Decodes hex with separators and prefixes as in `6b 65`, `6b:65`, `0x6b, 0x65` and `\x6b\x65`, or without. */
+/** Decodes hex, also with separators and prefixes, such as `6b 65`, `6b:65`, `0x6b, 0x65` and `\x6b\x65`. */
 function hex(skipped: number): Decoder {
   return (text, least) =>
     runsOf(text, /[0-9a-f](?:[^0-9a-z]{0,8}(?:0?x)?[0-9a-f])+/gi, least * 2, (run) =>
@@ -132,8 +138,8 @@ function hex(skipped: number): Decoder {
 }
 
 /**
- * Decodes bytes written as numbers, as JSON makes them of a `Buffer` and, each with its place, of a `Uint8Array`; Java's have a
- * sign.
+ * Decodes bytes that are written as decimal numbers. For example, JSON.stringify writes a `Buffer` as such numbers, and a
+ * `Uint8Array` as numbers each after its index. Numbers from Java may be negative.
  */
 function decimals(text: string, least: number): string {
   return runsOf(text.replaceAll(/"\d+":/g, ''), /\d{1,3}(?:[\s,;]{1,20}-?\d{1,3})+/g, least * 2 - 1, (run) =>
@@ -141,6 +147,6 @@ function decimals(text: string, least: number): string {
   );
 }
 
-/** @param least characters of a run that can hold a secret */
+/** @param least minimum characters of a match that can contain a secret; shorter matches are left out */
 const runsOf = (text: string, pattern: RegExp, least: number, decode: (run: string) => string): string =>
   (text.match(pattern) ?? []).flatMap((run) => (run.length < least ? [] : [decode(run)])).join('\n');

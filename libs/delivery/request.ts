@@ -2,23 +2,23 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { eventTypeName } from '@relay/events';
 import { z } from 'zod';
 
-/** The credential that an endpoint requires, as registered with the webhook; decrypted for the attempt only. */
+/** The credential that an endpoint requires, as registered with the webhook. It is decrypted only for an attempt. */
 export type Credential =
   | { readonly kind: 'apiKey'; readonly apiKey: string }
   | { readonly kind: 'jwt'; readonly jwt: string }
   | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
 
-/** Facts that the headers of one attempt state. */
+/** The facts from which the headers of one attempt are made. */
 interface HeaderFacts {
-  /** The envelope's bytes as received, the same on every attempt. */
+  /** The bytes of the envelope as received, the same for every attempt. */
   readonly body: Buffer;
   readonly envelopeId: string;
   readonly eventType: string;
-  /** 1 for the first. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
-  /** Time of this attempt, which dates the signature: receivers refuse one that is older than five minutes. */
+  /** Time of this attempt, which the signature includes: receivers refuse a signature that is older than five minutes. */
   readonly now: number;
-  /** Signing secrets, the newest first; two while they rotate. */
+  /** Signing secrets, the newest first. There are two during a rotation. */
   readonly secrets: readonly string[];
   readonly credential?: Credential;
   readonly traceparent?: string | undefined;
@@ -29,7 +29,7 @@ interface HeaderFacts {
 }
 
 export interface Attempt extends Omit<HeaderFacts, 'secrets' | 'credential'> {
-  /** The webhook at the time of the attempt, not of the envelope. */
+  /** The webhook as it is when the attempt is made, which may have changed since the envelope was accepted. */
   readonly webhook: { readonly id: string; readonly partnerId: string; readonly url: string };
   readonly opened: {
     secrets(now: number): readonly string[];
@@ -45,11 +45,14 @@ export interface DeliveryRequest {
   readonly body: Buffer;
   readonly webhookId: string;
   readonly partnerId: string;
-  /** Milliseconds that the attempt may take; by default those of the sender. */
+  /** Milliseconds that the attempt may take; by default the timeout of the sender. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** Returns the request of one attempt, as docs/partners.md describes it; the signature covers the bytes that are sent. */
+/**
+ * Returns the request of one attempt, as docs/partners.md describes it. The signature covers exactly the bytes that are
+ * sent.
+ */
 export function buildRequest({ webhook, opened, ...facts }: Attempt): DeliveryRequest {
   const { id: webhookId, partnerId, url } = webhook;
   const headers = attemptHeaders({ ...facts, secrets: opened.secrets(facts.now), credential: opened.credential() });
@@ -69,17 +72,19 @@ export function attemptHeaders(facts: HeaderFacts): Record<string, string> {
 /** A header of a delivery. */
 interface DeliveryHeader {
   readonly name: string;
-  /** Its row in docs/partners.md; a header of test deliveries has none. */
+  /**
+   * Description of the header in docs/partners.md; undefined for the header of test deliveries, which is not listed there.
+   */
   readonly row?: string;
-  /** Its form in the OpenAPI document, which describes a header without one by other means. */
+  /** Schema of the header in the OpenAPI document; undefined if the document describes the header elsewhere. */
   readonly form?: z.ZodType;
-  /** Returns its value; undefined if the attempt has no such header. */
+  /** Returns the value of the header; undefined if the attempt does not have it. */
   readonly valueOf: (facts: HeaderFacts) => string | undefined;
 }
 
 const CREDENTIAL_ROW = 'your credential: the API key, `Bearer <jwt>` or `Basic …`';
 
-/** Every header of a delivery, in the order in which they are sent. */
+/** All headers of a delivery, in the order in which they are sent. */
 export const DELIVERY_HEADERS: readonly DeliveryHeader[] = [
   { name: 'content-type', row: '`application/json`', valueOf: () => 'application/json' },
   {
@@ -152,7 +157,7 @@ function authorizationOf(credential: Credential | undefined): string | undefined
     case 'jwt':
       return `Bearer ${credential.jwt}`;
     case 'basic':
-      // RFC 7617 section 2.1: user and password as UTF-8. Registration refuses a user name with a colon.
+      // RFC 7617 section 2.1: user name and password as UTF-8. Registration refuses a user name that contains a colon.
       return `Basic ${Buffer.from(`${credential.userName}:${credential.password}`, 'utf8').toString('base64')}`;
     default:
       return credential satisfies never;
@@ -165,8 +170,9 @@ const MIN_BYTES = 24;
 const MAX_BYTES = 64;
 
 /**
- * Returns one Standard Webhooks signature, `v1,<base64>`: HMAC-SHA256 of `id.timestamp.body` over the bytes that are sent.
- * @throws RangeError for an invalid secret; otherwise the key of the signature is one that no receiver has
+ * Returns one signature by Standard Webhooks, `v1,<base64>`: an HMAC-SHA256 of `id.timestamp.body`, with the body as it is
+ * sent.
+ * @throws RangeError for an invalid secret. Otherwise the signature would be made with a key that no receiver has.
  */
 export function sign(secret: string, id: string, timestampSeconds: number, body: Buffer): string {
   const mac = createHmac('sha256', keyOf(secret)).update(`${id}.${timestampSeconds}.`).update(body);
@@ -174,9 +180,9 @@ export function sign(secret: string, id: string, timestampSeconds: number, body:
 }
 
 /**
- * Returns the `webhook-signature` header: a signature for each secret, the newest first, separated by spaces, so that a receiver
- * with the old or the new secret verifies it during a rotation.
- * @throws RangeError without a secret, or for an invalid one
+ * Returns the `webhook-signature` header: one signature for each secret, the newest first, separated by spaces. During a
+ * rotation a receiver can therefore verify it with the old or the new secret.
+ * @throws RangeError if there is no secret, or if one is invalid
  */
 export function signatureHeader(
   secrets: readonly string[],
@@ -188,7 +194,8 @@ export function signatureHeader(
   return secrets.map((secret) => sign(secret, id, timestampSeconds, body)).join(' ');
 }
 
-// Signing by a buffer costs six times as much as by a key object (11.5 against 1.8 µs), because each call makes one.
+// Key objects are kept because signing with a buffer takes six times as long (11.5 instead of 1.8 µs): Node makes a key
+// object from the buffer at each call.
 const keys = new Map<string, KeyObject>();
 const MAX_KEYS = 10_000;
 
@@ -202,7 +209,8 @@ function keyOf(secret: string): KeyObject {
 }
 
 function bytesOf(secret: string): Buffer {
-  // Buffer.from silently skips characters that are not base64, so the pattern checks them. The message never contains the secret.
+  // Buffer.from silently skips characters that are not base64, so a pattern checks them. The message never repeats the
+  // secret.
   if (!/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(secret)) throw new RangeError('a signing secret is not of the form whsec_…');
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   if (key.length < MIN_BYTES || key.length > MAX_BYTES) {
@@ -211,7 +219,10 @@ function bytesOf(secret: string): Buffer {
   return key;
 }
 
-/** A request that cannot be written: the fault is the relay's own, or that of a stored credential. */
+/**
+ * A request cannot be written. The cause is a fault of the relay, or a stored credential with characters that no header may
+ * have.
+ */
 export class UnwritableRequest extends Error {
   override readonly name = 'UnwritableRequest';
 }
@@ -223,7 +234,7 @@ const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 /**
  * Returns the bytes of a request as they are sent (RFC 9112).
  * @param target path and query
- * @throws UnwritableRequest if a part could be read as the end of its line
+ * @throws UnwritableRequest if a part contains a character that is not allowed there, such as a line break
  */
 export function requestBytes(host: string, target: string, { method, headers, body }: DeliveryRequest): Buffer {
   if (!TARGET.test(target)) throw new UnwritableRequest('the path has a character that no request may have');

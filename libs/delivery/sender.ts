@@ -5,16 +5,17 @@ import type { DeliveryRequest } from './request.js';
 /** Makes the HTTP request of one attempt. */
 export abstract class Sender {
   /**
-   * Never rejects: every failure is a result. A final status counts as soon as its head has arrived, whatever the body does. An
-   * aborted signal ends the attempt at once as failed.
+   * Sends the request of one attempt. The promise never rejects: every failure is a result. As soon as the response headers
+   * have arrived, the status is the result, even if reading the body fails. If the signal is aborted before, the attempt
+   * ends at once as failed.
    */
   abstract send(request: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult>;
 
-  /** Waits for the running attempts, each at most until its deadline, then closes all connections. Later sends fail. */
+  /** Waits until the running attempts have ended, then closes all connections. Requests that are sent later fail. */
   abstract close(): Promise<void>;
 }
 
-/** Adds a span for each attempt to the trace of its envelope; the request names that span to the endpoint. */
+/** Records a span for each attempt in the trace of its envelope. The request has this span in its `traceparent` header. */
 export class TracedSender extends Sender {
   constructor(
     private readonly sender: Sender,
@@ -26,7 +27,7 @@ export class TracedSender extends Sender {
   async send(request: DeliveryRequest, signal?: AbortSignal): Promise<AttemptResult> {
     const { headers } = request;
     const isTest = headers['relay-test'] !== undefined;
-    // A test delivery belongs to no trace of a source: it has its own.
+    // A test delivery does not belong to the trace of a source, so it begins a trace of its own.
     const parent = isTest ? undefined : headers['traceparent'];
     const span = this.tracing.start(request.method, 'client', parent, {
       'http.request.method': request.method,
@@ -50,7 +51,10 @@ export class TracedSender extends Sender {
   }
 }
 
-/** Returns no more of the URL than its server: path and query may hold a secret between the partner and its endpoint. */
+/**
+ * Returns host and port of a URL. Path and query are left out because they may contain a secret that the partner shares with
+ * its endpoint.
+ */
 function serverOf(url: string): Record<string, string | number> {
   const parsed = URL.parse(url);
   if (parsed === null) return {};

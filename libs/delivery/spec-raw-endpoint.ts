@@ -20,9 +20,9 @@ export const aRequest = (url: string, headers: Record<string, string> = {}): Del
   partnerId: 'p',
 });
 
-/** What a spec has opened. */
+/** Functions that close what a spec has opened. */
 export const closers: (() => Promise<unknown>)[] = [];
-/** Closes it all; for `afterEach`. */
+/** Closes everything that a spec has opened. Call it in `afterEach`. */
 export const closeAll = async (): Promise<void> => {
   await Promise.all(closers.splice(0).map((close) => close()));
 };
@@ -60,7 +60,7 @@ export const listen = async (server: Server, scheme = 'http'): Promise<Endpoint>
   return endpoint;
 };
 
-/** An endpoint that does with each request, counted from 1 on its connection, whatever the test wants. */
+/** Opens an endpoint that calls `answer` for each request, with the number of the request on its connection, from 1. */
 export const anEndpoint = async (answer: (socket: Socket, nth: number) => void): Promise<Endpoint> => {
   const endpoint = await listen(
     createServer((socket) => {

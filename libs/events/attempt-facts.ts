@@ -22,21 +22,21 @@ export const AnswerHeaders = z
     'Chosen header fields of that answer, such as `retry-after`, by their names in lower case: at most 256 characters each and 1,024 together, without secrets.',
   );
 
-/** The stored facts of an attempt: in a waiting job, in a dead letter, in the history. */
+/** The facts of an attempt as they are stored in a waiting job, in a dead letter and in the history. */
 export const AttemptFacts = z.object({
-  /** Its beginning, epoch milliseconds. */
+  /** Epoch milliseconds at which the attempt began. */
   at: z.number(),
   durationMs: z.number(),
   status: z.number().optional(),
   error: z.string().optional(),
   detail: z.string().optional(),
-  /** The endpoint's answer, if it failed with a text, without secrets; the last attempt keeps more than earlier ones. */
+  /** Text of the endpoint's response to a failed attempt, without secrets. More of it is kept for the last attempt. */
   answer: z.string().optional(),
-  /** Kept for the last attempt only. */
+  /** Kept only for the last attempt. */
   answerHeaders: AnswerHeaders.optional(),
-  /** Kept for the last attempt only. */
+  /** Kept only for the last attempt. */
   timing: AttemptTiming.optional(),
-  /** Time before which the endpoint asked for no attempt, epoch milliseconds; kept for the last attempt only. */
+  /** Epoch milliseconds before which the endpoint asked for no attempt. Kept only for the last attempt. */
   notBefore: z.number().optional(),
 });
 export type AttemptFacts = z.infer<typeof AttemptFacts>;
@@ -60,7 +60,7 @@ export const ShownAttempt = AttemptFacts.extend({
 }).meta({ id: 'Attempt', description: 'A call of the endpoint.' });
 export type ShownAttempt = z.infer<typeof ShownAttempt>;
 
-/** An attempt without what its endpoint answered, which may repeat what was sent. */
+/** Returns an attempt without the endpoint's response, because the response may repeat what was sent. */
 export const withoutAnswer = <T extends Partial<Pick<AttemptFacts, 'answer' | 'answerHeaders'>>>({
   answer: _answer,
   answerHeaders: _headers,
@@ -73,14 +73,16 @@ export const shownAttempt = ({ at, notBefore, ...facts }: AttemptFacts): ShownAt
   ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore).toISOString() }),
 });
 
-/** The clocks and roundings between a decision and the stored job. */
+/** Maximum difference in ms between `notBefore` and the time at which the stored job is due, from clocks and rounding. */
 const DUE_MS = 1_000;
 
-/** Whether a delivery that is due at this time waits because its endpoint asked for that, not by the schedule. */
+/**
+ * Whether a delivery that is due at `dueAt` waits because its endpoint asked for a pause, and not because of the schedule.
+ */
 export const isAskedToWait = (tries: readonly AttemptFacts[], dueAt: number): boolean =>
   dueAt < (tries.at(-1)?.notBefore ?? 0) + DUE_MS;
 
-/** One record of `relay.delivery-attempts`: an attempt, or an end without one. */
+/** One record of `relay.delivery-attempts`: an attempt, or the end of a delivery without an attempt. */
 export const AttemptRecord = z
   .object({
     deliveryId: z.string().describe('One envelope on its way to one webhook.'),
@@ -110,7 +112,7 @@ export const AttemptRecord = z
   .meta({ id: 'AttemptRecord', description: 'An attempt at an endpoint, or the end of a delivery without one.' });
 export type AttemptRecord = z.infer<typeof AttemptRecord>;
 
-/** Filter of an attempt's HTTP status: one status, or a class of a hundred. */
+/** Filter for the HTTP status of an attempt: a single status such as 503, or a class such as 5xx. */
 export const StatusFilter = z
   .string()
   .regex(/^[1-5](?:xx|\d\d)$/, 'a status such as 503, or a class such as 5xx, is expected');

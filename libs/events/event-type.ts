@@ -1,6 +1,6 @@
 /**
- * The built-in event types, those of the specification in its order, and what a source says with an event of each, as partners read it.
- * Each type is `<subject>.<action>` and names its Kafka topic.
+ * The built-in event types in the order of the specification. Each has a description for partners. A type has the form
+ * `<subject>.<action>` and names its Kafka topic.
  */
 export const EVENT_MEANINGS = {
   'task.created': 'A task was created for a user in a financial plan.',
@@ -38,8 +38,8 @@ export function subjectOf(type: EventType): string {
 }
 
 /**
- * The event types of notices, envelopes of the relay itself about a partner's webhooks, and what a notice of each says, as partners
- * read it. No source can send one.
+ * The event types of notices, with a description of each for partners. A notice is an envelope that the relay itself sends
+ * about a webhook of a partner. Sources cannot send notices.
  */
 export const NOTICE_MEANINGS = {
   'webhook.failing': 'Every attempt of a webhook fails; five days of nothing but failures disable it.',
@@ -53,7 +53,7 @@ export const NOTICE_MEANINGS = {
 export type NoticeType = keyof typeof NOTICE_MEANINGS;
 export const NOTICE_TYPES = Object.keys(NOTICE_MEANINGS) as readonly string[] as readonly [NoticeType, ...NoticeType[]];
 
-/** Any event type: built in, applied by an operator, or of a notice. */
+/** Any event type: a built-in type, a type that an operator applied, or the type of a notice. */
 export type EnvelopeType = EventType | NoticeType | (string & {});
 
 const knownNotices: ReadonlySet<string> = new Set(NOTICE_TYPES);

@@ -2,43 +2,50 @@ import type { JsonFault } from '@relay/json';
 import { z } from 'zod';
 import { EVENT_TYPES, isEventType, isNoticeType, NOTICE_TYPES } from './event-type.js';
 
-/** Parts of letters, digits, `_` and `-`, joined by dots: a name that is a Kafka topic and a member of a URL as it is. */
+/**
+ * Letters, digits, `_` and `-`, in parts joined by dots. These names can be used unchanged as a Kafka topic and in a URL.
+ */
 export const EVENT_TYPE_NAME = /^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/;
 
-/** An event type that an operator applied. */
+/** An event type that an operator has added ("applied"). */
 export interface AppliedEventType {
   readonly name: string;
   readonly description: string;
-  /** Raised by each change of the schema. */
+  /** Increased by each change of the schema. */
   readonly revision: number;
-  /** An archived type takes no new envelope and no new webhook. Its records in the log are still delivered. */
+  /**
+   * Whether the type is archived: it accepts no new envelope and no new webhook. Its records in the log are still delivered.
+   */
   readonly isArchived: boolean;
   readonly schema?: Readonly<Record<string, unknown>>;
-  /** A payload, for documents and test deliveries. */
+  /** An example payload, used in documents and test deliveries. */
   readonly sample: Readonly<Record<string, unknown>>;
-  /** JSON Pointer (RFC 6901) of the payload's member that becomes the Kafka key. */
+  /** JSON Pointer (RFC 6901) to the member of the payload that becomes the Kafka key. */
   readonly key?: string;
   readonly audience: 'any' | 'required';
-  /** The only partners that see the type and may register webhooks for it; without them every partner. */
+  /** The only partners that can see the type and register webhooks for it. If it is undefined, all partners can. */
   readonly partners?: readonly string[];
   readonly deprecated?: { readonly use?: string };
-  /** Returns the faults of a payload by the schema; pointers lead into the payload. */
+  /** Returns how a payload violates the schema. Each fault has a JSON Pointer into the payload. */
   faultsOf(payload: unknown): readonly JsonFault[];
 }
 
 interface Effective {
   readonly applied?: readonly AppliedEventType[];
-  /** Whether this relay has the built-in types. */
+  /** Whether this relay has the built-in types; by default it has. */
   readonly hasBuiltIn?: boolean;
-  /** Built-in types that are archived. */
+  /** Names of built-in types that are archived. */
   readonly archived?: readonly string[];
 }
 
-/** Kinds of names: of types that sources may send, that webhooks may be registered for, and of which the log may hold records. */
+/**
+ * Kinds of names: `sendable` types can be sent by sources, `registrable` types can have webhooks, and `known` types may have
+ * records in the log.
+ */
 const KINDS = ['sendable', 'registrable', 'known'] as const;
 type Kind = (typeof KINDS)[number];
 
-/** The built-in event types together with those that operators applied. */
+/** The built-in event types and those that operators have applied. */
 export class EventTypes {
   #applied: ReadonlyMap<string, AppliedEventType> = new Map();
   #names!: Readonly<Record<Kind, ReadonlySet<string>>>;
@@ -49,7 +56,7 @@ export class EventTypes {
     this.replace({});
   }
 
-  /** Raised by each replacement, so that what is built from the types is built again. */
+  /** Increased by each `replace`. Code that builds something from the types can tell by it when to build again. */
   get version(): number {
     return this.#version;
   }
@@ -68,7 +75,7 @@ export class EventTypes {
     for (const changed of this.#listeners) changed();
   }
 
-  /** Calls back after each replacement. */
+  /** Registers a function that is called after each `replace`. */
   onChange(changed: () => void): void {
     this.#listeners.push(changed);
   }
@@ -77,7 +84,7 @@ export class EventTypes {
     return [...this.#names[kind]];
   }
 
-  /** Returns the names that documents show: types of chosen partners are in none. */
+  /** Returns the names that documents show. Types that are limited to certain partners are left out. */
   shown(kind: Kind): readonly string[] {
     return this.names(kind).filter((name) => this.#applied.get(name)?.partners === undefined);
   }
@@ -91,12 +98,12 @@ export class EventTypes {
     return this.#names[kind].has(name as string);
   }
 
-  /** Returns undefined for a built-in type, a notice and an unknown type. */
+  /** Returns the type if an operator applied it; undefined for a built-in type, a notice and an unknown type. */
   applied(name: unknown): AppliedEventType | undefined {
     return this.#applied.get(name as string);
   }
 
-  /** Returns in words why the name is not of this kind. */
+  /** Returns a text that says why the name is not of this kind. */
   refusal(kind: Kind, name: unknown): string {
     if (typeof name !== 'string') return `An event type is expected. ${this.#hint(kind)}`;
     if (!this.is('known', name)) return this.unknown(kind, name);
@@ -104,7 +111,7 @@ export class EventTypes {
     return `${name} ${fault}. ${this.#hint(kind)}`;
   }
 
-  /** Says that there is no such type; also of a type that the caller must not see. */
+  /** Returns a text that says that there is no such type. It is also used for a type that the caller must not see. */
   unknown(kind: Kind, name: string): string {
     const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
     return `${EVENT_TYPE_NAME.test(name) ? shown : JSON.stringify(shown)} is no event type. ${this.#hint(kind)}`;
@@ -119,8 +126,8 @@ export class EventTypes {
 export const eventTypes = new EventTypes();
 
 /**
- * Returns the schema of a member that names an event type. Documents list the names that there are when they are written: see
- * `withNames`.
+ * Returns the schema of a member that contains the name of an event type. When a document is written, `withNames` adds the
+ * names that exist at that time.
  */
 export const eventTypeName = (kind: Kind): z.ZodString =>
   z
@@ -130,7 +137,10 @@ export const eventTypeName = (kind: Kind): z.ZodString =>
 
 const isTask = (name: string): boolean => isEventType(name) && name.startsWith('task.');
 
-/** Override for `z.toJSONSchema` that lists the names of event types; `other` are those of envelopes that are about no task. */
+/**
+ * Override for `z.toJSONSchema` that lists the names of event types. The kind `other` stands for the names of all sendable
+ * types that are not about a task.
+ */
 export function withNames({ jsonSchema }: { jsonSchema: Record<string, unknown> }): void {
   const kind = [...KINDS, 'other' as const].find((each) => each === jsonSchema['eventTypes']);
   if (kind === undefined) return;

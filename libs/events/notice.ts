@@ -14,7 +14,7 @@ const count = (meaning: string): z.ZodInt => z.int().min(0).describe(meaning);
 const time = (meaning: string): z.ZodISODateTime => z.iso.datetime().describe(meaning);
 const reasonOf = (meaning: string): z.ZodString => z.string().describe(`${meaning}, as in \`disabledReason\`.`);
 
-/** Facts of a notice besides its webhook, the time and the words. */
+/** Members that a notice has in addition to those in `about`. */
 const FACTS = {
   'webhook.failing': {
     failingSince: time('Since when every attempt fails.'),
@@ -37,7 +37,7 @@ export type NoticeFacts<T extends NoticeType> = z.infer<z.ZodObject<(typeof FACT
 
 const payload = <S extends z.ZodRawShape>(id: string, facts: S) => z.looseObject({ ...about, ...facts }).meta({ id });
 
-/** The payloads of the notices by event type. Further members may follow. */
+/** The payloads of the notices by event type. Later releases may add members. */
 export const NOTICE_PAYLOADS = {
   'webhook.failing': payload('WebhookFailing', FACTS['webhook.failing']),
   'webhook.disabled': payload('WebhookDisabled', FACTS['webhook.disabled']),
@@ -116,7 +116,7 @@ const EXAMPLES: { readonly [T in NoticeType]: NoticeFacts<T> } = {
   'secret.rotated': { oldSecretUntil: '2026-11-26T12:00:00.000Z' },
 };
 
-/** A payload of a notice, for documents and test deliveries. */
+/** Returns an example payload of a notice, for documents and test deliveries. */
 export const exampleNotice = <T extends NoticeType>(type: T) => ({
   ...ABOUT,
   message: noticeText(type, EXAMPLES[type]),

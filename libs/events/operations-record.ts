@@ -39,7 +39,7 @@ export type OperationsEvent = (typeof OPERATIONS_EVENTS)[number];
 
 const member = (meaning: string) => z.string().optional().describe(meaning);
 
-/** One record of `relay.operations`; further facts of an event stand beside these members. */
+/** One record of `relay.operations`. A record may have further members that depend on its event. */
 export const OperationsRecord = z
   .looseObject({
     at: z.iso.datetime().describe('When it was told.'),
@@ -69,7 +69,7 @@ export const OperationsRecord = z
 
 export type OperationsRecord = z.infer<typeof OperationsRecord>;
 
-/** A record of an event that happens now. @param facts ids and counts, never a payload or credential */
+/** Returns the record of an event that happens now. @param facts ids and counts, never a payload or credential */
 export const operationsRecord = (event: OperationsEvent, facts: object, now: number): object => ({
   at: new Date(now).toISOString(),
   event,

@@ -5,7 +5,9 @@ import { readLogged, readNotice, type AcceptedEnvelope } from './read-envelope.j
 import { noticesTopic, topicOf } from './topic.js';
 import { isTraceparent } from './traceparent.js';
 
-/** Headers of an envelope's record: CloudEvents 1.0 in binary mode, and what the relay adds. Each is UTF-8 text. */
+/**
+ * Headers of an envelope's record, as UTF-8 text: those of CloudEvents 1.0 in binary mode, and those that the relay adds.
+ */
 export const EnvelopeHeaders = z
   .object({
     ce_specversion: z.literal('1.0'),
@@ -33,7 +35,7 @@ export const NoticeHeaders = EnvelopeHeaders.omit({ ce_dataschema: true })
   })
   .meta({ id: 'NoticeHeaders' });
 
-/** Headers of a poison record: one that is no envelope. */
+/** Headers of a poison record, which is a record that is not a valid envelope. */
 export const PoisonHeaders = z
   .object({
     'relay-reason': z.string().describe('Why the record is not an envelope.'),
@@ -50,32 +52,38 @@ export const PoisonHeaders = z
 
 interface RecordOrigin {
   envelope: AcceptedEnvelope;
-  /** Client id of the source that sent it. */
+  /** Client id of the source that sent the envelope. */
   source: string;
-  /** CloudEvents source of an envelope that is no CloudEvent: a URI reference that names this relay. */
+  /** Value of `ce_source` if the envelope was not sent as a CloudEvent: a URI reference that names this relay. */
   ceSource: string;
   /** Epoch milliseconds. */
   acceptedAt: number;
   traceparent?: string;
 }
 
-/** Value of a Kafka header: an array for a repeated one, null for one without a value. */
+/** Value of a Kafka header: an array if the header is repeated, null if it has no value. */
 export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefined;
 
-/** The facts that the worker reads from a record's headers. */
+/** The facts that a worker reads from the headers of a record. */
 interface RecordFacts {
-  /** As in AcceptedEnvelope. A `relay-partner` header without a name gives one empty name, which is no partner's. */
+  /**
+   * Client ids of the only partners that the record is for, as in `AcceptedEnvelope`. If the header `relay-partner` is
+   * present but has no name, this is one empty name, which no partner has.
+   */
   audience: string[];
-  /** Epoch milliseconds of `ce_time`. A foreign producer sets it to the time of the event, perhaps long before the record. */
+  /**
+   * Epoch milliseconds of `ce_time`. A foreign producer (not the relay) writes the time of the event there, which may be
+   * long before the record was written.
+   */
   acceptedAt?: number;
   traceparent?: string;
   source?: string;
 }
 
-// RFC 3339 section 5.6; Date.parse alone also takes dates of other forms.
+// RFC 3339 section 5.6. `Date.parse` alone would also accept dates of other forms without this pattern.
 const RFC_3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+-]\d{2}:\d{2})$/i;
 
-/** The headers of an envelope's record: binary mode of the CloudEvents 1.0 Kafka binding, and what the relay adds. */
+/** Returns the headers of an envelope's record: CloudEvents 1.0 in Kafka's binary mode, and those that the relay adds. */
 export function recordHeaders(origin: RecordOrigin): Record<string, string> {
   const { envelope, traceparent } = origin;
   const { source: ceSource = origin.ceSource, time } = envelope.event ?? {};
@@ -94,14 +102,17 @@ export function recordHeaders(origin: RecordOrigin): Record<string, string> {
   } satisfies Omit<EnvelopeHeaders, 'ce_type'> & { ce_type: string };
 }
 
-/** Address of the schema by which an applied type was accepted. Types of chosen partners have none, because it is public. */
+/**
+ * Returns the URL of the schema by which the envelope was accepted. Schemas are public, so a type that is limited to certain
+ * partners gets no URL.
+ */
 function dataSchemaOf(type: string, publicUrl: string): { ce_dataschema?: string } {
   const applied = eventTypes.applied(type);
   if (applied?.schema === undefined || applied.partners !== undefined) return {};
   return { ce_dataschema: `${publicUrl}/schemas/${type}/${applied.revision}.json` };
 }
 
-/** Reads the headers of any producer's record, without those of an unknown form. Never throws. */
+/** Reads the headers of a record from any producer, and leaves out values of an unknown form. Never throws. */
 export function readRecordHeaders(headers: Record<string, HeaderValue>): RecordFacts {
   const [time = ''] = texts(headers['ce_time']);
   const [traceparent = ''] = texts(headers['traceparent']);
@@ -119,7 +130,7 @@ function audienceOf(value: HeaderValue): string[] {
   if (value === undefined) return [];
   const names = texts(value).flatMap((text) => text.split(',').map((name) => name.trim()));
   const partners = new Set(names.filter((name) => name !== ''));
-  // Fail closed: the header was meant to limit the record, but an empty audience means all partners.
+  // The header was meant to limit the record, but an empty list means all partners. So an empty name is returned.
   return partners.size === 0 ? [''] : [...partners].toSorted();
 }
 
@@ -141,18 +152,21 @@ export interface EnvelopeRecord {
   kind: 'envelope';
   record: LogRecord;
   envelope: AcceptedEnvelope;
-  /** Epoch milliseconds. */
+  /** Epoch milliseconds at which the envelope was accepted; see `waitedSince` for the exception. */
   acceptedAt: number;
-  /** Time when it was accepted, if `acceptedAt` is later: `acceptedAt` then leaves out the time in the log. */
+  /**
+   * Epoch milliseconds at which the envelope was accepted. It is set if `acceptedAt` is later, because `acceptedAt` then
+   * does not include the time that the record waited in the log.
+   */
   waitedSince?: number;
   traceparent: string | undefined;
-  /** Client id of the source that sent it; undefined for a foreign producer. */
+  /** Client id of the source that sent the envelope; undefined if a foreign producer wrote the record. */
   source?: string;
 }
 
 export type ReadRecord = EnvelopeRecord | { kind: 'poison'; record: LogRecord; reason: string };
 
-/** Reads a record of the log: of the relay, or of a foreign producer. */
+/** Reads a record of the log, whether the relay or a foreign producer wrote it. */
 export function readRecord(record: LogRecord, topic: string, prefix: string): ReadRecord {
   const { value } = record;
   if (value === null) return { kind: 'poison', record, reason: 'the record has no value' };
@@ -166,7 +180,8 @@ export function readRecord(record: LogRecord, topic: string, prefix: string): Re
   if (topicOf(prefix, envelope.type) !== topic) {
     return { kind: 'poison', record, reason: `its type ${envelope.type} does not belong into this topic` };
   }
-  // Only the relay's own ce_time is the time of acceptance: that of a foreign producer may be long past, and retries end by it.
+  // `ce_time` is the time of acceptance only if the relay wrote it. A foreign producer may write a time long past, and
+  // retries end a fixed time after `acceptedAt`.
   const accepted = source === undefined ? record.timestamp : (acceptedAt ?? record.timestamp);
   return {
     kind: 'envelope',

@@ -11,29 +11,34 @@ interface Queued<T> {
   next: Queued<T> | undefined;
 }
 
-/** The begin of an attempt by the wall clock and by the worker's own (`StallAwareClock`). */
+/**
+ * Time at which an attempt began, by the wall clock (`now`) and by the worker's own clock (`own`, see `StallAwareClock`).
+ */
 interface Begin {
   readonly now: number;
   readonly own: number;
 }
 
-/** One webhook: its running attempts, its waiting deliveries, its limit, and the queues of the limiter that hold it. */
+/** The running attempts, waiting deliveries and limit of one webhook, and the limiter's queues that contain the webhook. */
 export class WebhookSlots<T> {
   readonly schedule = new SlotSchedule();
   /** The partner whose webhooks share the slots of the endpoint. */
   readonly partner: string;
-  /** Running attempts, oldest first. */
+  /** Running attempts, the oldest first. */
   readonly #running: Begin[] = [];
-  // The waiting deliveries, a linked list in order of arrival.
+  // The waiting deliveries: a linked list in order of arrival.
   #first: Queued<T> | undefined;
   #last: Queued<T> | undefined;
-  /** Moving average of the duration of attempts by the worker's own clock. */
+  /** Moving average of the duration of the webhook's attempts, by the worker's own clock. */
   #latencyMs: number | undefined;
-  /** Time since which the webhook is full without a break, by its own limit or its endpoint's; undefined if it is not full. */
+  /**
+   * Time since which every slot that the webhook may use has been taken (`RunningAttempts.isFull`); undefined if it may use
+   * a free one.
+   */
   fullSince: number | undefined;
-  /** Time at which its last attempt ended, or its last job was refused because the webhook was full. */
+  /** Time at which the webhook's last attempt ended, or its last job was refused because the webhook was full. */
   idleSince = -Infinity;
-  /** Whether its breaker, or that of its endpoint, was open when it last asked for a slot. */
+  /** Whether the breaker of the webhook or of its endpoint was open when the webhook last asked for a slot. */
   isOpen = false;
   // Membership in the limiter's queues; a webhook is in each of them at most once.
   isReady = false;
@@ -53,23 +58,23 @@ export class WebhookSlots<T> {
     return this.#running.length;
   }
 
-  /** Begin of the oldest running attempt by the worker's own clock. */
+  /** Time at which the oldest running attempt began, by the worker's own clock. */
   get oldest(): number | undefined {
     return this.#running[0]?.own;
   }
 
-  /** The delivery that has waited longest: since when, and its place in the order of all. */
+  /** The delivery that has waited longest: when its wait began, and its position in the order of all deliveries. */
   get first(): { readonly since: number; readonly order: number } | undefined {
     return this.#first;
   }
 
-  /** Returns when the first delivery expires; undefined while it waits for the total only. */
+  /** Returns when the first waiting delivery expires; undefined if none waits, or if the webhook is not full. */
   expiry(maxWaitMs: number): number | undefined {
     if (!this.#first || this.fullSince === undefined) return undefined;
     return Math.max(this.#first.since, this.fullSince) + maxWaitMs;
   }
 
-  /** Whether its attempts end well and within this time, by the worker's own clock. */
+  /** Whether attempts of the webhook succeed and take at most `withinMs` on average, by the worker's own clock. */
   isQuick(withinMs: number): boolean {
     return !this.limit.isTroubled && (this.#latencyMs ?? Infinity) <= withinMs;
   }
@@ -83,13 +88,16 @@ export class WebhookSlots<T> {
     this.#running.push(begin);
   }
 
-  /** Ends one attempt and returns its begin. The duration identifies it to within the worker's own delay. */
+  /**
+   * Ends the running attempt that took `durationMs`, and returns its begin. The caller names no attempt, so the attempt that
+   * began last at or before `now - durationMs` is taken.
+   */
   end(durationMs: number, now: number): Begin | undefined {
     const at = this.#lastBegunBy(now - durationMs);
     return this.#running.splice(Math.max(0, at), 1)[0];
   }
 
-  /** Index of the last running attempt that had begun by this time; -1 when none had. */
+  /** Returns the index of the last running attempt that began at or before `time`; -1 if there is none. */
   #lastBegunBy(time: number): number {
     let from = 0;
     let to = this.#running.length;
@@ -102,7 +110,7 @@ export class WebhookSlots<T> {
     return from - 1;
   }
 
-  /** Adds a waiting delivery. @returns whether it is the first */
+  /** Adds a waiting delivery. @returns whether no other delivery waits before it */
   wait(item: T, since: number, order: number): boolean {
     const queued: Queued<T> = { item, since, order, next: undefined };
     const isFirst = this.#last === undefined;
@@ -112,7 +120,7 @@ export class WebhookSlots<T> {
     return isFirst;
   }
 
-  /** Removes the first waiting delivery. */
+  /** Removes the first waiting delivery and returns it. */
   leave(): T {
     const queued = this.#first;
     if (!queued) throw new RangeError(`nothing waits for ${this.id}`);
@@ -122,21 +130,22 @@ export class WebhookSlots<T> {
   }
 }
 
-/** Limit of a webhook or endpoint without history. */
+/** Limit of a webhook or endpoint that has made no attempt yet. */
 export const INITIAL_LIMIT = 8;
-/** Duration in ms above which an attempt makes its webhook troubled. */
+/** Milliseconds after which an attempt is slow, which makes its webhook troubled. */
 export const SLOW_MS = 1_000;
-/** Quick successes in a row that end the trouble of a webhook. */
+/** Quick successes in a row after which a webhook is no longer troubled. */
 const RECOVERED_AFTER = 8;
 
 /**
- * Limit of the attempts of one webhook, or to one endpoint, that run at once. It starts at 8 and grows by one with each quick
- * success, so it doubles with every round of attempts, up to its maximum. Failures in a row take away one, two, four and so on,
- * down to 1. Six of them bring a limit of 64 there, while a webhook that fails less than one attempt in three still grows. Slow
- * successes lower the limit of a webhook to 8 and no further: a slow webhook works, it only must not hold many slots.
+ * Limit of the attempts to one webhook, or to one endpoint, that run at the same time. It starts at 8 and grows by one with
+ * each quick success up to its maximum, so it doubles with every round of attempts. Each failure in a row lowers it by twice
+ * as much as the failure before: by 1, 2, 4 and so on, down to a limit of 1. For example, six failures in a row lower a
+ * limit of 64 to 1. If fewer than one attempt in three fail, the limit still grows. Slow successes lower the limit to 8 but
+ * no further, because a slow webhook works; it must only not occupy many slots.
  *
- * A webhook is troubled after a failure or a slow attempt until 8 quick successes in a row. All troubled webhooks together have a
- * share of the worker's slots (`TroubledShare`).
+ * A webhook is troubled from a failure or a slow attempt on, until it has 8 quick successes in a row. All troubled webhooks
+ * together get only a share of the worker's slots (`TroubledShare`).
  */
 export class AdaptiveLimit {
   readonly #maximum: number;
@@ -165,7 +174,7 @@ export class AdaptiveLimit {
     this.#step = Math.min(this.#step * 2, this.#maximum);
   }
 
-  /** Lowers the limit for a running attempt that has exceeded `SLOW_MS`. */
+  /** Lowers the limit because an attempt that still runs has exceeded `SLOW_MS`. */
   slow(): void {
     this.#quickSuccesses = 0;
     this.#value = Math.min(this.#value, this.#initial);

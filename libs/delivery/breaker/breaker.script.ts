@@ -1,8 +1,9 @@
 import { defineScript } from '@relay/redis';
 
 /**
- * Compare and set of one breaker. KEYS: hash of all breakers. ARGV: key of the breaker, expected text, new text; '' for no
- * breaker. Returns nothing if it was set, else the stored text: another worker was faster, even if it wrote the same text.
+ * Stores one breaker if it still has the expected text (compare and set). KEYS: hash of all breakers. ARGV: key of the
+ * breaker, expected text, new text. An empty text means no breaker. Returns nothing if the new text was stored; otherwise
+ * the text that is stored, because another worker changed the breaker in between.
  */
 export const swapBreaker = defineScript(
   'swap-breaker',
@@ -15,8 +16,9 @@ return false
 );
 
 /**
- * Notes a 2xx of an origin by Redis' own clock, since the clocks of processes may differ. KEYS: origins by the time of their last
- * 2xx. ARGV: origin, maximum of kept origins, the latest ones.
+ * Stores when an origin answered 2xx, by Redis' own clock, because the clocks of processes may differ. KEYS: sorted set of
+ * origins by the time of their last 2xx. ARGV: origin, maximum of origins. If there are more origins, those with the oldest
+ * times are removed.
  */
 export const proveOrigin = defineScript(
   'prove-origin',

@@ -2,40 +2,47 @@ import { z } from 'zod';
 
 /** Consecutive failures that open a breaker. */
 export const IN_A_ROW = 10;
-/** Attempts in a minute from which on a breaker also opens if half of them failed. */
+/** A breaker also opens if at least half of the attempts of a minute failed and there were at least this many. */
 const AT_LEAST = 20;
-/** A minute is counted in two halves, the present one and the previous one. */
+/** A minute is counted in two halves: the present half and the previous one. */
 const HALF_MS = 30_000;
 const FIRST_OPEN_MS = 30_000;
-/** Longest opening, in ms. No claim of a probe is longer: an attempt takes at most 5 min. */
+/**
+ * Longest time that a breaker is open, in ms. A claim of a probe never lasts longer, because an attempt takes at most 5 min.
+ */
 const LONGEST_OPEN_MS = 600_000;
 /**
- * Longest pause that an endpoint can ask for (`MAX_RETRY_AFTER_MS` of `delivery`), in ms, and a minute by which clocks may
- * differ.
+ * Longest pause that an endpoint can ask for (`MAX_RETRY_AFTER_MS` of `delivery`), in ms, plus one minute by which clocks
+ * may differ.
  */
 const LONGEST_HELD_MS = 86_460_000;
-/** Longest wait of a delivery, in ms. After it no delivery is left to make the probe, so the endpoint was removed. */
+/** Longest time that a delivery waits, in ms. If no probe was made for so long, no delivery is left to make it. */
 const ABANDONED_MS = 96 * 3_600_000;
 
 const Count = z.object({ total: z.number(), failed: z.number() });
 
 /**
- * The breaker of a webhook or of an endpoint (a partner's origin), as all workers share it. That of a webhook learns from all of its
- * attempts; that of an endpoint from those that say something about the origin itself. A delivery needs both closed.
- * - Closed (`openUntil` 0): attempts are made. Ten failures in a row, or half of twenty and more in a minute, open it.
+ * The breaker of a webhook or of an endpoint (a partner's origin), shared by all workers. The breaker of a webhook counts
+ * all attempts of the webhook. The breaker of an endpoint counts only attempts whose result says something about the origin
+ * itself. A delivery is attempted only if neither breaker forbids it.
+ * - Closed (`openUntil` is 0): attempts are made. The breaker opens after ten failures in a row, or if at least 20 attempts
+ *   were made within a minute and at least half of them failed.
  * - Open until `openUntil`: no attempt is made.
- * - Then half open: one attempt at a time, the probe, claimed until `probeUntil`. Its success closes the breaker, its
- *   failure opens it for twice as long, from 30 s up to 10 min. A claim that expires belonged to a worker that died.
+ * - Half open after that: one attempt at a time is made, the probe. A worker claims it until `probeUntil`. If the probe
+ *   succeeds, the breaker closes. If it fails, the breaker opens for twice as long as before, from 30 s up to 10 min. If a
+ *   worker dies during its probe, the claim expires.
  *
- * Until `heldUntil` the webhook asked for a pause (`Retry-After`), which applies to all of its deliveries and to no other webhook's.
+ * If the webhook asked for a pause (`Retry-After`), it gets no attempt before `heldUntil`. The pause applies to all
+ * deliveries of that webhook and to no other webhook.
  */
 export const Breaker = z.object({
+  /** Failures since the last success. */
   row: z.number(),
-  /** When the present half of the minute began. */
+  /** Time at which the present half of the minute began. */
   halfAt: z.number(),
   present: Count,
   past: Count,
-  /** How often it was opened without having been closed. */
+  /** How many times in a row the breaker was opened without having been closed. */
   opened: z.number(),
   openUntil: z.number(),
   probeUntil: z.number(),
@@ -56,15 +63,18 @@ export const CLOSED: Breaker = {
   heldUntil: 0,
 };
 
-/** Attempts of one worker since its last report. */
+/** The attempts that one worker has made since its last report. */
 export interface Tally {
   readonly succeeded: number;
   readonly failed: number;
-  /** Failures since the last success among them. */
+  /** Failures after the last success. */
   readonly row: number;
 }
 
-/** Counts attempts. An attempt that ends while the breaker is open began before, and does not count. */
+/**
+ * Adds attempts to the counts of the breaker. If the breaker is open, the attempts are ignored because they began before it
+ * opened.
+ */
 export function counted(breaker: Breaker, tally: Tally, now: number): Breaker {
   if (breaker.openUntil > 0) return breaker;
   const { halfAt, present, past } = minuteOf(breaker, now);
@@ -77,18 +87,18 @@ export function counted(breaker: Breaker, tally: Tally, now: number): Breaker {
   return isBad && tally.failed > 0 ? open(next, now) : next;
 }
 
-/** The webhook asked for no attempt before this time. */
+/** Sets the pause that a webhook asked for: no attempt before `until`. */
 export function held(breaker: Breaker, until: number): Breaker {
   return { ...breaker, heldUntil: Math.max(breaker.heldUntil, until) };
 }
 
-/** Claims the probe for this time; undefined when none is due, or another one runs. */
+/** Claims the probe for `claimMs`. @returns undefined if no probe is due, or another worker makes it */
 export function probing(breaker: Breaker, now: number, claimMs: number): Breaker | undefined {
   if (breaker.openUntil === 0 || barredUntil(breaker, now) > now) return undefined;
   return { ...breaker, probeUntil: now + claimMs };
 }
 
-/** Gives back a claim without an outcome: no attempt was made. */
+/** Gives the claim of a probe back, because no attempt was made. */
 export function unclaimed(breaker: Breaker): Breaker {
   return { ...breaker, probeUntil: 0 };
 }
@@ -99,14 +109,16 @@ export function probed(breaker: Breaker, succeeded: boolean, now: number): Break
 }
 
 /**
- * Returns until when no attempt may be made. The time is not after `now` if one may be made, which is the probe if the breaker
- * is open.
+ * Returns the time until which no attempt may be made; `now` if an attempt may be made. If the breaker is open, that attempt
+ * is the probe.
  */
 export function barredUntil({ openUntil, probeUntil, heldUntil }: Breaker, now: number): number {
   return Math.max(openUntil === 0 ? now : Math.max(openUntil, probeUntil), heldUntil, now);
 }
 
-/** Returns a stored breaker without the times that a wrong clock wrote: a time further ahead than any can be counts as passed. */
+/**
+ * Corrects the times that a process with a wrong clock stored: a time further in the future than is possible becomes `now`.
+ */
 export function sound(breaker: Breaker, now: number): Breaker {
   const within = (at: number, longestMs: number): number => (at > now + longestMs ? now : at);
   return {
@@ -126,7 +138,7 @@ export function isForgettable(breaker: Breaker, now: number): boolean {
   return present.failed + past.failed === 0;
 }
 
-/** Returns the duration of the present opening, in ms. */
+/** Returns how long the breaker is open at its present opening, in ms. */
 export function openMs({ opened }: Breaker): number {
   return Math.min(LONGEST_OPEN_MS, FIRST_OPEN_MS * 2 ** Math.max(0, opened - 1));
 }

@@ -1,7 +1,8 @@
-// Owns the breakers of webhooks and endpoints: when one opens, for how long, its probe, and the pause that a webhook asks for. It
-// also owns the origins that have answered 2xx, and a process's turns at all other origins: one a second, partners in turn, and
-// their webhooks. Guarantees that all workers share one state of these but the turns, and that one probe runs at a time, also if
-// a worker dies with it. Leaves waiting deliveries to the worker, and the number of attempts that run at once to `admission`.
+// Owns the breakers of webhooks and endpoints: when a breaker opens, for how long, its probe, and the pause that a webhook
+// asks for. It also owns the list of origins that have answered 2xx. To every other origin a process makes one attempt a
+// second, and partners and their webhooks take turns there. Guarantees that all workers share the breakers and the list,
+// while each process has its own turns. It also guarantees that only one probe runs at a time, even if a worker dies during
+// its probe. Leaves waiting deliveries to the worker, and the number of concurrent attempts to `admission`.
 export {
   barredUntil,
   Breaker,

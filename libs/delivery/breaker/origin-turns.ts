@@ -1,17 +1,17 @@
-/** Validity of a 2xx. */
+/** How long an origin needs no turns after it answered 2xx. */
 export const PROOF_MS = 30 * 86_400_000;
-/** Interval between reports of a 2xx of one origin. */
+/** Interval between two reports to the store that the same origin answered 2xx. */
 const RENEWED_EVERY_MS = 3_600_000;
 
-/** Returns the origin of an endpoint's name, `<partner> <origin>`. */
+/** Returns the origin in the name of an endpoint, which is `<partner> <origin>`. */
 export const originOf = (endpoint: string): string => endpoint.slice(endpoint.indexOf(' ') + 1);
 
 /**
- * A bounded cache of origins that have answered 2xx, so that a delivery to one costs no round trip. Other origins are looked up
- * in the store.
+ * A bounded cache of origins that have answered 2xx. A delivery to such an origin needs no round trip to the store. All
+ * other origins are looked up in the store.
  */
 export class KnownOrigins {
-  /** Time of each origin's last reported 2xx, which is the order of the entries. */
+  /** Time of the last reported 2xx of each origin. The entries are in the order of these times. */
   readonly #reported = new Map<string, number>();
 
   constructor(private readonly most = 50_000) {}
@@ -29,61 +29,69 @@ export class KnownOrigins {
     if (oldest !== undefined) this.#reported.delete(oldest);
   }
 
-  /** Stores that the origin has answered 2xx. The report to the store failed, so the next 2xx is reported. */
+  /**
+   * Remembers that the origin has answered 2xx although the report to the store failed, so its next 2xx is reported again.
+   */
   knowUnreported(origin: string, now: number): void {
     this.know(origin, now - RENEWED_EVERY_MS);
   }
 
-  /** Returns whether a 2xx of the origin is to be reported to the store now. */
+  /** Returns whether a 2xx of the origin should be reported to the store now. */
   isReportDue(origin: string, now: number): boolean {
     return now - (this.#reported.get(origin) ?? -Infinity) >= RENEWED_EVERY_MS;
   }
 }
 
-/** Interval between turns at an origin. */
+/** Interval between two turns at an origin. */
 const TURN_MS = 1_000;
 /**
- * Longest time until a delivery without a turn asks again. The first 2xx makes all of them due at once. Until then, this time
- * limits how often they ask in vain: ten thousand of them ask about thirty times a second together.
+ * Longest time until a delivery without a turn asks again. The first 2xx of the origin makes all waiting deliveries due at
+ * once. Until then, this time limits how often they ask in vain: ten thousand deliveries together ask about thirty times a
+ * second.
  */
 const AHEAD_MS = 600_000;
-/** Webhooks of an endpoint that ask at each of its turns; with more of them each asks less often. */
+/**
+ * Number of webhooks of an endpoint that ask at each of its turns. If an endpoint has more webhooks, each asks less often.
+ */
 const ASKERS = 30;
-/** An endpoint or webhook that asked for nothing for this long is forgotten. */
+/** An endpoint or a webhook is forgotten if it has not asked for a turn for this long. */
 const REMEMBERED_MS = 60_000;
 
-/** A webhook of an endpoint that asks for a turn. */
+/** A webhook that asks for a turn, with its endpoint. */
 export interface Asker {
   readonly endpoint: string;
   readonly id: string;
 }
 
 interface Asking {
-  /** The endpoint's last turn, which may be ahead. */
+  /** Time of the endpoint's last turn. It may be in the future. */
   turnAt: number;
-  /** Interval between its turns: the more endpoints wait at the origin, the longer. */
+  /** Interval between turns of the endpoint. It grows with the number of endpoints that wait at the origin. */
   everyMs: number;
-  /** By webhook, the time when its last waiting delivery asks again. */
+  /** For each webhook, the time at which the last of its waiting deliveries asks again. */
   readonly asksUntil: Map<string, number>;
-  /** Webhooks that asked in vain, in the order in which they get the next turns, with the time when each asks again. */
+  /**
+   * For each webhook that asked in vain, the time at which it asks again. The webhooks get the next turns in the order of
+   * the entries.
+   */
   readonly refused: Map<string, number>;
 }
 
 /**
- * The turns of one process at origins that have never answered 2xx: one a second at an origin, however long attempts take. An
- * endpoint (a partner's origin) has at most one turn reserved for later. A new endpoint therefore waits for at most one turn of
- * each other partner. The webhooks of an endpoint take its turns in order, so a webhook with a thousand deliveries
- * delays another by at most one turn. A turn
- * belongs to the delivery that took it: at that time the delivery asks no process for another turn.
- * Times are of one steady clock, in milliseconds.
+ * The turns of one process at origins that have never answered 2xx. An origin has one turn a second, however long attempts
+ * take. An endpoint (a partner's origin) reserves at most one turn in advance, so a new endpoint waits for at most one turn
+ * of each other partner. The webhooks of an endpoint take its turns in order, so a webhook with a thousand deliveries delays
+ * another webhook by at most one turn. A turn belongs to the delivery that took it: when the turn comes, the delivery does
+ * not ask again. All times are from one monotonic clock, in milliseconds.
  */
 export class OriginTurns {
   readonly #freeAt = new Map<string, number>();
   readonly #asking = new Map<string, Asking>();
 
   /**
-   * Takes the endpoint's next turn. @returns its time, `now` or later; undefined while the endpoint has a turn ahead of it, or
-   * another webhook of it comes first
+   * Takes the next turn of the endpoint for the webhook.
+   * @returns the time of the turn, `now` or later; undefined if the endpoint already has a turn in the future, or if another
+   * of its webhooks is next
    */
   take({ endpoint, id }: Asker, now: number): number | undefined {
     const asking = this.#of(endpoint);
@@ -97,8 +105,9 @@ export class OriginTurns {
   }
 
   /**
-   * Returns when a delivery that got no turn asks again: one delivery of its webhook for each turn of the endpoint.
-   * @param chance from 0 to 1
+   * Returns when a delivery that got no turn should ask again. The deliveries of a webhook are spread so that one of them
+   * asks at each turn of the endpoint.
+   * @param chance random number from 0 to 1
    */
   askAgainAt({ endpoint, id }: Asker, now: number, chance: number): number {
     const asking = this.#of(endpoint);
@@ -113,7 +122,7 @@ export class OriginTurns {
     return next;
   }
 
-  /** Returns whether a delivery of the webhook asks again later than `time`. */
+  /** Returns whether another delivery of the webhook asks again later than `time`. */
   isBehind({ endpoint, id }: Asker, time: number): boolean {
     return (this.#asking.get(endpoint)?.asksUntil.get(id) ?? -Infinity) > time;
   }
@@ -123,13 +132,13 @@ export class OriginTurns {
     return this.#asking.keys();
   }
 
-  /** Ends the turns of the origin, which needs none any more. */
+  /** Deletes the turns of an origin, because it has answered 2xx and needs none any more. */
   prove(origin: string): void {
     this.#freeAt.delete(origin);
     for (const endpoint of this.#asking.keys()) if (originOf(endpoint) === origin) this.#asking.delete(endpoint);
   }
 
-  /** Forgets endpoints and origins without recent requests for a turn. */
+  /** Deletes endpoints, webhooks and origins that nobody has asked for recently. */
   forget(now: number): void {
     for (const [origin, freeAt] of this.#freeAt) if (freeAt < now) this.#freeAt.delete(origin);
     const before = now - REMEMBERED_MS;
@@ -151,9 +160,8 @@ export class OriginTurns {
 }
 
 /**
- * Returns whether the webhook is next: no webhook that was refused earlier asks again within `TURN_MS`.
- * A webhook that missed its time has lost its
- * place.
+ * Returns whether the webhook is next. Another webhook goes first if it was refused earlier and asks again within `TURN_MS`.
+ * A webhook that did not ask again in time loses its position.
  */
 function isFirst(refused: Map<string, number>, id: string, now: number): boolean {
   for (const [each, at] of refused) {

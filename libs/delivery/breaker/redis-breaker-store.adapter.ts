@@ -8,10 +8,15 @@ import { swapBreaker, proveOrigin } from './breaker.script.js';
 import { PROOF_MS } from './origin-turns.js';
 
 const BREAKERS = globalKey('breakers');
-/** Workers that may report on one breaker at the same time; at each try one of them succeeds. */
+/**
+ * Maximum of tries to store a breaker. A try fails only if another worker stored the breaker in between, so up to 50 workers
+ * can change one breaker at the same time.
+ */
 const TRIES = 50;
 
-/** One hash, with a field for each breaker that failed within a minute, is open or asked for a pause. */
+/**
+ * Stores all breakers in one Redis hash. A breaker has a field if it failed within the last minute, is open, or has a pause.
+ */
 export class RedisBreakerStore extends BreakerStore {
   constructor(private readonly redis: Redis) {
     super();
@@ -38,19 +43,21 @@ export class RedisBreakerStore extends BreakerStore {
   }
 }
 
-/** A breaker of a newer format counts as closed, and is overwritten with the next failure. */
+/**
+ * Reads a stored breaker. A breaker in the format of a newer release is treated as closed; its next failure overwrites it.
+ */
 function read(text: string, now: number): Breaker {
   if (text === '') return CLOSED;
   const parsed = Breaker.safeParse(JSON.parse(text));
   return parsed.success ? sound(parsed.data, now) : CLOSED;
 }
 
-/** Sorted set, hash of an origin → when it last answered 2xx: about 90 bytes each. */
+/** Sorted set: the hash of an origin, scored by the time of its last 2xx. Each takes about 90 bytes. */
 const PROVEN = globalKey('proven');
-/** At most 10 MB. An evicted origin begins again with one attempt a second. */
+/** Limits the set to 10 MB. An origin that is removed from it starts again with one attempt a second. */
 const MOST_ORIGINS = 100_000;
 
-/** The origins that answered 2xx within the last 30 days. */
+/** Stores which origins have answered 2xx within the last 30 days. */
 @Injectable()
 export class RedisOriginProofs {
   constructor(
@@ -60,15 +67,15 @@ export class RedisOriginProofs {
 
   /**
    * Stores that the origin has answered 2xx.
-   * @throws when the store is away
+   * @throws if Redis cannot be reached
    */
   async prove(origin: string): Promise<void> {
     await runScript(this.redis, proveOrigin, [PROVEN], [hashOf(origin), this.mostOrigins]);
   }
 
   /**
-   * Returns when these origins last answered 2xx, without those that have not.
-   * @throws when the store is away
+   * Returns when each of these origins last answered 2xx. Origins that have not answered 2xx within 30 days are left out.
+   * @throws if Redis cannot be reached
    */
   async proven(origins: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (origins.length === 0) return new Map();

@@ -4,17 +4,17 @@ import ipaddr from 'ipaddr.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Cidr = readonly [Address, number];
 
-/** The `EGRESS_*` variables: ports as digits, ranges as `address/prefix`. */
+/** The `EGRESS_*` variables: ports as digits, address ranges as `address/prefix`. */
 interface EgressSettings {
   readonly ports: readonly string[];
   readonly allowHttp: boolean;
   readonly allowCidrs: readonly string[];
   readonly denyCidrs: readonly string[];
-  /** The network's own NAT64 prefix; empty when it has none or the well-known one. */
+  /** NAT64 prefix of the network; empty if the network has no NAT64 or uses the well-known prefix. */
   readonly nat64Prefix?: string;
 }
 
-/** The settings checked and parsed once; see `egressPolicy`. */
+/** The settings after `egressPolicy` has checked and parsed them. */
 export interface EgressPolicy {
   readonly ports: ReadonlySet<string>;
   readonly allowHttp: boolean;
@@ -23,7 +23,7 @@ export interface EgressPolicy {
   readonly nat64: readonly Embedding[];
 }
 
-/** @throws RangeError that names an unreadable entry by its position, never its value */
+/** @throws RangeError that names an invalid entry by its position and never repeats its value */
 export function egressPolicy(settings: EgressSettings): EgressPolicy {
   return {
     ports: new Set(settings.ports.map(port)),
@@ -34,24 +34,28 @@ export function egressPolicy(settings: EgressSettings): EgressPolicy {
   };
 }
 
-// Ranges that ipaddr.js calls unicast although no endpoint has an address there.
+// Ranges that ipaddr.js regards as unicast although no endpoint can have an address there.
 const DENIED: readonly Cidr[] = [
-  '168.63.129.16/32', // Azure's platform services: answers inside every virtual machine there
-  '2001::/23', // RFC 2928: Teredo, ORCHID, benchmarking and whatever the IETF puts there next
+  '168.63.129.16/32', // Azure's platform services, which every virtual machine on Azure can reach
+  '2001::/23', // RFC 2928: Teredo, ORCHID, benchmarking and later assignments of the IETF
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
 ].map(cidr);
 
-// RFC 4291 section 2.4 and the IANA registry: the only space assigned as global unicast. All other IPv6 is denied, and with it
-// every embedding of an IPv4 address (mapped, compatible) but NAT64, which is checked by the embedded address.
+// RFC 4291 section 2.4 and the IANA registry: only this range is assigned as global unicast. All other IPv6 addresses are
+// denied, including those that embed an IPv4 address (mapped, compatible). NAT64 addresses are the only exception: their
+// embedded IPv4 address is checked instead.
 const GLOBAL_UNICAST = cidr('2000::/3');
 
 /**
- * Returns whether the policy permits a connection to this address. Its denied ranges come first, then its opened ranges, then
- * the public addresses. Only canonical notations are addresses here: dotted decimal, and RFC 4291 text without a zone. A NAT64
- * address (RFC 6052) is checked by its embedded IPv4 address, to which the packet goes: in an IPv6-only network DNS64 (RFC 6147)
- * answers a NAT64 address for every name without IPv6. So no opened IPv6 range opens an IPv4 address.
+ * Returns whether the policy permits a connection to this address. The denied ranges of the policy are checked first, then
+ * the ranges that it opens, then whether the address is public. Only canonical text is accepted: dotted decimal for IPv4,
+ * and RFC 4291 text without a zone for IPv6.
+ *
+ * A packet to a NAT64 address (RFC 6052) goes to the IPv4 address that is embedded in it, so the embedded address is
+ * checked. In an IPv6-only network, DNS64 (RFC 6147) returns a NAT64 address for every name without IPv6. Therefore opening
+ * an IPv6 range never opens an IPv4 address.
  */
 export function isPublicAddress(address: string, policy: EgressPolicy): boolean {
   const target = targetOf(address, policy);
@@ -61,18 +65,18 @@ export function isPublicAddress(address: string, policy: EgressPolicy): boolean 
   return target.kind() === 'ipv4' || isWithin(target, [GLOBAL_UNICAST]);
 }
 
-/** Returns whether the policy opens this address although it is not public. */
+/** Returns whether `EGRESS_ALLOW_CIDRS` opens this address. */
 export function isOpened(address: string, policy: EgressPolicy): boolean {
   const target = targetOf(address, policy);
   return target !== undefined && isWithin(target, policy.allow) && isNowhereElse(target, policy);
 }
 
-/** Returns the loopback addresses that the policy opens; RFC 6761 section 6.3 lets `localhost` mean these and nothing else. */
+/** Returns the loopback addresses that the policy opens. RFC 6761 section 6.3 allows no other addresses for `localhost`. */
 export function openedLoopbacks(policy: EgressPolicy): readonly string[] {
   return ['127.0.0.1', '::1'].filter((address) => isPublicAddress(address, policy));
 }
 
-/** Returns the address at which a packet to this one arrives; undefined for an invalid or denied address. */
+/** Returns the address to which a packet to `text` is finally sent; undefined if the address is invalid or denied. */
 function targetOf(text: string, { deny, nat64 }: EgressPolicy): Address | undefined {
   if (isIP(text) === 0 || text.includes('%')) return undefined;
   const address = ipaddr.parse(text);
@@ -82,7 +86,7 @@ function targetOf(text: string, { deny, nat64 }: EgressPolicy): Address | undefi
   return within === 'malformed' || isWithin(within, deny) ? undefined : within;
 }
 
-/** Returns whether an opened address embeds no forbidden IPv4 address, as 6to4 and Teredo can. */
+/** Returns whether the address embeds no forbidden IPv4 address. For example, 6to4 and Teredo addresses embed one. */
 function isNowhereElse(address: Address, policy: EgressPolicy): boolean {
   const within = address instanceof ipaddr.IPv6 ? embedded(address) : undefined;
   return within === undefined || (within !== 'unknown' && isPublicAddress(within.toString(), policy));
@@ -106,20 +110,20 @@ function port(text: string, index: number): string {
   return text;
 }
 
-/** A network whose IPv6 addresses embed IPv4 addresses, and the index of the first of these four bytes. */
+/** A network whose IPv6 addresses embed an IPv4 address right after the first `bits` bits. */
 interface Embedding {
   readonly network: ipaddr.IPv6;
   readonly bits: number;
 }
 
-/** RFC 6052 section 2.2: byte 8 is zero under every prefix, so the IPv4 address skips it. */
+/** RFC 6052 section 2.2: byte 8 of the address is always zero, so the bytes of the IPv4 address skip it. */
 const NULL_BYTE = 8;
 const LENGTHS: readonly number[] = [32, 40, 48, 56, 64, 96];
 
 /** RFC 6052 section 2.1: the default prefix of DNS64 (RFC 6147). */
 const WELL_KNOWN: Embedding = { network: ipaddr.IPv6.parse('64:ff9b::'), bits: 96 };
 
-/** @throws RangeError for a prefix that RFC 6052 does not allow */
+/** @throws RangeError if RFC 6052 does not allow the prefix */
 function nat64Prefix(text: string): Embedding {
   const [address = '', bits = ''] = text.split('/');
   const network = ipaddr.IPv6.isValid(address) && !address.includes('%') ? ipaddr.IPv6.parse(address) : undefined;
@@ -131,7 +135,7 @@ function nat64Prefix(text: string): Embedding {
   return { network, bits: Number(bits) };
 }
 
-/** Returns the IPv4 address to which a translator sends for this one; undefined outside the networks. */
+/** Returns the IPv4 address to which a NAT64 translator sends packets for `address`; undefined if no network contains it. */
 function translated(address: ipaddr.IPv6, embeddings: readonly Embedding[]): ipaddr.IPv4 | 'malformed' | undefined {
   const found = embeddings.find(({ network, bits }) => address.match(network, bits));
   if (found === undefined) return undefined;
@@ -142,18 +146,18 @@ function translated(address: ipaddr.IPv6, embeddings: readonly Embedding[]): ipa
   return new ipaddr.IPv4(four);
 }
 
-/** Other embeddings of an IPv4 address: the index of its first byte, and whether its bits are inverted. */
+/** Other networks that embed an IPv4 address: the index of its first byte, and whether its bits are inverted. */
 const OTHERS: readonly (readonly [network: ipaddr.IPv6, bits: number, at: number | undefined, isInverted: boolean])[] =
   [
     [ipaddr.IPv6.parse('::ffff:0:0'), 96, 12, false], // RFC 4291 mapped
     [ipaddr.IPv6.parse('::ffff:0:0:0'), 96, 12, false], // RFC 2765 translated
     [ipaddr.IPv6.parse('2002::'), 16, 2, false], // RFC 3056 6to4
     [ipaddr.IPv6.parse('2001::'), 32, 12, true], // RFC 4380 Teredo
-    [ipaddr.IPv6.parse('64:ff9b:1::'), 48, undefined, false], // RFC 8215: only the operator knows where
+    [ipaddr.IPv6.parse('64:ff9b:1::'), 48, undefined, false], // RFC 8215: only the operator knows the position
   ];
 const COMPATIBLE = ipaddr.IPv6.parse('::');
 
-/** Returns the IPv4 address in one of these embeddings; 'unknown' if its position is unknown. */
+/** Returns the IPv4 address that is embedded in one of these networks; 'unknown' if its position is unknown. */
 function embedded(address: ipaddr.IPv6): ipaddr.IPv4 | 'unknown' | undefined {
   const bytes = address.toByteArray();
   const found = OTHERS.find(([network, bits]) => address.match(network, bits));
@@ -169,19 +173,22 @@ function embedded(address: ipaddr.IPv6): ipaddr.IPv4 | 'unknown' | undefined {
 
 const TRANSLATED = ipaddr.parseCIDR('64:ff9b::/47');
 
-/** Whether a range lies in the space that RFC 6052 and RFC 8215 reserve for translation. */
+/** Returns whether a range lies in the address space that RFC 6052 and RFC 8215 reserve for translation. */
 function isNat64(range: string): boolean {
   const [network, bits] = ipaddr.parseCIDR(range);
   return bits >= TRANSLATED[1] && network.kind() === 'ipv6' && network.match(TRANSLATED);
 }
 
-/** The variables that open the egress for development. */
+/** The variables that open destinations for development. */
 export interface OpeningSettings {
   readonly EGRESS_ALLOW_HTTP: boolean;
   readonly EGRESS_ALLOW_CIDRS: readonly string[];
 }
 
-/** A warning for each variable that opens destinations closed by default; a process logs them at its start. */
+/**
+ * Returns a warning for each variable that opens destinations which are closed by default. A process logs the warnings when
+ * it starts.
+ */
 export function egressOpenings({ EGRESS_ALLOW_HTTP, EGRESS_ALLOW_CIDRS }: OpeningSettings): string[] {
   return [
     ...(EGRESS_ALLOW_HTTP

@@ -1,7 +1,10 @@
 import { isIP } from 'node:net';
 import { isOpened, isPublicAddress, openedLoopbacks, type EgressPolicy } from './address.js';
 
-/** `url` is the normalised form: store and use it, never the original text. `detail` names the broken rule. */
+/**
+ * Result of a check. `url` is the normalised URL; store and use it instead of the original text. `detail` names the rule
+ * that the URL breaks.
+ */
 export type DestinationCheck =
   | { readonly ok: true; readonly url: string; readonly origin: string }
   | { readonly ok: false; readonly detail: string };
@@ -9,22 +12,26 @@ export type DestinationCheck =
 const MAX_LENGTH = 2_048;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
 
-// RFC 6761, RFC 6762 (and its appendix G), RFC 7686, RFC 8375, ICANN's .internal and Kubernetes: names that mean
-// something only inside a network, or nothing in the DNS.
+// Names that have a meaning only inside a network, or no meaning in the DNS: RFC 6761, RFC 6762 (and its appendix G), RFC
+// 7686, RFC 8375, ICANN's .internal, and Kubernetes.
 const LOCAL_NAME =
   /(^|\.)(localhost|localhost6|localdomain|localdomain6|local|internal|intranet|private|corp|home|lan|home\.arpa|svc|onion)$/;
 
-/** RFC 1035 section 2.3.4: labels of 1 to 63 octets, 253 of them with their dots. Underscores are in use, also in host names. */
+/**
+ * RFC 1035 section 2.3.4: labels of 1 to 63 octets, and at most 253 octets including the dots. Underscores are allowed
+ * because real host names have them.
+ */
 const HOST_NAME = /^(?=.{1,253}$)[a-z0-9_-]{1,63}(?:\.[a-z0-9_-]{1,63})*$/;
 
 /**
- * Checks by its text alone whether an endpoint may have this URL; names are resolved and checked at every connect. Checks the
- * output of the WHATWG parser, which turns every notation of an IPv4 address (octal, hexadecimal, one number, full-width digits)
- * into the dotted one.
+ * Checks whether an endpoint may have this URL, by its text alone. The addresses of a host name are checked later, whenever
+ * the relay connects. The check uses the output of the WHATWG parser, which converts every notation of an IPv4 address
+ * (octal, hexadecimal, one number, full-width digits) to dotted decimal.
  */
 export function checkDestination(text: string, policy: EgressPolicy): DestinationCheck {
   if (text.length > MAX_LENGTH) return tooLong;
-  // The parser drops or encodes control characters, so the called URL would differ from the shown one if they were allowed.
+  // The parser drops or encodes control characters. If they were allowed, the URL that is called would differ from the URL
+  // that is shown.
   if (/\p{Cc}/u.test(text)) return refused('The URL must not contain control characters.');
   const url = URL.parse(text);
   if (url === null) return refused('The URL must be absolute and valid, such as https://example.com/webhooks.');

@@ -3,59 +3,63 @@ import { request as httpRequest, type ClientRequest, type IncomingMessage } from
 import { request as httpsRequest } from 'node:https';
 import { isIP, isIPv6, Socket, type LookupFunction } from 'node:net';
 import type { buildConnector } from 'undici';
-// Undici's index loads a whole client that the relay does not use: 16 MiB, and 100 ms of each start.
+// Importing undici's index would load a whole client, otherwise unused: 16 MiB of memory and 100 ms at each start.
 import openConnector from 'undici/lib/core/connect.js';
 import { isPublicAddress, openedLoopbacks, type EgressPolicy } from './address.js';
 import { checkDestination } from './destination.js';
 import { nameResolver, type ResolveAll } from './name-resolver.adapter.js';
 
-/** The policy forbids a connection; no packet was sent. The message may be shown to the endpoint's partner. */
+/** The policy forbids a connection, and no packet was sent. The message may be shown to the endpoint's partner. */
 export class EgressDenied extends Error {
   override readonly name = 'EgressDenied';
   readonly code = 'EGRESS_DENIED';
 }
 
 export interface ConnectorOptions {
-  /** Milliseconds for DNS, TCP and TLS together, to within half a second; default 5,000. */
+  /** Maximum of milliseconds for DNS, TCP and TLS together, accurate to half a second; default 5,000. */
   readonly connectTimeoutMs?: number;
   readonly resolve?: ResolveAll;
-  /** PEM of certificate authorities trusted instead of Node's own list. */
+  /** Certificate authorities in PEM, trusted instead of Node's own list. */
   readonly ca?: string;
-  /** `http://[user:password@]host:port` of a proxy for every connection. */
+  /** URL of a proxy for all connections, as `http://[user:password@]host:port`. */
   readonly proxyUrl?: string | undefined;
 }
 
-/** When the steps to a connection were done, by `performance.now()`. A step that was not taken, or not done, has no time. */
+/** When the steps of connecting ended, by `performance.now()`. A step that was skipped or did not end has no time. */
 export interface ConnectTimes {
-  /** The name was resolved. */
+  /** Time at which the name was resolved. */
   resolvedAt?: number;
-  /** TCP was connected; with a proxy, its tunnel. */
+  /** Time at which TCP was connected; with a proxy, the time at which its tunnel was open. */
   connectedAt?: number;
 }
 
-/** A connector for undici. It notes in `times` when its steps were done. */
+/** A connector for undici that also stores in `times` when its steps ended. */
 export type TimedConnector = (
   target: buildConnector.Options,
   callback: buildConnector.Callback,
   times?: ConnectTimes,
 ) => void;
 
-/** Milliseconds for each address of a name: few enough that one silent address does not make an endpoint slow. */
+/**
+ * Milliseconds to connect to one address of a name, before the next address is tried. It is short, so that one address that
+ * does not respond delays an endpoint only a little.
+ */
 const ATTEMPT_MS = 800;
 
-/** Error codes of a machine without a route to an address. */
+/** Error codes that a machine without a route to an address reports. */
 const NO_WAY: ReadonlySet<string> = new Set(['ENETUNREACH', 'EHOSTUNREACH', 'EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
-/** Bytes that an endpoint can send before any is read. A socket option that undici's types lack. */
+/** Bytes from the endpoint that a socket buffers before they are read. undici's types lack this socket option. */
 const BUFFERED = { highWaterMark: 16_384 };
 
 /**
- * A connector for undici that checks every new connection: the URL's scheme, host and port by the rules of registration, then
- * every address that the look-up of its name brought. It connects to these checked addresses only, with the name as SNI and Host,
- * so a name that resolves differently a moment later gains nothing. One forbidden address among several forbids the connection.
+ * A connector for undici that checks every new connection. It first checks scheme, host and port of the URL by the rules of
+ * registration. Then it resolves the host name and checks every address. If one of several addresses is forbidden, the
+ * connection is refused. It connects only to the addresses that it has checked, with the host name as SNI and Host.
+ * Therefore a name that resolves to another address a moment later (DNS rebinding) has no effect.
  *
- * With a proxy this connector checks the URL and the proxy resolves the name, so the proxy itself must refuse private addresses;
- * TLS stays between the relay and the endpoint.
+ * With a proxy, this connector checks only the URL. The proxy resolves the name, so it must refuse private addresses itself.
+ * TLS is still made between the relay and the endpoint.
  */
 export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions = {}): TimedConnector {
   const connectTimeoutMs = options.connectTimeoutMs ?? 5_000;
@@ -66,7 +70,7 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
       minVersion: 'TLSv1.2',
       rejectUnauthorized: true, // explicit, so that NODE_TLS_REJECT_UNAUTHORIZED=0 has no effect
       timeout: connectTimeoutMs,
-      // By default Node gives up an address after 250 ms: too soon for another continent.
+      // By default Node tries the next address after 250 ms, which is too soon for an endpoint on another continent.
       autoSelectFamilyAttemptTimeout: ATTEMPT_MS,
       ...BUFFERED,
       lookup,
@@ -78,7 +82,7 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
       ? timed(direct, connectorBy(vettedLookup(policy, (hostname) => resolve(hostname, true))))
       : tunnelThrough(new URL(options.proxyUrl), direct, connectTimeoutMs);
   return (target, callback, times = {}) => {
-    // Node calls no `lookup` for a literal address, so it is checked here.
+    // Node does not call `lookup` if the host is an IP address, so the address is checked here.
     const host = isIPv6(target.hostname) ? `[${target.hostname}]` : target.hostname;
     const check = checkDestination(`${target.protocol}//${host}${target.port ? `:${target.port}` : ''}`, policy);
     if (check.ok) connect(target, callback, times);
@@ -87,8 +91,8 @@ export function guardedConnector(policy: EgressPolicy, options: ConnectorOptions
 }
 
 /**
- * Connects by the family whose addresses came first. A machine without a route to it reports this at once; only then does the
- * connector wait for the second family.
+ * Connects to the addresses of the family (IPv4 or IPv6) that DNS returned first. If the machine has no route to this
+ * family, it reports so at once, and the connector waits for the addresses of the second family.
  */
 function timed(quick: buildConnector.connector, patient: buildConnector.connector): TimedConnector {
   return (target, callback, times = {}) => {
@@ -120,7 +124,7 @@ function vettedLookup(policy: EgressPolicy, resolve: ResolveAll): LookupFunction
         ? openedLoopbacks(policy).map((address) => ({ address, family: isIP(address) }))
         : [...(await resolve(hostname))];
     if (addresses.length === 0) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
-    // The message omits the address, which could reveal the data of a private name server to a stranger.
+    // The message omits the address, because it could reveal the contents of a private name server to a stranger.
     if (!addresses.every(({ address }) => isPublicAddress(address, policy)))
       throw new EgressDenied('The host name resolves to an address that is not public.');
     return addresses;
@@ -142,17 +146,20 @@ function vettedLookup(policy: EgressPolicy, resolve: ResolveAll): LookupFunction
 
 const PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 };
 
-/** The proxy was not reached or made no connection. The message omits its address, since the endpoint's partner reads it. */
+/**
+ * The proxy could not be reached or opened no tunnel. The message omits the proxy's address, because the endpoint's partner
+ * reads it.
+ */
 class ProxyRefused extends Error {
   override readonly name = 'ProxyRefused';
   readonly code = 'EGRESS_PROXY';
 }
 
 /**
- * Connects to every target through a tunnel of the proxy (RFC 9110 section 9.3.6), also for plain HTTP: the proxy sees names and
- * ports, never a credential or a payload. undici's ProxyAgent builds the same tunnel but takes no connector that could check the
- * target.
- * @param secure makes TLS over the tunnel's socket
+ * Connects to every target through a tunnel of the proxy (RFC 9110 section 9.3.6), also for plain HTTP. If the target uses
+ * HTTPS, the proxy learns only its name and port. undici's ProxyAgent opens the same tunnel but accepts no connector that
+ * could check the target.
+ * @param secure opens TLS on the socket of the tunnel
  */
 function tunnelThrough(proxy: URL, secure: buildConnector.connector, timeoutMs: number): TimedConnector {
   return (target, callback, times = {}) => {
@@ -181,8 +188,8 @@ function tunnelThrough(proxy: URL, secure: buildConnector.connector, timeoutMs: 
         request.destroy();
       })
       .on('connect', (response: IncomingMessage, socket: Socket, head: Buffer) => {
-        // An answer with a body is a page of the proxy and no tunnel. If it were accepted, its body would be read as the
-        // endpoint's bytes.
+        // A response with a body is an error page of the proxy, not a tunnel. If it were accepted, the page would be read as
+        // the endpoint's response.
         const { 'content-length': length = '0', 'transfer-encoding': encoding } = response.headers;
         if (response.statusCode !== 200 || head.length > 0 || Number(length) !== 0 || encoding !== undefined) {
           socket.destroy();
@@ -190,7 +197,7 @@ function tunnelThrough(proxy: URL, secure: buildConnector.connector, timeoutMs: 
         } else if (target.protocol === 'https:') {
           times.connectedAt = performance.now();
           clearTimeout(deadline); // TLS has its own timeout
-          socket.on('error', noop); // the TLS socket reports its faults
+          socket.on('error', noop); // the TLS socket reports errors
           secure({ ...target, httpSocket: socket }, (...[fault, over]) => end(fault, over));
         } else {
           times.connectedAt = performance.now();
@@ -218,7 +225,10 @@ function connectRequest(proxy: URL, authority: string): ClientRequest {
   });
 }
 
-/** Node names what its parser refuses `HPE_…`, and a connection that closes without an answer `ECONNRESET`. */
+/**
+ * Describes a failure of the proxy. Node's codes are `HPE_…` for a response that its parser refuses, and `ECONNRESET` for
+ * a connection that closes without a response.
+ */
 function troubleOf(fault: object): string {
   const code = String(Reflect.get(fault, 'code'));
   if (code.startsWith('HPE_')) return 'the egress proxy did not answer in HTTP';

@@ -1,7 +1,8 @@
-// Owns the permitted destinations of the relay: public addresses, the URLs that an endpoint may have, and the connector of every
-// outgoing connection. Guarantees that a forbidden address gets no connection, in any notation of the URL and in any answer of
-// DNS, also when that answer changes between registration and connect (rebinding), and that TLS is at least 1.2 and always
-// verified. Leaves requests and redirects, which are never followed, to `delivery`, and network policies to the chart.
+// Owns the destinations that the relay may connect to: which addresses are public, which URLs an endpoint may have, and the
+// connector for all outgoing connections to endpoints. Guarantees that no connection is made to a forbidden address,
+// whatever the notation of the URL and the response of DNS, even if DNS returns another address after registration
+// (rebinding). It also guarantees that TLS is at least version 1.2 and that certificates are always verified. Leaves
+// requests to `delivery`, which never follows redirects, and network policies to the chart.
 export { egressPolicy, type EgressPolicy } from './address.js';
 export { checkDestination } from './destination.js';
 export { egressOpenings, type OpeningSettings } from './address.js';

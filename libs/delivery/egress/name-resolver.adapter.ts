@@ -2,21 +2,29 @@ import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
 
 /**
- * Resolves a name. Rejects with a resolver's error code (`ENOTFOUND`, `ETIMEOUT`, …) if there is no address.
- * @param isPatient whether to wait for both families, because the addresses of the first are of no use
+ * Resolves a host name. If it has no address, the promise rejects with the resolver's error code (`ENOTFOUND`, `ETIMEOUT`,
+ * …).
+ * @param isPatient whether to wait for the addresses of both families (IPv4 and IPv6), because the machine has no route to
+ * the family that came first
  */
 export type ResolveAll = (hostname: string, isPatient?: boolean) => Promise<readonly LookupAddress[]>;
 
 export interface ResolverSettings {
-  /** Name servers as `address:port` instead of the system's. */
+  /** Name servers as `address:port`, used instead of those of the system. */
   readonly servers?: readonly string[];
 }
 
-/** Longest time of a look-up, in ms, whatever its servers do: shorter than a connect's timeout, so that it fails as DNS. */
+/**
+ * Longest time of a look-up, in ms. It is shorter than the timeout for connecting, so that a slow look-up is reported as a
+ * DNS error.
+ */
 const LOOK_UP_MS = 4_500;
-/** Milliseconds that the addresses of one family wait for those of the second (RFC 8305 section 3). */
+/** Milliseconds to wait for the addresses of the second family after the first family's have come (RFC 8305 section 3). */
 const GRACE_MS = 50;
-/** Milliseconds without an answer after which the next server is asked too; late answers of earlier servers still count. */
+/**
+ * Milliseconds without a response after which the next server is asked too. A late response of an earlier server is still
+ * used.
+ */
 const TURN_MS = 1_500;
 
 const FAMILIES = [4, 6] as const;
@@ -24,9 +32,10 @@ type Family = (typeof FAMILIES)[number];
 type Answer = { readonly addresses: readonly string[] } | { readonly fault: unknown };
 
 /**
- * Resolves names by the system's name servers over c-ares. `dns.lookup` uses libuv's pool, four threads shared by the whole
- * process: four names with silent servers stop every other look-up. Here a silent server delays its own names only, with at most
- * one look-up of each in flight. The resolver reads no hosts file and no search domains, so only the public DNS defines a name.
+ * Resolves names with c-ares at the name servers of the system. Node's `dns.lookup` is not used because it runs on the four
+ * threads that libuv has for the whole process: four names whose servers do not respond then block every other look-up. Here
+ * such a server delays only its own names, and each name has at most one look-up in flight. The resolver reads neither a
+ * hosts file nor search domains, so only the public DNS defines a name.
  */
 export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
   const running = new Map<string, Promise<readonly LookupAddress[]>>();
@@ -44,9 +53,10 @@ export function nameResolver({ servers }: ResolverSettings = {}): ResolveAll {
 }
 
 /**
- * Asks for both families, server after server. The look-up ends when both families answered, when one has addresses and the
- * other had its time, or when the look-up took too long. c-ares itself gives up a query before it asks the next server, and the
- * sooner the quicker a server was before. So each question has its own resolver, which asks one server once.
+ * Asks the servers in turn for the addresses of both families. The look-up ends when both families have a result, when one
+ * family has addresses and the wait for the second is over, or after `LOOK_UP_MS`. c-ares itself abandons a query before it
+ * asks the next server, and abandons it sooner if that server was quick before. Therefore each turn has its own resolver,
+ * which asks one server once.
  */
 function lookUp(
   hostname: string,
@@ -79,7 +89,7 @@ function lookUp(
     };
     const failed = (family: Family, fault: unknown): void => {
       open[family] -= 1;
-      // These codes describe the name; any other fault is one of the server.
+      // These codes describe the name. All others are failures of the server.
       if (['ENOTFOUND', 'ENODATA'].includes(codeOf(fault))) settle(family, { fault });
       else if (asked.length < servers.length) askNext();
       else if (open[family] === 0) settle(family, { fault });
@@ -112,21 +122,24 @@ function lookUp(
 async function answerOf(resolver: Resolver, family: Family, hostname: string): Promise<Answer> {
   try {
     const addresses = await (family === 4 ? resolver.resolve4(hostname) : resolver.resolve6(hostname));
-    // An alias (CNAME) of a name without addresses: c-ares takes the alias alone for an answer.
+    // If a name is an alias (CNAME) of a name without addresses, c-ares reports success with an empty list.
     return addresses.length > 0 ? { addresses } : { fault: faultOfFamily('ENODATA', hostname, family) };
   } catch (fault) {
     return { fault };
   }
 }
 
-/** Returns IPv4 addresses first, which every network has; Node then alternates between the families (RFC 8305). */
+/**
+ * Returns the addresses of one family. The caller lists IPv4 first, which every network has; Node then alternates between
+ * the families (RFC 8305).
+ */
 function addressesOf(answer: Answer | undefined, family: Family): LookupAddress[] {
   return answer !== undefined && 'addresses' in answer ? answer.addresses.map((address) => ({ address, family })) : [];
 }
 
 /**
- * Returns the fault of the look-up. A name without addresses of one family may have some of the second if that could not be
- * asked.
+ * Returns the error of a failed look-up. `ENODATA` only says that the name has no address of one family, so an error of the
+ * other family is preferred.
  */
 function faultOf(answers: ReadonlyMap<Family, Answer>): unknown {
   const faults = FAMILIES.map((family) => Object(answers.get(family)).fault as unknown);

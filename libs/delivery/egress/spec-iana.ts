@@ -1,7 +1,7 @@
-// The special-purpose registries of IANA (https://www.iana.org/assignments/iana-ipv4-special-registry and
-// iana-ipv6-special-registry), made by RFC 6890 and RFC 8190 and extended since: every block with the RFC that made it.
-// `true` marks what IANA calls globally reachable: translation prefixes and anycast services of the network itself, where
-// no partner's endpoint lives, so they are refused like the others.
+// The special-purpose address registries of IANA (https://www.iana.org/assignments/iana-ipv4-special-registry and
+// iana-ipv6-special-registry), which RFC 6890 and RFC 8190 define: every address block with the RFC that reserves it. `true`
+// marks blocks that IANA calls globally reachable. They are translation prefixes and anycast services of the network itself,
+// so no partner's endpoint has an address there, and the relay refuses them too.
 
 export const IPV4_SPECIAL: readonly (readonly [block: string, reason: string, isGlobal: boolean])[] = [
   ['0.0.0.0/8', 'RFC 791 this network', false],
@@ -59,7 +59,7 @@ export const IPV6_SPECIAL: readonly (readonly [block: string, reason: string, is
   ['fe80::/10', 'RFC 4291 link-local unicast', false],
 ];
 
-/** Not in the registries but nobody's endpoint either. */
+/** Address blocks that are not in these registries but are refused too, because no endpoint has an address there. */
 export const OTHER_FORBIDDEN: readonly (readonly [block: string, reason: string])[] = [
   ['224.0.0.0/4', 'RFC 5771 multicast'],
   ['168.63.129.16/32', "Azure's platform services"],

@@ -3,15 +3,21 @@ import { once } from 'node:events';
 
 const A = 1;
 const AAAA = 28;
-/** Instead of addresses: the name is an alias, and of what is not told. */
+/** A record that makes a name an alias (CNAME) of itself, so it has no addresses. */
 export const ALIAS = 'CNAME';
 
-/** What a name may begin with, for one of its types or for both: nothing is answered, SERVFAIL, or only once it is asked again. */
+/**
+ * Prefix of a name for which the server misbehaves, for one record type or both: no response (`hang`), SERVFAIL (`fail`), or
+ * a response only when the question is asked again (`late`).
+ */
 const TROUBLE = /^(hang|fail|late)(?:-(a|aaaa))?(?:-\d+)?\./;
 
-/** A real name server for specs: answers from the given table, NXDOMAIN for the rest; names may begin with a trouble. */
+/**
+ * A real name server for specs. It answers from the given table, and NXDOMAIN for all other names. A prefix of a name makes
+ * it misbehave.
+ */
 export class SpecNameServer {
-  /** Type and name of each query packet. */
+  /** Type and name in each query packet that the server received. */
   readonly asked: string[] = [];
   readonly #held = new Map<string, () => void>();
 
@@ -30,7 +36,7 @@ export class SpecNameServer {
     });
   }
 
-  /** @param trouble of every name */
+  /** @param trouble how the server misbehaves for every name */
   static async open(records: Record<string, readonly string[]> = {}, trouble?: string): Promise<SpecNameServer> {
     const socket = createSocket('udp4').bind(0, '127.0.0.1');
     await once(socket, 'listening');
@@ -45,7 +51,7 @@ export class SpecNameServer {
     this.socket.close();
   }
 
-  // RFC 1035 section 4: header, one question, answers whose name points at the question's.
+  // RFC 1035 section 4: a header, one question, and answers whose names are pointers to the name in the question.
   #answer(query: Buffer): [question: string, trouble: string | undefined, answer: Buffer] {
     const labels: string[] = [];
     let at = 12;

@@ -13,10 +13,12 @@ import {
 import { infoField, redisFindings, setting, settingOf } from './conditions.js';
 import { Away, fault, type Finding, ok, warning } from './finding.js';
 
-/** Flags of a node that has left, or has not joined yet. */
+/** Flags of a node that has left the cluster or has not joined it yet. */
 const STRANGERS = new Set(['noaddr', 'handshake']);
 
-/** Examines every node of a Redis Cluster. @param environment RELAY_ENV @throws Away if no node of REDIS_CLUSTER_NODES answers */
+/**
+ * Checks every node of a Redis Cluster. @param environment RELAY_ENV @throws Away if no node of REDIS_CLUSTER_NODES answers
+ */
 export async function checkCluster(settings: RedisSettings, environment: string): Promise<Finding[]> {
   const facts = await readCluster(settings);
   return [
@@ -57,7 +59,7 @@ async function readCluster(settings: RedisSettings): Promise<ClusterFacts> {
   return { nodes, shards, global };
 }
 
-/** Returns the nodes of the cluster as one node sees them, and the slots of the relay's tags. */
+/** Returns the nodes of the cluster, as this node sees them, and the slots of the relay's hash tags. */
 async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
   const said = String(await redis.cluster('NODES'));
   const slots = await Promise.all(tags.map((tag) => redis.cluster('KEYSLOT', tag)));
@@ -66,8 +68,9 @@ async function viewOf(redis: Redis, host: string, tags: readonly string[]) {
 }
 
 /**
- * Returns how far the view of a node can be trusted: first by the nodes that it reaches, then by the slots that they serve. A node
- * that is cut off reaches few, and does not know which node took its slots.
+ * Returns how far the view of a node can be trusted. The number of nodes that it can reach counts first, then the number of
+ * slots that they serve. A node that is cut off from the cluster reaches few nodes, and does not know which nodes have taken
+ * their slots.
  */
 function weightOf({ nodes }: { readonly nodes: readonly ClusterNode[] }): number {
   const known = nodes.filter(({ flags }) => !flags.includes('fail') && !flags.includes('fail?')).length;
@@ -91,12 +94,14 @@ async function answerOf(redis: Redis): Promise<NodeAnswer> {
 
 const toError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** Share of maxmemory above which the doctor warns, as the alert RelayRedisMemory does. Workers stop reading at 0.7. */
+/** Share of maxmemory above which the doctor warns, as the alert RelayRedisMemory does. Workers pause reading at 0.7. */
 const FULL = 0.6;
 
 type Answered = Pick<NodeFacts, 'name'> & { readonly answer: NodeAnswer };
 
-/** Checks the settings, version and memory of each node. A replica counts too: it is the next primary. */
+/**
+ * Checks the settings, version and memory of each node. Replicas are checked too, because a replica can become the primary.
+ */
 export function settingFindings({ nodes, shards }: ClusterFacts, environment: string): Finding[] {
   const answered = nodes.flatMap(({ name, answer }) => (answer instanceof Error ? [] : [{ name, answer }]));
   if (answered.length === 0) return [];
@@ -107,7 +112,10 @@ export function settingFindings({ nodes, shards }: ClusterFacts, environment: st
   return [...together(settings, answered.length), versions(answered), memory(answered)];
 }
 
-/** By default the whole cluster stops if one slot is not served. With one shard that makes no difference. */
+/**
+ * By default a cluster stops completely if one slot is not served. With a single shard this makes no difference, so it is
+ * not checked.
+ */
 function coverage(shards: number, { 'cluster-require-full-coverage': required }: NodeAnswer['config']): Finding[] {
   const check = 'cluster coverage';
   if (shards === 1 || required === undefined) return [];
@@ -121,7 +129,7 @@ function coverage(shards: number, { 'cluster-require-full-coverage': required }:
   ];
 }
 
-/** Merges equal findings of several nodes into one that names the nodes. */
+/** Merges equal findings about several nodes into one finding that lists the nodes. */
 function together(settings: readonly { name: string; finding: Finding }[], count: number): Finding[] {
   const groups = new Map<string, { finding: Finding; names: string[] }>();
   for (const { name, finding } of settings) {
@@ -150,7 +158,10 @@ function versions(answered: readonly Answered[]): Finding {
   return warning(check, `the nodes run ${texts.join('; ')}`, 'bring all to the newest of these, replicas first');
 }
 
-/** Valkey also reports a version of Redis. */
+/**
+ * Returns name and version of the server. Valkey also reports a version of Redis, so the version of Valkey is looked for
+ * first.
+ */
 function versionIn(info: string): string {
   const valkey = infoField(info, 'valkey_version');
   return valkey === undefined ? `Redis ${infoField(info, 'redis_version')}` : `Valkey ${valkey}`;
@@ -176,11 +187,11 @@ function memory(answered: readonly Answered[]): Finding {
 
 const toMiB = (bytes: number): number => Math.round(bytes / 1_024 / 1_024);
 
-/** Seconds without a report from a replica after which it counts as behind. A replica reports its offset every second. */
+/** Seconds without a report after which a replica is regarded as behind. A replica reports its offset every second. */
 const SILENT_S = 10;
 const BEHIND_BYTES = 16 * 1_024 * 1_024;
 
-/** Checks that each primary with slots has a replica that can take its place, and how much data that replica lacks. */
+/** Checks that each primary with slots has a replica that can replace it, and how much data that replica lacks. */
 export function replicaFindings({ nodes }: ClusterFacts, environment: string): Finding[] {
   const serving = nodes.filter((node) => node.slots.length > 0 && faultOf(node) === undefined);
   const found = serving.flatMap((node) => replicasOf(node, nodes));
@@ -216,7 +227,7 @@ function fixOf({ id, name }: NodeFacts, nodes: readonly NodeFacts[]): string {
 }
 
 /**
- * Returns the replicas that a node reports in INFO, with `master_repl_offset`:
+ * Returns the replicas that a primary lists in INFO, beside `master_repl_offset`, as in
  * `slave0:ip=10.0.0.2,port=6379,state=online,offset=140,lag=0`.
  */
 function followersOf({ answer }: NodeFacts) {
@@ -233,10 +244,13 @@ function followersOf({ answer }: NodeFacts) {
   });
 }
 
-/** Difference of clocks in ms from which a node is at fault. All nodes are asked at once, and each answers within a second. */
+/**
+ * Clock difference in ms from which on it is a fault. All nodes are asked at the same time, and each answers within a
+ * second.
+ */
 const BEARABLE_MS = 5_000;
 
-/** Compares the clocks of all nodes with that of the node that holds the global keys, whose time all processes take. */
+/** Compares the clock of each node with that of the node that has the global keys, whose time all processes use. */
 export function clockFindings({ nodes, global }: ClusterFacts): Finding[] {
   const leading = nodeOf(nodes, global.slot);
   const leads = timeOf(leading);

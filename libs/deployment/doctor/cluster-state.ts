@@ -3,18 +3,18 @@ import { fault, ok, warning, type Finding } from './finding.js';
 
 export interface NodeAnswer {
   readonly info: string;
-  /** `cluster_state`; undefined if CLUSTER INFO is refused. */
+  /** `cluster_state`; undefined if the server refuses CLUSTER INFO. */
   readonly state: string | undefined;
-  /** Settings that INFO omits, by name; undefined if CONFIG is refused. */
+  /** Settings that INFO does not contain, by name; undefined if the server refuses CONFIG. */
   readonly config: Readonly<Record<string, string | undefined>>;
 }
 
-/** A node of the cluster, as the others report it, with its own answer. */
+/** A node of the cluster: what the other nodes report about it, and its own answer. */
 export interface NodeFacts extends Pick<ClusterNode, 'id' | 'slots' | 'follows' | 'moving'> {
   readonly name: string;
-  /** Whether the other nodes report it as failed. */
+  /** Whether the other nodes regard it as failed. */
   readonly hasFailed: boolean;
-  /** An error if the node does not answer. */
+  /** The node's answer, or an error if it did not answer. */
   readonly answer: NodeAnswer | Error;
 }
 
@@ -25,21 +25,21 @@ interface Place {
 
 export interface ClusterFacts {
   readonly nodes: readonly NodeFacts[];
-  /** The shards, in their order. */
+  /** The shards, in the order of their numbers. */
   readonly shards: readonly Place[];
   readonly global: Place;
 }
 
 export const SLOTS = 16_384;
 
-/** Whether a node is a primary, with slots or without. */
+/** Whether a node is a primary, with or without slots. */
 const isPrimary = ({ follows }: NodeFacts): boolean => follows === undefined;
 
-/** Returns the node that has a slot; undefined if none has it. */
+/** Returns the node that serves a slot; undefined if no node does. */
 export const nodeOf = (nodes: readonly NodeFacts[], slot: number): NodeFacts | undefined =>
   nodes.find(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last));
 
-/** Returns why commands to a node fail; undefined if they do not. */
+/** Returns why commands to a node fail; undefined if they succeed. */
 export function faultOf({ hasFailed, answer }: NodeFacts): string | undefined {
   if (answer instanceof Error) return `does not answer (${answer.message})`;
   return hasFailed ? 'is held for failed by the other nodes' : undefined;
@@ -50,11 +50,11 @@ function cliOf(name: string): string {
   return `redis-cli -h ${name.slice(0, end)} -p ${name.slice(end + 1)}`;
 }
 
-/** Returns ranges as text, such as `5461-10922, 12000`. */
+/** Returns ranges of slots as text, such as `5461-10922, 12000`. */
 const rangesText = (ranges: readonly (readonly [number, number])[]): string =>
   ranges.map(([first, last]) => (first === last ? String(first) : `${first}-${last}`)).join(', ');
 
-/** Checks that all slots of the cluster are served, and that all of its nodes answer. */
+/** Checks that all slots of the cluster are served and that all nodes answer. */
 export function stateFindings({ nodes }: ClusterFacts): Finding[] {
   const found = [...slotFaults(nodes), ...stateFaults(nodes), ...moves(nodes)];
   const serving = nodes.filter(({ slots }) => slots.length > 0);
@@ -80,7 +80,10 @@ function slotFaults(nodes: readonly NodeFacts[]): Finding[] {
   return [...(missing.length === 0 ? [] : [uncovered]), ...failed];
 }
 
-/** Returns the fix. A cluster replaces a primary by itself, once most of the other primaries miss it. */
+/**
+ * Returns how to fix a failed node. The cluster replaces a primary by itself once most of the other primaries cannot reach
+ * it.
+ */
 function remedyOf(node: NodeFacts, nodes: readonly NodeFacts[]): string {
   const replica = nodes.find((other) => other.follows === node.id && faultOf(other) === undefined);
   if (replica === undefined) return `start ${node.name} with its data: no replica can take its place`;
@@ -98,7 +101,9 @@ function gapsIn(nodes: readonly NodeFacts[]): (readonly [number, number])[] {
   return gaps;
 }
 
-/** A node that is cut off, or that knows no node for some slot, refuses all commands with keys. */
+/**
+ * Reports nodes that refuse all commands with keys. A node does so if it is cut off, or if it knows no node for some slot.
+ */
 function stateFaults(nodes: readonly NodeFacts[]): Finding[] {
   const refusing = nodes.filter(({ answer }) => !(answer instanceof Error) && answer.state === 'fail');
   if (refusing.length === 0) return [];
@@ -112,7 +117,10 @@ function stateFaults(nodes: readonly NodeFacts[]): Finding[] {
   ];
 }
 
-/** Warns of moves of slots. If a move was broken off, keys of the slot are on two nodes, and scripts with such keys are refused. */
+/**
+ * Warns that slots are being moved. If a move was interrupted, keys of the slot are on two nodes, and Redis refuses scripts
+ * that use keys of both.
+ */
 function moves(nodes: readonly NodeFacts[]): Finding[] {
   return nodes
     .filter(({ moving }) => moving.length > 0)
@@ -142,7 +150,10 @@ function nodeFindings(nodes: readonly NodeFacts[]): Finding[] {
   });
 }
 
-/** Names the node of each shard, and checks that it answers and that the nodes share the shards evenly. */
+/**
+ * Reports which node serves each shard. Checks that these nodes answer and that the shards are spread evenly over the
+ * primaries.
+ */
 export function shardFindings(facts: ClusterFacts): Finding[] {
   const { nodes, shards, global } = facts;
   const isOnly = shards.length === 1;
@@ -175,7 +186,7 @@ function unreached({ slot }: Place, nodes: readonly NodeFacts[], who: string, me
   return [fault('shards', text, remedyOf(node, nodes))];
 }
 
-/** Warns of a node with more shards than its share, which is the first to be full. */
+/** Warns of nodes that serve more shards than their share, because they run out of memory first. */
 function shareFindings({ nodes, shards }: ClusterFacts): Finding[] {
   if (shards.length === 1) return [];
   const primaries = nodes.filter((node) => isPrimary(node) && faultOf(node) === undefined);
@@ -190,7 +201,10 @@ function shareFindings({ nodes, shards }: ClusterFacts): Finding[] {
   });
 }
 
-/** Returns the command that moves one shard. `redis-cli` moves the lowest slots first, so it must move all up to the first shard. */
+/**
+ * Returns the command that moves one shard. `redis-cli` moves the lowest slots first, so it has to move all slots up to that
+ * of the node's first shard.
+ */
 function moveOf(from: NodeFacts, to: NodeFacts, shards: readonly Place[]): string {
   const [lowest] = shards
     .map(({ slot }, number) => ({ slot, number }))

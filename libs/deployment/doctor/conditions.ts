@@ -16,17 +16,18 @@ interface Broken {
 }
 
 /**
- * A setting of a store that the relay's promise depends on, and that others can change at any time. A worker checks it at its start,
- * at each new connection to Redis, and every minute; `relay doctor` and `GET /doctor` check it on request. While it does not hold,
- * the worker logs that and reports it as a metric, by which an alert fires; it is not ready if `isNeeded` is set. The database that
- * REDIS_URL names is no condition: a connection that does not get it is refused.
+ * A setting of Redis or Kafka that the guarantees of the relay depend on and that others can change at any time. A worker
+ * checks it when it starts, at each new connection to Redis, and every minute; `relay doctor` and `GET /doctor` check it on
+ * request. If the condition is broken, the worker logs so and exports a metric, for which an alert exists. If `isNeeded` is
+ * also set, the worker is not ready. The database number in REDIS_URL is no condition, because a connection to a server
+ * without this database fails anyway.
  */
 export interface Condition<Facts> {
-  /** Name of the condition and of the check of the doctor. */
+  /** Name of the condition, and of the doctor's check for it. */
   readonly name: string;
-  /** Whether a worker is not ready without it. */
+  /** Whether a worker is not ready while the condition is broken. */
   readonly isNeeded: boolean;
-  /** Whether it counts with RELAY_ENV=production only. */
+  /** If set, the condition matters in production. In development, a worker ignores it and the doctor only warns. */
   readonly isOfProduction?: true;
   readonly broken: (facts: Facts) => readonly Broken[];
 }
@@ -34,17 +35,17 @@ export interface Condition<Facts> {
 export interface TopicFacts {
   readonly settings: TopicSettings;
   readonly found: readonly TopicFound[];
-  /** undefined if this client may not read them. */
+  /** The settings of the topics; undefined if this client is not allowed to read them. */
   readonly configs: readonly TopicConfigFound[] | undefined;
 }
 
 export const infoField = (info: string, name: string): string | undefined =>
   new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1];
 
-/** Returns the fix of a setting of Redis. */
+/** Returns the text that says how to change a setting of Redis. */
 export const setting = (wanted: string): string => `run \`CONFIG SET ${wanted}\` and set it in redis.conf`;
 
-/** Conditions of each Redis server, read from INFO, which managed services never refuse. */
+/** Conditions of each Redis server. They are read from INFO, which managed services never refuse. */
 export const REDIS_CONDITIONS: readonly Condition<string>[] = [
   {
     name: 'redis memory',
@@ -90,17 +91,18 @@ export const TOPIC_CONDITIONS: readonly Condition<TopicFacts>[] = [
   },
 ];
 
-/** Splits a sentence about topics at its first colon: the problem, and the fix. */
+/** Splits a sentence about topics at its first colon. The problem stands before the colon and the fix after it. */
 export function halvesOf(sentence: string): Broken {
   const colon = sentence.indexOf(': ');
   return { text: sentence.slice(0, colon), fix: sentence.slice(colon + 2) };
 }
 
 /**
- * Findings about Redis’ settings from INFO: managed services often refuse CONFIG but never INFO.
+ * Returns the findings about the settings of a Redis server. They are read from INFO, because managed services often refuse
+ * CONFIG.
  * @param environment RELAY_ENV
- * @param syncing `appendfsync`, which INFO omits; undefined if CONFIG is refused
- * @param diskFault fault of its disk; by default the one that INFO shows
+ * @param syncing value of `appendfsync`, which INFO does not contain; undefined if the server refuses CONFIG
+ * @param diskFault fault of the server's disk; by default read from INFO
  */
 export function redisFindings(
   info: string,
@@ -133,7 +135,9 @@ function diskFinding(found: string | undefined): Finding {
   );
 }
 
-/** Without a limit, workers do not pause reading for memory, and the machine kills Redis instead. */
+/**
+ * Without a limit, workers never pause reading because of memory, and the operating system kills Redis when memory runs out.
+ */
 const memoryLimit = (bytes: number, environment: string): Finding =>
   bytes > 0 || environment === 'development'
     ? ok('redis memory limit', bytes > 0 ? `maxmemory is ${bytes} bytes` : 'there is none, and RELAY_ENV=development')
@@ -152,16 +156,16 @@ function durability(syncing: string | undefined): Finding {
   );
 }
 
-/** Returns a setting that INFO omits; undefined if CONFIG is refused, as on managed services. */
+/** Returns a setting that INFO does not contain; undefined if the server refuses CONFIG, as managed services do. */
 export async function settingOf(redis: Redis, name: string): Promise<string | undefined> {
   const answer = await redis.config('GET', name).catch(() => []);
   return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
-/** Difference of clocks in ms from which it is a fault: much less than the 30 s beyond which a worker ends. */
+/** Clock difference in ms from which on it is a fault, far below the 30 s at which a worker stops. */
 const BEARABLE_MS = 5_000;
 
-/** @param aheadMs by how much Redis' clock is ahead of this machine's */
+/** @param aheadMs by how much the clock of Redis is ahead of the clock of this machine */
 export function clockFinding(aheadMs: number): Finding {
   const seconds = Math.round(Math.abs(aheadMs) / 1_000);
   if (Math.abs(aheadMs) < BEARABLE_MS) return ok('clock', `within ${Math.max(1, seconds)} s of that of Redis`);

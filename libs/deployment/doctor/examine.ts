@@ -18,25 +18,34 @@ const FIXES = {
     'set it to kid:base64 of a key: `openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 | openssl pkcs8 -topk8 -nocrypt -outform DER | base64 -w0` makes one',
 };
 
-/** Access to the stores. Each call is given up when its store does not answer. @throws Away, ConfigurationFault */
+/** Access to the stores. A call is aborted if its store does not answer in time. @throws Away, ConfigurationFault */
 interface ExaminedStores {
-  /** Throws Away if the connection with the global keys does not answer. If only a shard does not answer, commands to it fail. */
+  /**
+   * Runs `work` with a connection to the global keys. It throws Away if that connection does not answer. If only another
+   * shard does not answer, only the commands to that shard fail.
+   */
   redis<T>(work: (redis: Redis, shards: Shards) => Promise<T>): Promise<T>;
   kafka<T>(work: (kafka: Kafka, settings: TopicSettings & LogNames) => Promise<T>): Promise<T>;
 }
 
-/** Inputs of the examination beside the stores. Each is read when a check needs it. @throws ConfigurationFault, Error */
+/**
+ * The inputs of the examination apart from the stores. Each function is called when a check needs its result. @throws
+ * ConfigurationFault, Error
+ */
 interface ExaminationInputs {
-  /** RELAY_ENV; some faults of production are warnings in development. */
+  /** Value of RELAY_ENV. Some faults in production are only warnings in development. */
   environment(): string;
   keyring(): Keyring;
   signingKeys(): unknown;
   wire(): WireSettings;
 }
 
-/** Runs every check of the stores and the keys. A check that fails to run is a fault of its own and stops no other. */
+/**
+ * Runs all checks of the stores and the keys. If a check cannot run, that is reported as a fault, and the other checks still
+ * run.
+ */
 export async function examine(stores: ExaminedStores, circumstances: ExaminationInputs): Promise<Finding[]> {
-  // The checks of the settings report what cannot be read here.
+  // If an input cannot be read, the checks of the settings report that, so it is ignored here.
   const environment = attempt(() => circumstances.environment()) ?? 'production';
   const keyring = attempt(() => circumstances.keyring());
   const wire = attempt(() => circumstances.wire());
@@ -58,7 +67,7 @@ export async function examine(stores: ExaminedStores, circumstances: Examination
   return [...findings.flat(), ...(wire === undefined ? [] : passwordFindings(wire))];
 }
 
-/** While one of the stores is away, its own check reports that. */
+/** Checks whether Redis lost data. If a store does not answer, its own check reports that, so nothing is reported here. */
 async function lossFindings(stores: ExaminedStores): Promise<Finding[]> {
   try {
     return await stores.redis((_, shards) => stores.kafka((kafka, settings) => checkForLoss(shards, kafka, settings)));
@@ -81,14 +90,14 @@ export interface WireSettings extends RedisSettings {
   readonly RELAY_ENV: string;
   readonly KAFKA_BROKERS: readonly string[];
   readonly KAFKA_SASL_MECHANISM?: string | undefined;
-  /** Each of these turns TLS on. */
+  /** TLS is on if any of these is set. */
   readonly KAFKA_SSL?: boolean | undefined;
   readonly KAFKA_SSL_CA?: string | undefined;
   readonly KAFKA_SSL_CERT?: string | undefined;
   readonly KAFKA_SSL_KEY?: string | undefined;
 }
 
-/** Warns of passwords that the network can read; SCRAM sends none. */
+/** Warns if a password or token crosses the network in cleartext. SCRAM never sends the password itself. */
 export function passwordFindings(settings: WireSettings): Finding[] {
   const check = 'passwords';
   const { KAFKA_SASL_MECHANISM: mechanism } = settings;

@@ -1,6 +1,6 @@
 import { ConfigurationFault } from '@relay/config';
 
-/** The result of a check; a warning or a fault has a fix. */
+/** The result of a check. A warning or a fault also says how to fix it. */
 export interface Finding {
   readonly check: string;
   readonly state: 'ok' | 'warning' | 'fault';
@@ -12,18 +12,18 @@ export const ok = (check: string, text: string): Finding => ({ check, state: 'ok
 export const warning = (check: string, text: string, fix: string): Finding => ({ check, state: 'warning', text, fix });
 export const fault = (check: string, text: string, fix: string): Finding => ({ check, state: 'fault', text, fix });
 
-/** A fault in production and a warning in development. @param environment RELAY_ENV */
+/** Returns a fault, or only a warning in development. @param environment RELAY_ENV */
 export const faultInProduction = (environment: string, check: string, text: string, fix: string): Finding =>
   (environment === 'development' ? warning : fault)(check, text, fix);
 
-/** Counts warnings and faults. A relay with warnings alone is healthy. */
+/** Counts the warnings and faults. Without faults the relay is healthy, even if there are warnings. */
 export function summaryOf(findings: readonly Finding[]) {
   const count = (wanted: Finding['state']): number => findings.filter(({ state }) => state === wanted).length;
   const faults = count('fault');
   return { healthy: faults === 0, faults, warnings: count('warning'), findings };
 }
 
-/** A store that is not configured or does not answer, with the remedy. */
+/** Thrown if a store is not configured or does not answer. It says what is wrong (`what`) and how to fix it. */
 export class Away extends Error {
   override readonly name = 'Away';
 
@@ -36,7 +36,9 @@ export class Away extends Error {
   }
 }
 
-/** Returns the findings of a check, or a fault if the check fails to run. @param fix for a failure that names none itself */
+/**
+ * Returns the findings of a check, or a fault if the check cannot run. @param fix for errors that do not name their own fix
+ */
 export async function orFault(
   check: string,
   fix: string,

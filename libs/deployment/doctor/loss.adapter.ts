@@ -5,21 +5,22 @@ import { isRedisAway, REGISTRY_APPLIED, type Shard, type Shards } from '@relay/r
 import type { Redis } from 'ioredis';
 import { fault, ok, warning, type Finding } from './finding.js';
 
-/** Prefix of the owner's token while `relay recover` owns a partition. */
+/** Prefix of the token that `relay recover` stores as owner of a partition while it recovers the partition. */
 export const TOKEN = 'recovery-';
 
-/** A partition of a topic of envelopes, and the offset that the workers’ group committed (-1: none). */
+/** A partition of an envelope topic, and the offset that the consumer group of the workers has committed (-1: none). */
 interface ReadPartition extends LogPartition {
   readonly committed: number;
 }
 
-/** Window in ms of the seen marks, which only writers need. */
+/** Window in ms of the seen marks. Only writers need it, and the doctor only reads. */
 const NO_WINDOW_MS = 0;
 
 /**
- * Finds out whether a shard lost the progress in the log. A new relay has read nothing and lost nothing. A shard that was restored
- * from an older copy may miss partitions, which the workers read again from their start.
- * @returns `lost` has the partitions that the shard does not know, and those that an earlier recovery began
+ * Finds out whether a shard lost its record of how far the log was read. A new relay has read nothing, so it has lost
+ * nothing. If a shard was restored from an older backup, it may not know some partitions; the workers read those again from
+ * the beginning.
+ * @returns `lost`: the partitions that the shard does not know, and those whose recovery has begun but not ended
  */
 export async function lossOf<P extends ReadPartition>(
   events: readonly P[],
@@ -35,7 +36,7 @@ export async function lossOf<P extends ReadPartition>(
   return { lost: [...unknown, ...begun], isLost: isBegun || (wasRead && !wasKnown), isBegun };
 }
 
-/** Reports a fault for each lost shard: each is recovered alone. */
+/** Reports each shard that lost its progress as a fault of its own, because each shard is recovered separately. */
 export async function progressFindings(shards: Shards, read: readonly ReadPartition[]): Promise<Finding[]> {
   const isOnly = shards.all.length === 1;
   const found = await Promise.all(
@@ -62,7 +63,7 @@ export interface LogNames {
   readonly KAFKA_CONSUMER_GROUP: string;
 }
 
-/** Compares Redis with Kafka and changes neither. */
+/** Compares Redis with Kafka without changing either. */
 export function checkForLoss(shards: Shards, kafka: Kafka, names: LogNames): Promise<Finding[]> {
   return withAdmin(kafka, async (admin) => [
     await checkRegistry(shards.global, admin, registryTopic(names.KAFKA_TOPIC_PREFIX)),

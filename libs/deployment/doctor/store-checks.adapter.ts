@@ -24,9 +24,10 @@ const FIXES = {
 };
 
 /**
+ * Checks Redis and the records that it stores.
  * @param environment RELAY_ENV
- * @param keyring undefined if the keys are faulty, which another check reports
- * @param hasNodes whether Redis is a cluster: another check examines each of its nodes
+ * @param keyring undefined if the encryption keys are invalid, which another check reports
+ * @param hasNodes whether Redis is a cluster, because another check examines each node of a cluster
  */
 export async function checkRedis(
   redis: Redis,
@@ -45,7 +46,7 @@ async function settingsFound(redis: Redis, environment: string): Promise<Finding
   return redisFindings(info, environment, syncing, (await readDisk(onlyShard(redis))).fault);
 }
 
-/** Milliseconds by which Redis’ clock is ahead of this one, to within the round trip. */
+/** Returns by how many ms the clock of Redis is ahead of this machine's clock, accurate to the round-trip time. */
 async function aheadMs(redis: Redis): Promise<number> {
   const asked = hostTime();
   const [seconds, microseconds] = await redis.time();
@@ -84,7 +85,7 @@ async function storedFindings(redis: Redis, keyring: Keyring): Promise<Finding[]
     ),
     storedFinding(
       'client secrets',
-      // A disabled client cannot use its secret, so its key may be gone.
+      // A disabled client cannot use its secret, so the key of the secret may be missing.
       clients.flatMap(({ clientId, disabled, secretHashes, credential }) => {
         const hashes = credential === undefined ? secretHashes : [credential.hash];
         return disabled ? [] : [{ name: clientId, opens: hashes.some((hash) => keyring.kids.includes(kidOf(hash))) }];
@@ -94,7 +95,7 @@ async function storedFindings(redis: Redis, keyring: Keyring): Promise<Finding[]
   ];
 }
 
-/** Reads Redis as it is; another check compares it with the registry. */
+/** Lets the stores read Redis without the registry. Another check compares Redis with the registry. */
 const asItIs = {
   current: () => Promise.resolve(),
   catchUp: () => Promise.resolve(),
@@ -109,7 +110,7 @@ export async function checkKafka(
 ): Promise<Finding[]> {
   const read = await withAdmin(kafka, async (admin) => ({
     found: await findTopics(admin, settings),
-    // Another check says that they cannot be read.
+    // If the settings cannot be read, the check `topic settings` below reports that.
     configs: await readTopicConfigs(admin, settings).catch((error: unknown) => error),
   }));
   const { found } = read;
@@ -126,7 +127,7 @@ export async function checkKafka(
   );
   const unread = await orFault('topic settings', FIXES.topicConfigs, () => {
     if (!Array.isArray(read.configs)) throw read.configs;
-    // Without topics there is nothing to report.
+    // If there are no topics, the check `topics` reports that.
     return configs.length === 0 && found.length > 0 ? [ok('topic settings', 'lose nothing')] : configs;
   });
   const replication = replicationFindings(found, environment);
@@ -134,7 +135,7 @@ export async function checkKafka(
   return [ok('kafka', 'answers'), ...fit, ...notes, ...replication, ...unread, ...workers];
 }
 
-/** A group without members reads nothing; accepted envelopes wait in the log. */
+/** Checks that the consumer group has members. Without members nobody reads the log, and accepted envelopes wait there. */
 async function checkWorkers(kafka: Kafka, group: string, environment: string): Promise<Finding[]> {
   const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups([group]));
   const members = groups[0]?.members.length ?? 0;
@@ -144,9 +145,9 @@ async function checkWorkers(kafka: Kafka, group: string, environment: string): P
   return [faultInProduction(environment, 'workers', text, fix)];
 }
 
-/** Warns of topics with one replica: if one broker loses its disk, accepted envelopes are lost. */
+/** Warns of topics with a single replica: if a broker loses its disk, accepted envelopes are lost. */
 export function replicationFindings(topics: readonly TopicFound[], environment: string): Finding[] {
-  // Another check reports missing topics.
+  // If there are no topics, the check `topics` reports that.
   if (topics.length === 0) return [];
   const single = topics.filter(({ replication }) => replication < 2);
   const [first] = single;
@@ -160,15 +161,15 @@ export function replicationFindings(topics: readonly TopicFound[], environment: 
   return [found];
 }
 
-/** The records that need an older key. */
+/** The records that still need an older key. */
 export interface KeyUse {
   readonly key: string;
   readonly webhooks: readonly string[];
-  /** Clients whose secret this key hashed; only the secret itself can make a new hash. */
+  /** Clients whose secret was hashed with this key. A hash with another key can be made only from the secret itself. */
   readonly clients: readonly string[];
 }
 
-/** Returns the records that need each older key. A disabled client cannot use its secrets and needs none. */
+/** Returns for each older key the records that need it. A disabled client cannot use its secrets, so it needs no key. */
 export function usesOf(
   older: readonly string[],
   webhooks: ReadonlyMap<string, ReadonlySet<string>>,
@@ -190,7 +191,7 @@ export const isDispensable = ({ webhooks, clients }: KeyUse): boolean => webhook
 
 const counted = (count: number, one: string): string => `${count} ${count === 1 ? one : `${one}s`}`;
 
-/** Whether an older key can be removed, as a clause without a full stop. */
+/** Says whether an older key can be removed, as a clause without a full stop. */
 export function useText(use: KeyUse): string {
   if (isDispensable(use)) return `${use.key} is no longer needed: remove it from ENCRYPTION_KEYS`;
   const { webhooks, clients } = use;
@@ -209,7 +210,7 @@ export const useFix = ({ webhooks }: KeyUse): string =>
 export const useFinding = (use: KeyUse): Finding =>
   isDispensable(use) ? ok('older keys', useText(use)) : warning('older keys', useText(use), useFix(use));
 
-/** Whether the present keys open every stored record. */
+/** Checks that the configured keys can open every stored record. */
 export function storedFinding(check: string, records: readonly { name: string; opens: boolean }[]): Finding {
   const closed = records.filter(({ opens }) => !opens);
   const [first] = closed;

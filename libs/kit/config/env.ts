@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 /**
- * Starts a process with its configuration. If the start fails, it writes one JSON line to standard error, with all faults of the
- * configuration or the other reason, and the process ends with 1. The line holds no value of a secret, which the text of a driver
- * may repeat.
+ * Parses the configuration of a process and starts the process with it. If this fails, it writes one line of JSON with all
+ * faults of the configuration, or with the error of the start, to standard error, and the process exits with 1. Values of
+ * secrets are removed from the line, because the message of a driver may repeat them.
  */
 export async function startWith<S extends z.ZodObject>(
   schema: S,
@@ -39,7 +39,9 @@ const reasonOf = (error: unknown, secrets: readonly string[]): string =>
     error instanceof Error ? error.message || error.name : String(error),
   );
 
-/** All faults of the environment, one line each, by variable name. It never repeats a value, which may be a secret. */
+/**
+ * All faults of the environment, one line each, with the name of the variable. Values are left out, as they may be secret.
+ */
 export class ConfigurationFault extends Error {
   constructor(readonly faults: readonly string[]) {
     super(
@@ -52,10 +54,11 @@ export class ConfigurationFault extends Error {
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads a process's environment by its schema. A variable marked with `secret()` may also be given as `NAME_FILE`, the path of a
- * file that holds it. An empty variable counts as not set, and so do variables of OpenTelemetry if no spans are exported.
- * @param readFile reads such a file
- * @throws ConfigurationFault that names every fault
+ * Reads the environment of a process by a schema. A variable marked with `secret()` may also be given as `NAME_FILE`, the
+ * path of a file that contains the value. An empty variable is treated as not set. Variables of OpenTelemetry are ignored if
+ * no spans are exported.
+ * @param readFile reads the file of a `NAME_FILE` variable
+ * @throws ConfigurationFault that lists all faults
  */
 export function parseEnv<S extends z.ZodObject>(
   schema: S,
@@ -95,12 +98,17 @@ export function parseEnv<S extends z.ZodObject>(
   return result.data;
 }
 
-/** Marks a variable as secret: readable from `NAME_FILE`, never printed. A schema derived from it is secret too. */
+/**
+ * Marks a variable as secret: it can be read from `NAME_FILE` and is never printed. Schemas derived from it are secret too.
+ */
 export const secret = <T extends z.ZodType>(field: T): T => field.meta({ ...field.meta(), secret: true });
 
 export const isSecret = (field: z.ZodType): boolean => field.meta()?.['secret'] === true;
 
-/** Reads a value by the function of its user, so that a fault is reported together with all others. */
+/**
+ * Returns a refinement that passes the value to `read`, so that an error of `read` is reported together with all other
+ * faults.
+ */
 export const readableBy =
   <T>(read: (value: T) => unknown) =>
   (value: T, context: z.RefinementCtx): void => {
@@ -111,10 +119,10 @@ export const readableBy =
     }
   };
 
-// `written` is the JSON Schema of a value outside of an environment; it checks the chart's values. `values` describes the
-// permitted values in words, for docs/configuration.md.
+// In the metadata below, `written` is the JSON Schema of a value in the Helm chart, and `values` describes the permitted
+// values in words for docs/configuration.md.
 
-/** A duration such as `15s`, `5m` or `72h`, above zero and within the bounds, if any. Its value is in milliseconds. */
+/** A duration above zero such as `15s`, `5m` or `72h`, within the given bounds. The parsed value is in milliseconds. */
 export const duration = (byDefault: string, { from, to }: { from?: string; to?: string } = {}) => {
   const [least, most] = [parseDuration(from ?? '') ?? 1, parseDuration(to ?? '') ?? Infinity];
   const values = to === undefined ? undefined : from === undefined ? `at most ${to}` : `${from} to ${to}`;
@@ -150,7 +158,7 @@ export const flag = (byDefault: boolean) =>
     .transform((text) => text === 'true')
     .meta({ written: { type: 'boolean' } });
 
-/** A flag with a third meaning if it is not set. */
+/** A flag that may also be left unset, which has a meaning of its own. */
 export const optionalFlag = () =>
   trueOrFalse()
     .optional()
@@ -158,8 +166,8 @@ export const optionalFlag = () =>
     .meta({ written: { type: 'boolean' } });
 
 /**
- * `name=value` pairs, comma separated, in OpenTelemetry's form: names are tokens (RFC 9110), values percent-encoded.
- * @param value matches a decoded value
+ * Comma-separated `name=value` pairs in OpenTelemetry's form: names are tokens (RFC 9110), and values are percent-encoded.
+ * @param value pattern that every decoded value must match
  */
 export const pairs = (value: RegExp) =>
   z
@@ -188,7 +196,7 @@ function readPair(part: string): [name: string, value: string] | undefined {
   }
 }
 
-/** A comma-separated list; empty parts are dropped. */
+/** A comma-separated list. Empty parts are left out. */
 export const list = (byDefault = '') =>
   z
     .string()
@@ -202,13 +210,17 @@ export const list = (byDefault = '') =>
 
 const UNIT_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
-/** Returns the milliseconds of a duration such as `500ms`, `15s`, `5m`, `72h` or `7d`; undefined if the text is none. */
+/**
+ * Returns a duration such as `500ms`, `15s`, `5m`, `72h` or `7d` in milliseconds; undefined if the text is not a duration.
+ */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim());
   return match ? Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] : undefined;
 }
 
-/** Drops OpenTelemetry's variables if no spans are exported: platforms set them in every pod, and no code reads them then. */
+/**
+ * Removes OpenTelemetry's variables if no spans are exported: some platforms set them in every pod, and they may be invalid.
+ */
 function withoutIdleTelemetry(env: Environment): Environment {
   const isIdle =
     (!env['OTEL_EXPORTER_OTLP_ENDPOINT'] && !env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']) ||

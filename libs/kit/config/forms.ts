@@ -3,19 +3,19 @@ import { isIPv6 } from 'node:net';
 import { z } from 'zod';
 import { list } from './env.js';
 
-// The forms of variables that drivers parse. Each is checked here, because a driver prints text that it cannot parse, which may
-// be a password. A message names no value.
+// Checks of variables that drivers parse. If a driver cannot parse a text, it prints the text, which may be a password.
+// Therefore the text is checked here first, and the messages here never repeat a value.
 
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.-]+)$/i;
 
-/** Whether a text is host:port; an IPv6 address may have brackets. */
+/** Whether a text is host:port. An IPv6 address may be in brackets. */
 function isPlace(text: string, isPortNeeded: boolean): boolean {
   const [, host = '', port] = /^(.*?)(?::(\d{1,5}))?$/.exec(text) ?? [];
   const isHost = HOST.test(host) || (port !== undefined && isIPv6(host));
   return isHost && (port === undefined ? !isPortNeeded : Number(port) > 0 && Number(port) <= 65_535);
 }
 
-/** Addresses as host:port, comma separated. @param port whether each address must have a port */
+/** Comma-separated addresses as host:port. @param port whether each address must have a port */
 export const places = (port: 'needed' | 'optional' = 'needed') =>
   list().superRefine((given, context) => {
     const wrong = given.flatMap((place, index) => (isPlace(place, port === 'needed') ? [] : [index + 1]));
@@ -26,18 +26,20 @@ export const places = (port: 'needed' | 'optional' = 'needed') =>
       });
   });
 
-/** A name that a server compares byte by byte, so a space or a line break at its end makes it another name. */
+/**
+ * A name that a server compares byte by byte. White space is refused, because a line break at the end makes it another name.
+ */
 export const name = () => z.string().regex(/^[\x21-\x7e]+$/, 'printable ASCII without white space is expected');
 
-/** Text of one line, such as a user or a password. */
+/** Text without line breaks, such as a user name or a password. */
 export const line = () => z.string().regex(/^\P{Cc}*$/u, 'text without control characters is expected');
 
 interface UrlForm {
-  /** `redis` or `http`; the URL's scheme may also have an `s` at its end. */
+  /** `redis` or `http`. The secure scheme with an `s` at its end is also allowed. */
   readonly scheme: string;
-  /** Whether the URL may contain user and password. */
+  /** Whether the URL may contain a user name and a password. */
   readonly login: boolean;
-  /** Matches the permitted text after the host; default: any path, and no query. */
+  /** Pattern for the text after host and port; by default any path without a query. */
   readonly rest?: RegExp;
 }
 
@@ -51,7 +53,8 @@ function urlFault(text: string, { scheme, login, rest = /^[^?]*$/ }: UrlForm): s
   if (!new RegExp(`^${scheme}s?://`).test(text)) return `a ${scheme}:// or ${scheme}s:// URL is expected`;
   const url = URL.parse(text);
   const behind = url === null ? '' : url.pathname + url.search + url.hash;
-  // An unencoded character in a password may end the host early: then the rest of the password, and the @, follow the host.
+  // If a password contains an unencoded character such as `/`, the host ends too early. The rest of the password and the `@`
+  // then follow the host.
   const isWhole =
     url !== null && url.hostname !== '' && !/[@#\s]/.test(behind) && [url.username, url.password].every(isEncoded);
   if (!isWhole)
@@ -71,7 +74,7 @@ function isEncoded(text: string): boolean {
   }
 }
 
-/** A certificate, several of them, or a private key without a passphrase, in PEM. */
+/** One or more certificates, or a private key without a passphrase, in PEM. */
 export const pem = (what: 'CERTIFICATE' | 'PRIVATE KEY') =>
   z
     .string()
@@ -96,7 +99,10 @@ function isReadable(read: () => unknown): boolean {
   }
 }
 
-/** Returns arguments for `refine` that report a fault of several variables together, even if other variables are wrong too. */
+/**
+ * Returns arguments for `refine` that report a fault in the combination of several variables, even if other variables are
+ * wrong too.
+ */
 export function without(faultOf: (env: unknown) => string | undefined) {
   const error = ({ input }: { input?: unknown }): string | undefined => faultOf(input);
   return [(env: unknown): boolean => faultOf(env) === undefined, { error, when: () => true }] as const;

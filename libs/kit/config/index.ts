@@ -1,6 +1,7 @@
-// Owns how a process reads its environment: schemas of the variables, parsed once at start by main.ts (the only reader of
-// process.env). Guarantees that all faults are reported at once, by name, without a value.
-// Leaves to its users the meaning of the values: each app picks the groups it needs.
+// Owns how a process reads its environment: the schemas of all variables. main.ts parses them once at the start, and is the
+// only code that reads process.env. Guarantees that all faults are reported at once, by the names of the variables and
+// without their values. Leaves the meaning of the values to the apps, each of which picks the groups of variables that it
+// needs.
 export { operationsEnv, sendEnv, origins, portalEnv, dedupeEnv, egressEnv, hasRedis, historyEnv } from './settings.js';
 export { httpEnv, keyringEnv, processEnv, redisAddressFault, redisEnv, retryEnv, searchEnv } from './settings.js';
 export { RELAY_VERSION, telemetryEnv, tokenEnv, webhooksEnv } from './settings.js';

@@ -99,7 +99,7 @@ const isSet = (value: string | undefined): boolean => value !== undefined;
 
 function kafkaLoginFault(env: unknown): string | undefined {
   const login = KafkaLogin.safeParse(env).data;
-  if (login === undefined) return undefined; // one of the variables is wrong by itself, which is reported
+  if (login === undefined) return undefined; // a single variable is wrong, which is reported separately
   const fault = login.KAFKA_SASL_MECHANISM === 'oauthbearer' ? tokenFault(login) : passwordFault(login);
   if (fault !== undefined) return fault;
   if ((login.KAFKA_SSL_CERT === undefined) !== (login.KAFKA_SSL_KEY === undefined))
@@ -107,5 +107,5 @@ function kafkaLoginFault(env: unknown): string | undefined {
   return undefined;
 }
 
-/** Arguments for `refine`: an environment with `kafkaEnv` must have a complete login or none. */
+/** Arguments for `refine`: the login in an environment with `kafkaEnv` must be complete or absent. */
 export const hasKafkaLogin = without(kafkaLoginFault);

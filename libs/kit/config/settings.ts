@@ -3,11 +3,13 @@ import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
 import { line, name, places, urlOf, without } from './forms.js';
 
-/** Release of the relay, sent as `user-agent: partner-relay/<version>`. A spec checks that package.json has the same. */
+/**
+ * Release of the relay, which is sent as `user-agent: partner-relay/<version>`. A spec checks that package.json has it too.
+ */
 export const RELAY_VERSION = '0.1.0'; // x-release-please-version
 
-// The variables of docs/configuration.md in groups. Each app's schema spreads the groups it needs, so a name,
-// its default and its meaning are written once.
+// The variables of docs/configuration.md in groups. The schema of each app spreads the groups that the app needs, so the
+// name, default and meaning of a variable are written only once.
 
 export const processEnv = {
   RELAY_ENV: z
@@ -24,7 +26,7 @@ export const processEnv = {
 
 const collector = () => urlOf({ scheme: 'http', login: false }).optional();
 
-/** Variables of the OpenTelemetry specification, with its names and meanings. */
+/** Variables of the OpenTelemetry specification. Their names and meanings are those of the specification. */
 export const telemetryEnv = {
   OTEL_EXPORTER_OTLP_ENDPOINT: collector().describe(
     'Collector of spans (OTLP over HTTP) as `http://host:4318`; they go to `/v1/traces` there. Unset: no spans.',
@@ -100,10 +102,13 @@ const RedisPlace = z.object({
   REDIS_TLS: z.boolean().optional(),
 });
 
-/** Returns the fault in the address of Redis. An ignored variable is a fault: its login or encryption is not used. */
+/**
+ * Returns the fault in the address of Redis. A variable that is not used is also a fault, because its login or its
+ * encryption would otherwise be missing without notice.
+ */
 export function redisAddressFault(env: unknown): string | undefined {
   const place = RedisPlace.safeParse(env).data;
-  if (place === undefined) return undefined; // one of the variables is wrong by itself, which is reported
+  if (place === undefined) return undefined; // a single variable is wrong, which is reported separately
   const { REDIS_URL: url, REDIS_SENTINELS: sentinels, REDIS_CLUSTER_NODES: nodes } = place;
   const given = [
     ...(url === undefined ? [] : ['REDIS_URL']),
@@ -120,7 +125,7 @@ export function redisAddressFault(env: unknown): string | undefined {
   return undefined;
 }
 
-/** Arguments for `refine`: an environment with `redisEnv` must have exactly one address of Redis. */
+/** Arguments for `refine`: an environment with `redisEnv` must contain exactly one address of Redis. */
 export const hasRedis = without(redisAddressFault);
 
 export const keyringEnv = {
@@ -185,7 +190,10 @@ export const webhooksEnv = {
   MAX_WEBHOOKS_PER_PARTNER: integer(1_000, 1, 1_000_000).describe('Most webhooks one partner may register.'),
 };
 
-/** Default: Standard Webhooks' recommendation, ten attempts over 75.6 hours (90.7 if every delay is stretched to the most). */
+/**
+ * The default is the recommendation of Standard Webhooks: ten attempts over 75.6 hours, or 90.7 hours if random jitter
+ * stretches every wait to its maximum.
+ */
 export const retryEnv = {
   RETRY_SCHEDULE: z
     .string()
@@ -226,7 +234,7 @@ export const portalEnv = {
   ),
 };
 
-/** Origins such as `https://app.example`, in a browser's form, comma separated. */
+/** Comma-separated origins such as `https://app.example`, in the form in which browsers send them. */
 export const origins = () =>
   list().refine((named) => named.every(isOrigin), 'origins such as https://app.example are expected');
 

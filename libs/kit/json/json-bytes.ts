@@ -9,9 +9,10 @@ const BRACE = 0x7b;
 const BRACE_END = 0x7d;
 const NEWLINE = 0x0a;
 
-// Each part is an object of its own, far larger than the two bytes that cause it: no more than one is made beyond `most`.
+// Each part of the result is an object, much larger than the two bytes of text that may cause it. Therefore the functions
+// return at most `most + 1` parts: one more than allowed, by which the caller can tell that there are too many.
 
-/** The lines of newline-delimited JSON without the blank ones, at most one beyond `most`. */
+/** Returns the lines of newline-delimited JSON without blank ones, at most `most + 1`. */
 export function splitLines(bytes: Buffer, most: number): Buffer[] {
   const lines: Buffer[] = [];
   for (let start = 0; start < bytes.length && lines.length <= most;) {
@@ -28,9 +29,10 @@ export function splitLines(bytes: Buffer, most: number): Buffer[] {
 }
 
 /**
- * The elements of a JSON array with their own bytes, so that numbers and key order survive; at most one beyond `most`, and
- * nothing after it is read. Only the array's own structure is checked: an element that is not JSON spoils no other. Undefined
- * when the text is no array or its brackets do not close.
+ * Returns the elements of a JSON array, at most `most + 1`; the text after them is not read. Each element keeps its own
+ * bytes, so numbers and key order stay as they are. Only the structure of the array is checked, so an element that is not
+ * valid JSON does not affect the others.
+ * @returns undefined if the text is not an array, or if its brackets are not closed
  */
 export function splitArray(bytes: Buffer, most: number): Buffer[] | undefined {
   const text = trimmed(bytes, 0, bytes.length);
@@ -50,9 +52,9 @@ export function splitArray(bytes: Buffer, most: number): Buffer[] | undefined {
 }
 
 /**
- * The bytes of one member's value exactly as they stand, so that numbers, key order and white space inside survive; undefined
- * when the object has no such member.
- * @param object a text that `parseJson` accepted, and an object: nothing is checked here
+ * Returns the bytes of a member's value exactly as they are in the text, so numbers, key order and white space stay as they
+ * are; undefined if the object has no such member.
+ * @param object text of an object that `parseJson` has accepted, because nothing is checked here
  */
 export function memberSource(object: Uint8Array, name: string): Uint8Array | undefined {
   let at = object.indexOf(BRACE) + 1;
@@ -62,7 +64,7 @@ export function memberSource(object: Uint8Array, name: string): Uint8Array | und
     const nameEnd = endOfString(object, nameStart);
     const valueStart = object.indexOf(COLON, nameEnd) + 1;
     const valueEnd = endOfValue(object, valueStart);
-    // A name may be written with escapes.
+    // The name may contain escapes, so it is decoded before it is compared.
     if (JSON.parse(Buffer.from(object.subarray(nameStart, nameEnd)).toString()) === name)
       return trimmed(object, valueStart, valueEnd);
     at = valueEnd + 1;
@@ -70,11 +72,14 @@ export function memberSource(object: Uint8Array, name: string): Uint8Array | und
   return undefined;
 }
 
-/** Whether a byte is white space (RFC 8259 section 2). */
+/** Whether a byte is white space in JSON (RFC 8259 section 2). */
 const isSpace = (byte: number | undefined): boolean =>
   byte === SPACE || byte === 0x0a || byte === 0x0d || byte === 0x09;
 
-/** Index of the comma or closing bracket that ends the value; the length of the text when none does. Checks nothing else. */
+/**
+ * Returns the index of the comma or closing bracket after the value; the length of the text if there is none. Nothing else
+ * is checked.
+ */
 function endOfValue(text: Uint8Array, start: number): number {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {
@@ -89,7 +94,7 @@ function endOfValue(text: Uint8Array, start: number): number {
   return text.length;
 }
 
-/** Index after the closing quote; the length of the text when there is none. */
+/** Returns the index after the closing quote; the length of the text if there is none. */
 function endOfString(text: Uint8Array, quote: number): number {
   for (let at = quote + 1; at < text.length; at += 1) {
     if (text[at] === BACKSLASH) at += 1;
@@ -98,7 +103,7 @@ function endOfString(text: Uint8Array, quote: number): number {
   return text.length;
 }
 
-/** The bytes from start to end without white space around them. */
+/** Returns the bytes from `start` to `end` without surrounding white space. */
 function trimmed<Bytes extends Uint8Array>(bytes: Bytes, start: number, end: number): Bytes {
   let from = start;
   let to = end;

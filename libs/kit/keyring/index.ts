@@ -1,7 +1,7 @@
-// Owns the relay's keys for data at rest: encryption of credentials and signing secrets, keyed hashes of client secrets and API
-// keys.
-// Guarantees that a record opens only in the context it was written for, and that several keys can read while one writes.
-// Leaves to its users the source of the keys (ENCRYPTION_KEYS) and the place of the records.
+// Owns the keys with which the relay protects stored data: it encrypts credentials and signing secrets, and makes keyed
+// hashes of client secrets and API keys. Guarantees that a value can be decrypted only in the context for which it was
+// encrypted. One key is used to encrypt, and several keys can decrypt. Leaves the source of the keys (ENCRYPTION_KEYS) and
+// the storage of the values to its users.
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto';
 
 interface Key {
@@ -10,14 +10,17 @@ interface Key {
   readonly hashing: KeyObject;
 }
 
-/** Length of a tag in bytes (NIST SP 800-38D section 5.2.1.2). Without it Node accepts shorter tags, easier to guess. */
+/**
+ * Length of an authentication tag in bytes (NIST SP 800-38D section 5.2.1.2). By default Node also accepts shorter tags,
+ * which are easier to guess.
+ */
 const TAG = { authTagLength: 16 };
 
-/** Thrown when no key of this process opens a value. */
+/** Thrown if no key of this process can decrypt a value. */
 export class CannotOpen extends Error {
   override readonly name = 'CannotOpen';
 
-  /** @param isElsewhere whether the registry knows the key, which is missing here, so another process can open the value */
+  /** @param isElsewhere whether the registry knows the key that is missing here, so other processes may have it */
   constructor(
     message: string,
     readonly isElsewhere: boolean,
@@ -27,25 +30,26 @@ export class CannotOpen extends Error {
   }
 }
 
-/** Names of the place of a value. A record that is moved to another place does not open there. */
+/** Names of the place in which a value is stored. If a value is moved to another place, it cannot be decrypted there. */
 export type Context = readonly string[];
 
 /**
- * The encryption keys of the relay (`ENCRYPTION_KEYS`): the first writes, all read, so a key can be rotated while old
- * records exist. Values are AES-256-GCM with a random 96-bit IV and the context as additional data;
- * hashes of secrets are HMAC-SHA256. Both use keys derived by HKDF (RFC 5869), never the configured one itself.
+ * The encryption keys of the relay (`ENCRYPTION_KEYS`). The first key encrypts, and all keys can decrypt, so keys can be
+ * rotated while values under an older key exist. Values are encrypted by AES-256-GCM with a random 96-bit IV and the context
+ * as additional data. Secrets are hashed by HMAC-SHA256. Both use keys that HKDF (RFC 5869) derives from the configured
+ * keys.
  */
 export class Keyring {
   readonly #keys: readonly Key[];
 
-  /** Names of keys that stored values may need and that this process lacks, as of the last check of the registry. */
+  /** Names of keys that stored values may need but this process does not have, by the last check against the registry. */
   missing: ReadonlySet<string> = new Set();
 
   private constructor(keys: readonly Key[]) {
     this.#keys = keys;
   }
 
-  /** @throws Error that names the faulty entry by its position, never its value */
+  /** @throws Error that names an invalid entry by its position and never repeats its value */
   static parse(text: string): Keyring {
     const keys = text.split(',').map((entry, index) => {
       const [kid = '', encoded = ''] = entry.trim().split(':');
@@ -59,12 +63,12 @@ export class Keyring {
     return new Keyring(keys);
   }
 
-  /** Names of the keys, the writing one first. */
+  /** Names of the keys, beginning with the key that encrypts. */
   get kids(): readonly string[] {
     return this.#keys.map(({ kid }) => kid);
   }
 
-  /** A check value of each key, by the key's name. It is no secret, and differs between keys with the same name. */
+  /** A check value for each name of a key. It is not secret, and it differs if two keys have the same name. */
   get checks(): ReadonlyMap<string, string> {
     return new Map(this.#keys.map((key) => [key.kid, hashWith(key, '', ['key check'])]));
   }
@@ -81,7 +85,10 @@ export class Keyring {
     return `v1.${key.kid}.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`;
   }
 
-  /** @throws CannotOpen if this process lacks the key, or the record was changed or belongs to another place */
+  /**
+   * @throws CannotOpen if this process does not have the key, or if the value was changed or was encrypted for another
+   * context
+   */
   decrypt(sealed: string, context: Context): string {
     const [version, kid = '', encoded = ''] = sealed.split('.');
     try {
@@ -100,25 +107,25 @@ export class Keyring {
     }
   }
 
-  /** Returns `<kid>.<base64url HMAC-SHA256>` under the writing key; the stored form of a secret. */
+  /** Returns the form in which a secret is stored: `<kid>.<base64url HMAC-SHA256>`, made with the first key. */
   hash(secret: string, context: Context): string {
     return hashWith(this.#writing, secret, context);
   }
 
-  /** Returns the hash under every key, the writing key first: a stored hash may be under an older key. */
+  /** Returns the hash with each key, the first key first, because a stored hash may have been made with an older key. */
   hashes(secret: string, context: Context): string[] {
     return this.#keys.map((key) => hashWith(key, secret, context));
   }
 }
 
-/** Returns the name of the key of a sealed record or a hash: its last part but one. */
+/** Returns the name of the key of an encrypted value or a hash, which is its second-to-last part. */
 export const kidOf = (made: string): string => made.split('.').at(-2) ?? '';
 
-// Returns a key object, because Node turns a buffer into one at every call, which costs more than the hash itself.
+// Returns a key object. Node would otherwise make one from the buffer at each call, which takes longer than the hash itself.
 const derive = (raw: Buffer, use: string): KeyObject =>
   createSecretKey(Buffer.from(hkdfSync('sha256', raw, '', `partner-relay ${use}`, 32)));
 
-// Writes each length first, so that ['a','bc'] and ['ab','c'] never give the same bytes.
+// Each part is preceded by its length, so that ['a','bc'] and ['ab','c'] result in different bytes.
 const bytesOf = (context: Context): Buffer =>
   Buffer.from(context.map((part) => `${Buffer.byteLength(part)}:${part}`).join(''), 'utf8');
 

@@ -3,13 +3,16 @@ import type { Socket } from 'node:net';
 import { RELAY_VERSION } from '@relay/config';
 import { Gauge, type Registry } from 'prom-client';
 
-/** Describes a fault for the operator, or returns undefined without one. Cheap and synchronous: it reads a state and sends no request. */
+/**
+ * Returns a description of a fault for the operator; undefined if there is none. A check must be fast and synchronous, so it
+ * reads a state and sends no request.
+ */
 type HealthCheck = () => string | undefined;
 
 /**
- * Health of a process. Liveness fails only if a restart helps; readiness fails while the process cannot do its work, and
- * recovers by itself. Both derive from the state of producer, consumer and Redis, never from a new probe, which could succeed
- * beside a dead consumer.
+ * Health of a process. Liveness fails only if a restart helps. Readiness fails while the process cannot do its work, and
+ * recovers by itself. Both are derived from the state of the producer, the consumer and Redis. They never open a connection
+ * of their own, because it could succeed while the consumer is dead.
  */
 export class Health {
   readonly #live = new Map<string, HealthCheck>();
@@ -63,20 +66,20 @@ export function registerProcessMetrics(registry: Registry, role: string, health:
   );
 }
 
-/** Probes and scrapers are few. */
+/** Maximum connections. There are only a few probes and scrapers. */
 const MAX_CONNECTIONS = 200;
-/** A probe asks as soon as it is connected. */
+/** Milliseconds in which a request must arrive. A probe sends it as soon as it is connected. */
 const HEADERS_TIMEOUT_MS = 5_000;
 /**
- * Longest silence of a connection before it is ended, in ms: a scraper that reads no answer otherwise keeps the answer in
- * memory.
+ * Milliseconds without traffic after which a connection is closed. Otherwise a scraper that does not read its response would
+ * keep the response in memory.
  */
 const SILENCE_MS = 60_000;
 
 /**
- * Serves `/health/live`, `/health/ready` and `/metrics` on the operators' own port. Resolves when it listens. A connection
- * beyond the limit ends the oldest one. If connections were refused, a client with many of them could fail the probes, which
- * restarts the process.
+ * Serves `/health/live`, `/health/ready` and `/metrics` on the port for operators. Resolves as soon as it listens. If there
+ * are too many connections, the oldest is closed and the new one is accepted. If new connections were refused instead, a
+ * client with many connections could make the probes fail, and the process would be restarted.
  */
 export async function serveHealth(port: number, health: Health, metrics: Registry): Promise<Server> {
   let scrape: Promise<string> | undefined;
@@ -111,7 +114,7 @@ export async function serveHealth(port: number, health: Health, metrics: Registr
   const answering = new WeakSet<Socket>();
   const server = createServer(settings, (request, response) => {
     const { socket } = request;
-    // No probe and no scraper pipelines; otherwise Node keeps an answer for each request that it finds in one read.
+    // Probes and scrapers do not pipeline requests. Node would otherwise keep a response for each pipelined request.
     if (answering.has(socket)) socket.destroy();
     if (socket.destroyed) return;
     answering.add(socket);

@@ -1,12 +1,12 @@
-/** Values a log line may carry: ids, counts, reasons. Never payloads, credentials or tokens. */
+/** Values that a log line may contain: ids, counts and reasons, but never payloads, credentials or tokens. */
 export type LogFields = Readonly<
   Record<string, string | number | boolean | null | undefined | readonly (string | number)[]>
 >;
 
 /**
- * The log of a process, injected by this class. `event` is a stable word to search for (`envelope.accepted`,
- * `delivery.retried`); the message tells the person on duty what happened and what the relay does about it.
- * Levels: error = someone must act; warn = the relay repeats by itself; info = a state changed.
+ * The log of a process. This class is its injection token. `event` is a fixed word to search for (`envelope.accepted`,
+ * `delivery.retried`). The message tells the person on duty what happened and what the relay does about it. Levels: `error`
+ * means that someone must act, `warn` that the relay tries again by itself, and `info` that a state has changed.
  */
 export abstract class Log {
   abstract error(event: string, message: string, fields?: LogFields): void;
@@ -15,13 +15,14 @@ export abstract class Log {
   abstract debug(event: string, message: string, fields?: LogFields): void;
 }
 
-/** The message of a thrown value of unknown type, without a stack. */
+/** Returns the message of a thrown value of any type, without a stack trace. */
 export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
 
 /**
- * Writes one line of an event word per interval and counts the others, so that a lasting fault (Redis away, a full disk at the
- * broker) leaves the log readable. The next line has the count.
+ * Writes at most one line per event word and interval, and counts the lines that it drops. Therefore the log stays readable
+ * during a lasting fault, such as Redis being away or a broker's disk being full. The next line of the event word contains
+ * the count.
  */
 export class ThrottledLog {
   readonly #last = new Map<string, { at: number; dropped: number }>();

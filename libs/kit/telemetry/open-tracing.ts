@@ -3,9 +3,9 @@ import type { Log } from './log.js';
 import type { Tracing } from './tracing.port.js';
 
 /**
- * The tracing of a process; undefined when it is not configured. The SDK is loaded on demand: without tracing it takes no memory
- * and cannot fail.
- * @param service name of the service unless one is configured
+ * Returns the tracing of a process; undefined if it is not configured. The OpenTelemetry SDK is loaded only if it is needed,
+ * so it otherwise takes no memory and cannot fail.
+ * @param service name of the service, unless the environment has one
  */
 export async function openTracing(env: TelemetryEnv, service: string, log: Log): Promise<Tracing | undefined> {
   const url = tracesUrlOf(env);
@@ -17,8 +17,8 @@ export async function openTracing(env: TelemetryEnv, service: string, log: Log):
 }
 
 /**
- * Returns the address for spans: the address of traces as it is, or the address of all signals with OTLP's path of traces;
- * undefined without either.
+ * Returns the URL to which spans are sent: the URL for traces as it is, or the URL for all signals followed by OTLP's path
+ * for traces; undefined if neither is set.
  */
 export function tracesUrlOf(env: TelemetryEnv): string | undefined {
   if (env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT !== undefined) return env.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT;

@@ -27,9 +27,11 @@ import { RELAY_VERSION, type TelemetryEnv } from '@relay/config';
 import { reasonOf, ThrottledLog, type Log } from './log.js';
 import { Tracing, type Span, type SpanAttributes, type SpanKind } from './tracing.port.js';
 
-/** Maximum of spans that wait for the collector, about 2 KiB each: a second of a busy worker. Further ones are dropped. */
+/**
+ * Maximum spans that wait for the collector, at about 2 KiB each; a busy worker makes as many in a second. More are dropped.
+ */
 const MAX_WAITING = 8_192;
-/** With the other work of its step of stopping, below the 2 s of that step. */
+/** Milliseconds to send the last spans. When a process stops, this step and its other work may take 2 s together. */
 const FLUSH_MS = 1_500;
 const TELL_EVERY_MS = 60_000;
 
@@ -39,7 +41,9 @@ const KINDS: Readonly<Record<SpanKind, OtlpKind>> = {
   client: OtlpKind.CLIENT,
 };
 
-/** By the names of OpenTelemetry; `ratio` is the share of traces for the samplers by trace id, from 0 to 1. */
+/**
+ * Samplers by their names in OpenTelemetry. `ratio` is the share of traces that a sampler by trace id takes, from 0 to 1.
+ */
 const SAMPLERS: Readonly<Record<TelemetryEnv['OTEL_TRACES_SAMPLER'], (ratio: number) => Sampler>> = {
   always_on: () => new AlwaysOnSampler(),
   always_off: () => new AlwaysOffSampler(),
@@ -50,22 +54,22 @@ const SAMPLERS: Readonly<Record<TelemetryEnv['OTEL_TRACES_SAMPLER'], (ratio: num
 };
 
 /**
- * Spans over OTLP/HTTP in protobuf, in batches. A slow or absent collector costs spans, never a delivery: the number of waiting
- * spans is bounded, and lost spans are logged once a minute.
+ * Sends spans in batches by OTLP over HTTP, in protobuf. If the collector is slow or absent, spans are lost but no delivery
+ * is delayed: the number of waiting spans is limited, and losses are logged at most once a minute.
  */
 export class OtlpTracing extends Tracing {
   readonly #provider: TracerProvider;
   readonly #tracer: Tracer;
   readonly #log: ThrottledLog;
-  /** Throttled apart, so that a failed export does not hide how many spans were dropped. */
+  /** A separate throttle for messages of the SDK, so that a failed export does not hide how many spans were dropped. */
   readonly #sdkLog: ThrottledLog;
 
-  /** @param attributes of the resource: `service.name` and those of the operator */
+  /** @param attributes of the resource: `service.name` and those that the operator configured */
   constructor(url: string, attributes: Readonly<Record<string, string>>, env: TelemetryEnv, log: Log) {
     super();
     this.#log = new ThrottledLog(log, TELL_EVERY_MS);
     this.#sdkLog = new ThrottledLog(log, TELL_EVERY_MS);
-    // The SDK logs dropped spans and spans that the collector rejected. `#reported` reports failed exports.
+    // The SDK logs spans that were dropped or that the collector rejected. `#reported` logs failed exports.
     const warn = (text: string): void => this.#tell(text, undefined, this.#sdkLog);
     const diagnostics = { error: none, warn, info: none, debug: none, verbose: none };
     diag.setLogger(diagnostics, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
@@ -88,7 +92,7 @@ export class OtlpTracing extends Tracing {
   async close(): Promise<void> {
     const flushed = this.#provider.shutdown().then(
       () => true,
-      () => true, // the exporter reports it
+      () => true, // `#reported` has logged the failure
     );
     if (!(await Promise.race([flushed, delay(FLUSH_MS, false, { ref: false })])))
       this.#tell(`the last spans were not taken within ${FLUSH_MS} ms`);
@@ -128,7 +132,7 @@ class StartedSpan implements Span {
   }
 }
 
-/** Section 3.2 of W3C Trace Context: version, trace id, parent id and flags have the same positions in every version. */
+/** W3C Trace Context, section 3.2: version, trace id, parent id and flags have the same positions in every version. */
 function within(parent: string, kind: SpanKind): Context {
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId: parent.slice(3, 35),
@@ -138,7 +142,7 @@ function within(parent: string, kind: SpanKind): Context {
   });
 }
 
-/** Names a failed export. `code` is the status of the collector's answer, or the reason of a refused connection. */
+/** Describes a failed export. `code` is the status of the collector's response, or an error code of the connection. */
 const faultOf = (error: Error & { code?: string | number }): string =>
   error.code === undefined ? reasonOf(error) : `${error.code} ${error.message}`.trim();
 

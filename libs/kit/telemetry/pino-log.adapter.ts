@@ -2,26 +2,30 @@ import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
 import { Log, type LogFields } from './log.js';
 
-/** Bound for one event word; lines of level debug are not bounded. */
+/** Maximum lines of one event word in a second. Lines of the level debug are not limited. */
 const LINES_PER_SECOND = 20;
-/** Token bucket of all lines. With that of errors any second has at most 99 lines, and one that counts the dropped lines. */
+/**
+ * Token bucket for all lines. Together with `ERRORS` it allows 99 lines in a second; one more line counts the dropped lines.
+ */
 const USUAL = { burst: 40, perSecond: 39 };
-/** Reserved for errors, so that warnings do not displace them. */
+/** Additional token bucket for errors, so that warnings cannot use up all lines. */
 const ERRORS = { burst: 10, perSecond: 10 };
 
-/** Names of fields that must never be in a line. No field has one of them; this guards against later ones. */
+/**
+ * Names of fields that must never appear in a line. No field has such a name today; the list protects against future ones.
+ */
 const SECRETS = [
   'apiKey x-api-key jwt authorization proxy-authorization cookie set-cookie assertion password passphrase secret secrets',
   'clientSecret client_secret credential credentials token accessToken access_token refreshToken refresh_token privateKey',
   'sasl ENCRYPTION_KEYS JWT_PRIVATE_KEYS KAFKA_SASL_PASSWORD KAFKA_SSL_KEY REDIS_URL REDIS_PASSWORD',
   'REDIS_SENTINEL_PASSWORD EGRESS_PROXY_URL',
 ].flatMap((names) => names.split(' '));
-/** Fields of a line and the members of their objects, such as the request of an error. */
+/** Paths of fields of a line and of the members of its objects, such as the request in an error. */
 const REDACT = SECRETS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]);
 
 /**
- * JSON lines on standard output, at most 100 a second. Dropped lines of one event word are counted in its next line; lines that
- * the bound of all words drops are counted in one line `log.left_out`.
+ * Writes JSON lines to standard output, at most 100 a second. If the limit of one event word drops lines, the next line of
+ * that word contains their count. If the limit of all words drops lines, a line `log.left_out` contains the counts.
  */
 export class PinoLog extends Log {
   readonly #pino: Logger;
@@ -31,8 +35,8 @@ export class PinoLog extends Log {
 
   constructor(service: string, level: string, to?: DestinationStream) {
     super();
-    // Synchronous: pino flushes buffered lines at exit. There sonic-boom 4.2.1 repeats a write to a closed pipe forever, so a
-    // process without a reader of its log never ends.
+    // Writes synchronously. Otherwise pino writes buffered lines at exit, and sonic-boom 4.2.1 then repeats a write to a
+    // closed pipe forever. A process whose log nobody reads would otherwise never end.
     this.#pino = pino({ level, base: { service }, redact: REDACT }, to ?? pino.destination({ sync: true }));
   }
 
@@ -59,7 +63,7 @@ export class PinoLog extends Log {
   #willTellLeftOut(): void {
     if (this.#report !== undefined) return;
     this.#report = setTimeout(this.#tellLeftOut, 1_000);
-    // The report is also due when the process ends before it: the reason may be among these lines.
+    // The report is also written if the process ends earlier, because the dropped lines may contain the reason.
     process.once('exit', this.#tellLeftOut);
   }
 
@@ -75,7 +79,7 @@ export class PinoLog extends Log {
   };
 }
 
-/** A logger for Nest, whose lines matter only when a start fails: info becomes debug. */
+/** Returns a logger for Nest. Its lines matter only if a start fails, so its info lines become debug lines. */
 export const nestLoggerOf = (log: Log): LoggerService => ({
   log: (message: unknown) => log.debug('nest', String(message)),
   error: (message: unknown) =>
@@ -84,15 +88,15 @@ export const nestLoggerOf = (log: Log): LoggerService => ({
 });
 
 /**
- * Bounds the lines of one event word in a second, so that a burst (a thousand dead letters after an outage) leaves the log
- * readable. The next line of that word has the count of dropped lines.
+ * Limits the lines of one event word in a second, so that the log stays readable in a burst, such as a thousand dead letters
+ * after an outage. The next line of that word contains the number of dropped lines.
  */
 export class LineBudget {
   readonly #spent = new Map<string, { second: number; said: number; unsaid: number }>();
 
   constructor(private readonly perSecond: number) {}
 
-  /** @returns how many lines of the word were dropped since its last one; undefined when this one must be dropped too */
+  /** @returns how many lines of the word were dropped since its last line; undefined if the new line must be dropped too */
   take(event: string, nowMs: number): number | undefined {
     const second = Math.floor(nowMs / 1_000);
     let spent = this.#spent.get(event);
@@ -122,7 +126,7 @@ class Bucket {
 
   take(now: number): boolean {
     const { burst, perSecond } = this.limit;
-    // A clock that was set back adds no tokens, one that was set forward at most a burst.
+    // If the clock was set back, no tokens are added. If it was set forward, at most a full burst is added.
     this.#tokens = Math.min(burst, this.#tokens + (Math.max(0, now - this.#at) * perSecond) / 1_000);
     this.#at = now;
     if (this.#tokens < 1) return false;
@@ -131,7 +135,7 @@ class Bucket {
   }
 }
 
-/** Bounds the lines of a process over all event words, and counts the dropped lines of each word. */
+/** Limits the lines of a process over all event words, and counts the dropped lines of each word. */
 export class LineBound {
   readonly #usual = new Bucket(USUAL);
   readonly #errors = new Bucket(ERRORS);
@@ -144,7 +148,7 @@ export class LineBound {
     return false;
   }
 
-  /** Dropped lines of each event word since the last call. */
+  /** Returns the number of dropped lines of each event word since the last call. */
   leftOut(): ReadonlyMap<string, number> {
     const counts = this.#leftOut;
     this.#leftOut = new Map();

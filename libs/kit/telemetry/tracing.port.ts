@@ -1,23 +1,26 @@
-/** Names and values of a span: ids, words and counts. Never payloads, credentials, or a path or query of an endpoint. */
+/**
+ * Attributes of a span: ids, words and counts, but never payloads, credentials, or the path or query of an endpoint's URL.
+ */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
 export type SpanKind = 'server' | 'producer' | 'client';
 
 export interface Span {
-  /** Names this span to calls within it (W3C Trace Context). */
+  /** Identifies this span to the calls that are made within it (W3C Trace Context). */
   readonly traceparent: string;
-  /** @param fault kind of failure in one word, the attribute `error.type`; without one the span succeeded */
+  /** @param fault kind of failure in one word, for the attribute `error.type`; undefined if the span succeeded */
   end(attributes?: SpanAttributes, fault?: string): void;
 }
 
 /**
- * Spans for a collector; absent unless configured (`openTracing`). Parents are arguments, never taken from a context that follows
- * the calls: an envelope is attempted long after its request, and in another process.
+ * Records spans for a collector. A process has no tracing unless it is configured (`openTracing`). The parent of a span is
+ * always passed as an argument and never taken from an async context, because an envelope is attempted long after its
+ * request, and in another process.
  */
 export abstract class Tracing {
-  /** @param parent a valid `traceparent`; undefined begins a trace */
+  /** @param parent a valid `traceparent`; undefined to begin a new trace */
   abstract start(name: string, kind: SpanKind, parent: string | undefined, attributes: SpanAttributes): Span;
 
-  /** Sends the ended spans within 1.5 s; drops the rest and spans that end later. Never rejects. */
+  /** Sends the ended spans within 1.5 s, and drops all others. The promise never rejects. */
   abstract close(): Promise<void>;
 }

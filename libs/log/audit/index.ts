@@ -1,24 +1,27 @@
-// Owns the records of `relay.operations`: the changes that operators and partners are about to make, or have made.
-// Guarantees that a change is refused while Kafka does not take its record, and that a record holds no payload or credential.
-// Leaves to the callers which changes are reported.
+// Owns the records of `relay.operations` about changes that operators and partners are about to make, or have made.
+// Guarantees that a change is refused if Kafka does not store its record, and that no record contains a payload or a
+// credential. Leaves to its users which changes are reported.
 import { operationsRecord, operationsTopic, type OperationsEvent } from '@relay/events';
 import { unavailable } from '@relay/problem';
 import type { Publisher } from '@relay/publishing';
 
-/** A change by an operator, or by a partner to its own webhooks and deliveries: ids and counts, never a payload or credential. */
+/**
+ * A change that an operator makes, or that a partner makes to its own webhooks and deliveries. It contains ids and counts,
+ * but never a payload or credential.
+ */
 export type ReportedChange = {
   readonly event: OperationsEvent;
   readonly [fact: string]: unknown;
 } & AskedBy;
 
-/** A partner; `operator` made the portal link through which the request came, if an operator made it. */
+/** A partner that asks for a change. `operator` is set if the request came through a portal link that an operator made. */
 export interface AskingPartner {
   readonly partnerId: string;
   readonly operator?: string;
   readonly requestId?: string;
 }
 
-/** A partner, an operator, or `relay admin`. */
+/** The asker of a change: a partner, an operator, or `relay admin`. */
 export type AskedBy = AskingPartner | { readonly operator: string; readonly requestId?: string };
 
 export class Audit {
@@ -29,8 +32,9 @@ export class Audit {
   ) {}
 
   /**
-   * Resolves when Kafka has stored the record. Callers report before they change anything, so no change goes unreported.
-   * @throws ProblemError `unavailable` when Kafka does not take the record
+   * Resolves as soon as Kafka has stored the record. Callers report a change before they make it, so every change has a
+   * record.
+   * @throws ProblemError `unavailable` if Kafka does not store the record
    */
   async report(change: ReportedChange): Promise<void> {
     const { event, ...facts } = change;
