@@ -52,8 +52,8 @@ export class HttpConnections {
   ) {}
 
   /**
-   * Starts the request on a connection of the partner to the origin, as soon as one is free. @throws if `name` is not an
-   * origin
+   * Starts the request on a connection of the partner to the origin, as soon as one is free.
+   * @throws if `name` is not an origin
    */
   take(partnerId: string, name: string, taker: Taker): void {
     const key = `${partnerId} ${name}`;

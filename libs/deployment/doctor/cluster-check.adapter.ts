@@ -17,7 +17,9 @@ import { Away, fault, type Finding, ok, warning } from './finding.js';
 const STRANGERS = new Set(['noaddr', 'handshake']);
 
 /**
- * Checks every node of a Redis Cluster. @param environment RELAY_ENV @throws Away if no node of REDIS_CLUSTER_NODES answers
+ * Checks every node of a Redis Cluster.
+ * @param environment RELAY_ENV
+ * @throws Away if no node of REDIS_CLUSTER_NODES answers
  */
 export async function checkCluster(settings: RedisSettings, environment: string): Promise<Finding[]> {
   const facts = await readCluster(settings);

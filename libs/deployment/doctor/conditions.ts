@@ -162,7 +162,7 @@ export async function settingOf(redis: Redis, name: string): Promise<string | un
   return Array.isArray(answer) ? (answer as string[])[1] : undefined;
 }
 
-/** Clock difference in ms from which on it is a fault, far below the 30 s at which a worker stops. */
+/** Clock difference in ms from which on it is a fault, far below the 30 s beyond which a worker takes no work. */
 const BEARABLE_MS = 5_000;
 
 /** @param aheadMs by how much the clock of Redis is ahead of the clock of this machine */

@@ -29,8 +29,8 @@ interface ExaminedStores {
 }
 
 /**
- * The inputs of the examination apart from the stores. Each function is called when a check needs its result. @throws
- * ConfigurationFault, Error
+ * The inputs of the examination apart from the stores. Each function is called when a check needs its result.
+ * @throws ConfigurationFault, Error
  */
 interface ExaminationInputs {
   /** Value of RELAY_ENV. Some faults in production are only warnings in development. */

@@ -37,7 +37,8 @@ export class Away extends Error {
 }
 
 /**
- * Returns the findings of a check, or a fault if the check cannot run. @param fix for errors that do not name their own fix
+ * Returns the findings of a check, or a fault if the check cannot run.
+ * @param fix for errors that do not name their own fix
  */
 export async function orFault(
   check: string,
