@@ -80,8 +80,8 @@ interface Seen {
 
 /**
  * Decides which attempts without an answer count as a failure of the whole origin, and not only of their webhook's path. An
- * attempt counts if there was no connection. An attempt that was sent but got no answer counts only if, since then, the
- * origin answered no other webhook and was silent to several of them.
+ * attempt counts if there was no connection. An attempt that was sent but got no answer counts only if the origin answered
+ * no other attempt during that time and was silent to several webhooks.
  */
 export class OriginReach {
   readonly #seen = new Map<string, Seen>();
