@@ -115,6 +115,7 @@ export class CatchUpPartition {
         if (this.goesOn) range.passed(offset);
       },
     };
+  }
 
   /**
    * Ends the webhook's range at `head`. Later records are dispatched to the webhook as usual. The rest of the range is still
