@@ -210,7 +210,7 @@ export class NowState implements OnApplicationShutdown {
           return sumOf(
             ends.map(({ partition, high }) => {
               const start = starting.get(partition) ?? -1;
-              // Offset -1 means that the partition has no record since that time.
+              // A partition without a start was created between the two requests. Its records are not counted.
               return start < 0 ? 0 : Math.max(0, Number(high) - start);
             }),
           );

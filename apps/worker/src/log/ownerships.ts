@@ -59,7 +59,7 @@ export class Ownerships {
     if (reader.state !== 'owning' || !reader.isAlone) return;
     await this.#apart(reader, async () => {
       await reader.own(offset);
-      // The record may be older than the topic id: the topic may have been created again in between. So it is fetched again.
+      // The first record may come from an earlier topic with this name, before its id was read. So it is fetched again.
       this.reading.seek(reader);
     });
   }
