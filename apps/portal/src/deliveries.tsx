@@ -242,8 +242,8 @@ const lastWords = (last: Delivery['attempts'][number] | undefined): string =>
 type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['query']>, 'limit' | 'cursor'>;
 
 /**
- * Converts the filters in the address to those of the API. The address contains a time span such as `24h`, which never gets
- * old.
+ * Converts the filters in the address to those of the API. The address contains a time span such as `24h` instead of a time,
+ * so that a link to the page stays useful.
  */
 function readFilters(query: Readonly<Record<string, string>>, nowMs: number): DeliveryQuery {
   const { status, webhookId, eventType, httpStatus, error, span } = query;

@@ -107,7 +107,10 @@ function end(title: string, words = ASK): void {
   if (frames !== undefined && parent !== globalThis.window) tellEmbedder(frames);
 }
 
-/** Tells the page that embeds the portal that the session has ended, so that it can create another link. */
+/**
+ * Tells the page that embeds the portal that the session has ended, so that it can create another link. Only pages of the
+ * origins in the token can receive the message.
+ */
 function tellEmbedder(frames: readonly string[]): void {
   const above = location.ancestorOrigins?.[0];
   for (const origin of frames)

@@ -190,7 +190,7 @@ export class ReplaysController {
     return shownOf(await this.#find(id));
   }
 
-  /** Pauses a replay, then reports it on `relay.operations`. If that fails, the pause stays and the failure is logged. */
+  /** Pauses a replay, then reports it on `relay.operations`. If the report fails, the replay stays paused. */
   @Post(':id/pause')
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })

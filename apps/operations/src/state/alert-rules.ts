@@ -19,7 +19,8 @@ interface AlertRule {
   readonly forS: number;
   readonly means: string;
   /**
-   * Only for rules that need nothing but `Readings`. The alert fires while the value is above the limit; undefined: unknown.
+   * Set for rules that need nothing but `Readings`. The rule is true while the value is above the limit. An undefined value
+   * means that the store could not be read.
    */
   readonly evaluated?: {
     readonly expr: string;

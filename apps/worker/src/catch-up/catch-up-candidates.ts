@@ -36,7 +36,8 @@ export function passMembers<T extends Range>(
 }
 
 /**
- * A range that is this close to the end of the read log is closed. A pass takes seconds, so a busy partition gets no closer.
+ * Maximum distance in offsets from `head` at which a range is closed, so that its webhook gets new records directly again.
+ * On a busy partition a range comes no closer, because each pass takes seconds.
  */
 const NEAR = PASS_OFFSETS;
 
@@ -61,8 +62,8 @@ export class CatchUpCandidates {
   }
 
   /**
-   * Returns the ranges to catch up now, by range key. Also removes the ranges of deleted webhooks, and closes ranges that
-   * have almost reached the end of the read log.
+   * Returns the ranges to catch up now, by range key. In addition, removes the ranges of deleted webhooks, and closes ranges
+   * that are close to `head` (see `NEAR`).
    */
   of(partition: CatchUpPartition, keys: readonly string[]): Map<string, RangeCatchUp> {
     const able = new Map<string, RangeCatchUp>();

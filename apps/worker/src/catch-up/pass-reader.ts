@@ -41,8 +41,8 @@ export class CatchUpRecords {
 
   /**
    * Removes records that repeat or conflict with an earlier record of the same envelope. For a parked webhook nothing needs
-   * to be removed, because its range already excludes them. A replay may be ordered much later, so it compares with the
-   * stored marks of settled envelopes and with the records that the pass has read.
+   * to be removed, because its range already excludes these records. A replay may be ordered much later. Therefore its
+   * records are compared with the stored marks of settled envelopes, and with the envelopes that the pass has already read.
    */
   async #withoutRepeats(
     { kind, ids, partition }: CatchUpPass,

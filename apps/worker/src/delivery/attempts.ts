@@ -25,8 +25,8 @@ import {
 import type { StoreAgain } from '../log/pending-writes.js';
 
 /**
- * Milliseconds before the worker tries again to decrypt a credential. It succeeds only after a restart with the key, or a
- * change.
+ * Milliseconds before the worker tries again to decrypt a credential. Decryption succeeds only after the worker was
+ * restarted with the key, or the partner has sent a new credential.
  */
 const LOOK_AGAIN_MS = 30_000;
 
@@ -95,7 +95,8 @@ export interface AttemptSettings {
 }
 
 /**
- * Number of characters that are kept of each answer but the last one. It is small, because all answers are stored in Redis.
+ * Maximum number of characters that are kept of each answer except the last one. It is small, because Redis stores all
+ * answers.
  */
 const SAID = 256;
 
@@ -213,7 +214,7 @@ const shown = (outcome: Outcome): { status?: number; error?: string } => {
   };
 };
 
-/** A delivery whose first attempt is made directly from the log, without a job. Such a delivery is called straight. */
+/** A straight delivery, which is a delivery whose first attempt is made directly from the log, without a job. */
 export interface Delivery {
   readonly webhook: Webhook;
   readonly record: EnvelopeRecord;

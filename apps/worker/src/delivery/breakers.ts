@@ -68,7 +68,8 @@ export interface BreakerOutcome {
  * Each attempt checks the breakers in memory, so an endpoint that never fails costs Redis nothing. The worker reads all
  * breakers once a second with one command. It reports the failures of a webhook with two commands, twice a second and after
  * every tenth failure in a row. A queued delivery that is due while a breaker is open is delayed until after the breaker's
- * end. It is checked at most twice during that time, and breakers that stay broken open about six times an hour.
+ * end. It is checked at most twice during that time. The breaker of an endpoint that keeps failing opens about six times an
+ * hour.
  */
 export class Breakers implements OnApplicationBootstrap {
   /** Breakers by key. The key is an endpoint, or the `breakerKey` of a webhook. */

@@ -88,7 +88,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     return byWall(this.#turns.askAgainAt(webhook, performance.now(), Math.random()));
   }
 
-  /** If earlier deliveries of the webhook will not have asked within `waitMs`, returns `askAgainAt`; otherwise undefined. */
+  /** Returns `askAgainAt` if earlier deliveries of the webhook will ask only after `waitMs`; otherwise undefined. */
   behind(webhook: Asker, waitMs: number): number | undefined {
     return this.#turns.isBehind(webhook, performance.now() + waitMs) ? this.askAgainAt(webhook) : undefined;
   }
@@ -174,9 +174,9 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
 export type Turn = 'proven' | Entry;
 
 /**
- * Waiting deliveries from the log to origins that are not proven. The first delivery to an endpoint requests an attempt. The
- * others wait in memory, for as long as a delivery may wait for a slot. If the first one is answered 2xx, the others
- * continue at once. Therefore a new endpoint that works does not get its envelopes late.
+ * Waiting deliveries from the log to origins that are not proven. The first delivery to an endpoint requests an attempt. All
+ * others wait in memory, for as long as a delivery may wait for a slot. If the first one is answered 2xx, they continue at
+ * once. Therefore a new endpoint that works gets its envelopes without delay.
  */
 export class TrialQueue {
   /** Waiting deliveries by endpoint. The first one in each list requested an attempt at most `maxWaitMs` ago. */

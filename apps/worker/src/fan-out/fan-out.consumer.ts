@@ -93,7 +93,7 @@ export class EnvelopeLookup {
     );
   }
 
-  /** Looks up an envelope again whose earlier record was in flight at the first look-up, and has been settled since. */
+  /** Looks up an envelope again. Its earlier record was in flight at the first look-up, and has been settled since. */
   async findAgain(at: LogPartition, item: EnvelopeRecord): Promise<LookUpResult> {
     const { results } = await this.#lookUp(at, [item]);
     return results[0] as LookUpResult;

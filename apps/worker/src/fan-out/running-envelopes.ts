@@ -12,11 +12,10 @@ import type { PartitionRecord, StoreAgain } from '../log/pending-writes.js';
 type Handle = Pick<PartitionRecord, 'added' | 'begun' | 'markDuplicate' | 'park' | 'settled' | 'webhookSettled'>;
 
 /**
- * Envelopes in flight, by id. Another record of such an envelope starts no new deliveries, but is settled together with the
- * envelope. The other record is a repeat by the source, or the same record that is read again because Redis was restored
- * from a backup. In the second case, Redis may have lost stored jobs and the ranges of parked webhooks. Therefore, the
- * webhooks are parked again, and the jobs are stored again before the envelope is settled. The ids of the jobs prevent
- * duplicates.
+ * Envelopes in flight, by id. Another record of the same envelope starts no new deliveries, but is settled together with the
+ * envelope. Either the source has sent the envelope again, or the same record is read again because Redis lost its latest
+ * writes. In the second case, Redis may have lost stored jobs and the ranges of parked webhooks. Therefore, the webhooks are
+ * parked again, and the jobs are stored again before the envelope is settled. The ids of the jobs prevent duplicates.
  */
 @Injectable()
 export class RunningEnvelopes {
@@ -113,7 +112,7 @@ export class RunningEnvelope {
     this.#adds.push(again);
   }
 
-  /** Settles all records. If the first record was read again in the meantime, stores its jobs again before. */
+  /** Settles all records. If the first record was read again in the meantime, first stores its jobs again. */
   settle(): undefined {
     if (this.#isReadAgain) void this.#storeAgain();
     else this.#end();

@@ -26,8 +26,8 @@ export class CatchUpPartition {
       /** Whether results are still accepted. False forever once the reader has restarted at another offset. */
       counts(): boolean;
       /**
-       * Whether deliveries may start. False forever after a restart of the reader, a lost partition, or a doubt about
-       * ownership.
+       * Whether deliveries may start. False forever after the reader has restarted, the partition was assigned to another
+       * worker, or its ownership was in doubt, even for a moment.
        */
       mayBegin(): boolean;
     },

@@ -7,7 +7,7 @@ import { StoreConditions } from '../platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** Maximum size of a fetch in bytes. It is small, because live deliveries wait while a fetch is decompressed. */
+/** Maximum size of a fetch in bytes. It is small, because live deliveries wait while a fetch is decoded. */
 const FETCH_BYTES = 64 * 1024;
 
 /** Reads parts of the log again that were read before. */

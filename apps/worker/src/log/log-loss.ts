@@ -51,8 +51,8 @@ export function newestOf(before: number, time: number, now: number): number {
  * If there is no usable timestamp, the whole log may be new. In that case the stored marks prevent most duplicates, and a
  * duplicate is better than a loss.
  *
- * A topic that was created again has another id (KIP-516), even if the new log is already as long as the old one. In that
- * case all of the new log is read. Brokers without topic ids leave only the timestamps.
+ * A topic that was created again has another id (KIP-516). In that case all of the new log is read, no matter how much of it
+ * was already read. Brokers without topic ids leave only the timestamps.
  *
  * @param topicId id of the topic; must be requested after the records were read
  * @throws Error if the topic does not exist at the moment, and errors of Kafka

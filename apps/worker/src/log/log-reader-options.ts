@@ -29,7 +29,7 @@ export interface LogReaderOptions {
   flushEveryMs: number;
   commitEveryMs: number;
   /**
-   * Interval at which idle partitions compare their position with Redis, which may have been restored from a backup
+   * Interval at which idle partitions compare their position with Redis, because Redis may have lost its latest writes
    * unnoticed.
    */
   compareEveryMs: number;

@@ -117,8 +117,8 @@ export class LogReader {
   }
 
   /**
-   * Checks whether Kafka lost records that were already read. A reader that `reading` returns has no other check in
-   * progress, so Kafka is asked after the batch was fetched.
+   * Checks whether Kafka lost records that were already read. If an older check is still in progress, its result is
+   * returned. A reader that `reading` returns has no older check, so Kafka is always asked after its batch was fetched.
    */
   compare(reader: PartitionReader): Promise<void> {
     return this.#ownerships.compare(reader);
@@ -189,9 +189,9 @@ export class LogReader {
   }
 
   /**
-   * Confirms the ownership of each partition after Redis was reconnected. Redis may have been restored from a backup and
-   * have lost jobs of records that are settled here. For a partition that is moving to another worker, this check is
-   * impossible, so this worker stops writing. The new owner reads the records without a mark again.
+   * Confirms the ownership of each partition after Redis was reconnected. Redis may have lost its latest writes, including
+   * jobs of records that are settled here. For a partition that is moving to another worker, this check is impossible, so
+   * this worker stops writing. The new owner reads the records without a mark again.
    * @param shard shard that was reconnected; undefined for all shards
    */
   reconnected(shard?: number): void {
@@ -205,7 +205,7 @@ export class LogReader {
   }
 
   /**
-   * Checks whether a topic was deleted and created again. A consumer whose session continues may not notice that.
+   * Checks whether a topic was deleted and created again. A consumer that stays in its group may not notice that.
    */
   async look(): Promise<void> {
     await Promise.all(this.#readers.map((reader) => this.#ownerships.look(reader)));
@@ -242,7 +242,7 @@ export class LogReader {
 
   async flush(compare = false): Promise<void> {
     for (const reader of this.#leaving) if (reader.over) this.#leaving.delete(reader);
-    // This runs 50 times a second, and most partitions have nothing to write, so those must cost nothing.
+    // This runs 50 times a second. Most partitions have nothing to write, so they must cost nothing.
     const readers = [...this.#readers, ...this.#leaving].filter((reader) => compare || !reader.flushed);
     await Promise.all(readers.map((reader) => reader.flush(compare)));
   }

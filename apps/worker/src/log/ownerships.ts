@@ -11,7 +11,10 @@ interface Reading {
   seek(reader: PartitionReader): void;
   /** Forgets the committed offset of a partition. It is read from an earlier offset because its log became shorter. */
   forget(reader: PartitionReader): void;
-  /** Whether Redis has known the progress of every partition that was read, so its data was not lost since then. */
+  /**
+   * Whether Redis once stored that it knows every partition that was read. If so, Redis has not lost all its data since
+   * then.
+   */
   wasKnown(at: LogPartition): Promise<boolean>;
   /** Whether this worker is stopping. */
   isOver(): boolean;

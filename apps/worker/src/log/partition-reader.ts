@@ -17,12 +17,14 @@ import { pause } from './timing.js';
  * State of a partition that is assigned to this worker.
  *
  * - `owning`: The partition was just assigned. Nothing is dispatched or written until Redis has confirmed this worker as the
- * owner and returned the position from which to read. - `reading`: Records are dispatched. Each flush writes marks and high
- * water together. - `doubtful`: Redis refused a flush, Redis was reconnected, or the log is shorter than before. The state
- * ends only with `own`. `LogReader` calls `own` only while this worker is a member of the group, so a worker that was
- * removed from the group never takes a partition back. - `lost`: Redis knows nothing of a log that was read before. Nothing
- * is dispatched until an operator acts. - `left`: The partition was assigned to another worker. Deliveries in flight end,
- * and are marked until Redis refuses a flush.
+ *   owner and returned the position from which to read.
+ * - `reading`: Records are dispatched. Each flush writes marks and high water together.
+ * - `doubtful`: Redis refused a flush, Redis was reconnected, or the log is shorter than before. The state ends only with
+ *   `own`. `LogReader` calls `own` only while this worker is a member of the group, so a worker that was removed from the
+ *   group never takes a partition back.
+ * - `lost`: Redis knows nothing of a log that was read before. Nothing is dispatched until an operator acts.
+ * - `left`: The partition was assigned to another worker. Deliveries in flight end, and are marked until Redis refuses a
+ *   flush.
  */
 export type PartitionState = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
 
@@ -216,8 +218,8 @@ export class PartitionReader {
   }
 
   /**
-   * Gives up the partition. Settled records are still written, unless Redis may have been restored from a backup and have
-   * lost stored jobs. If there is nothing to write, the partition is released.
+   * Gives up the partition. Settled records are still written, unless Redis may have lost its latest writes, including
+   * stored jobs. If there is nothing to write, the partition is released.
    */
   leave(): void {
     this.#refused = this.#state !== 'reading' && (this.running > 0 || !this.#written);
@@ -253,7 +255,7 @@ export class PartitionReader {
     this.#read.saw(time);
   }
 
-  /** Records that the log has no records at the offsets `[from, to)`. */
+  /** Stores the information that the log has no records at the offsets `[from, to)`. */
   foundEmpty(from: number, to: number): void {
     this.#tracker?.foundEmpty(from, to);
   }
@@ -353,12 +355,12 @@ class PartitionClaim {
   ) {}
 
   /**
-   * Claims the partition. First waits a moment if another worker still has deliveries in flight. Otherwise, these are
-   * attempted twice.
+   * Claims the partition. If the former owner still has deliveries in flight, waits a moment first. Deliveries that have not
+   * ended by then are attempted twice.
    */
   async make(start: number | undefined, hasLeft: () => boolean): Promise<OwnedPosition | undefined> {
     const since = performance.now();
-    // The loop stops when the partition has left. A claim after its release delays its next owner.
+    // The loop must stop when the partition was assigned to another worker. A claim after the release delays that worker.
     while (!hasLeft()) {
       const take = performance.now() - since >= this.handOverMs;
       this.#id ??= randomUUID();
