@@ -10,16 +10,16 @@ import { catchError, type Observable } from 'rxjs';
 import { assertOwnOrigin, assertRole, assertWritable, isChange, OperatorGuard } from './access/operator-guard.js';
 import { assertBoardChange, Board, BOARD_PATH } from './board/board.adapter.js';
 
-/** Content security policy of the board’s page: its own scripts and styles, no external resources, no frames. */
+/** Content security policy of the board: only its own scripts and styles, no external resources, no frames. */
 const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
-/** Paths that a browser needs before an operator signs in. */
+/** Paths that a browser loads before an operator has signed in. */
 const PUBLIC = new Set(['/', '/files/:name', '/session']);
 
 /**
- * Creates the HTTP application, which does not listen yet. One hook admits operators before every route, including routes of
- * the board and unknown ones.
+ * Creates the HTTP application without listening yet. One hook authenticates the operator before every request, including
+ * requests to the board and to unknown paths.
  */
 export async function createOperationsApp(
   module: DynamicModule,
@@ -29,7 +29,7 @@ export async function createOperationsApp(
   const [gate, audit, board] = [app.get(OperatorGuard), app.get(Audit), app.get(Board)];
   const fastify = app.getHttpAdapter().getInstance();
   limitAnswers(fastify);
-  // This filter knows no routes, because the board itself checks the methods of its paths.
+  // The filter gets an empty list of routes, because it answers for the board, which checks the methods of its paths itself.
   const settings = { publicUrl: config.PUBLIC_URL, routes: new KnownRoutes() };
   const problems = new ProblemFilter(settings, app.get(Log), app.get(ThrottledLog));
   app.useGlobalInterceptors(new UnconfirmedInterceptor());
@@ -68,17 +68,17 @@ export async function createOperationsApp(
   return app;
 }
 
-/** Time for an answer in ms: every request is answered within 10 s, whatever the state of Kafka and Redis. */
+/** Milliseconds after which a request is answered with 503, so every answer arrives within 10 s even if a store is down. */
 const ANSWER_MS = 9_000;
 
 /**
- * Answers 503 if there is no answer within ANSWER_MS. The work continues, and its answer is dropped. Must be called before
- * any other hook is added.
+ * Answers 503 if the handler does not answer within ANSWER_MS. The handler continues, and its late answer is dropped. Must
+ * be called before any other hook is added.
  */
 export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const timer = setTimeout(() => {
-      // The head of a streamed file has already been sent.
+      // For a streamed file, the response headers have already been sent.
       if (!reply.sent && !reply.raw.headersSent) reply.send(lateOf(request.method));
     }, ANSWER_MS);
     reply.raw.once('close', () => clearTimeout(timer));
@@ -86,25 +86,25 @@ export function limitAnswers(fastify: Pick<FastifyInstance, 'addHook'>): void {
   });
 }
 
-/** Detail for a change whose result is unknown. */
+/** Added to the detail of a problem if the result of a change is unknown. */
 const MAY_BE_MADE = 'The change may have been made, in full or in part: look before you repeat it.';
 
 function lateOf(method: string): ProblemError {
   const late = `There was no answer within ${ANSWER_MS / 1_000} s: Kafka or Redis is down or slow.`;
   const cause = new Error('the time for an answer is over');
   if (!isChange(method)) return new ProblemError('unavailable', late, { headers: { 'retry-after': '5' }, cause });
-  // The answer has no Retry-After, because the first change may still be running beside a repeat.
+  // The answer has no Retry-After, because the first change may still be in progress when the client repeats it.
   return new ProblemError('unavailable', `${late} ${MAY_BE_MADE}`, { cause });
 }
 
-/** Adds to the answer that a change may be incomplete, if Redis went away during it. */
+/** Adds a warning to the answer if a store became unavailable during a change, which may therefore be incomplete. */
 class UnconfirmedInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     if (!isChange(context.switchToHttp().getRequest<FastifyRequest>().method)) return next.handle();
     return next.handle().pipe(
       catchError((thrown: unknown) => {
         const problem = problemOf(thrown);
-        // A ProblemError already says what became of the change.
+        // A ProblemError already describes the result of the change.
         if (thrown instanceof ProblemError || problem.code !== 'unavailable') throw thrown;
         throw new ProblemError('unavailable', `${problem.detail} ${MAY_BE_MADE}`, problem.extra);
       }),

@@ -19,7 +19,7 @@ import { Redis } from 'ioredis';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
 
-/** Stands in the body of every dead letter. */
+/** Text in the body of every dead letter. Specs check that it does not leak. */
 export const CANARY = 'canary-4711';
 
 const keys = { ENCRYPTION_KEYS: `k1:${randomBytes(32).toString('base64')}`, JWT_PRIVATE_KEYS: aSigningKeyText() };
@@ -44,7 +44,7 @@ export const letterOf = (changes: Partial<DeadLetter> = {}): DeadLetter => ({
   ...changes,
 });
 
-/** The operations app on a real Redis, with Kafka in memory, and an operator who asks it. */
+/** The operations app on a real Redis and an in-memory Kafka, with an operator who sends requests. */
 export class RunningOperations {
   private constructor(
     readonly app: NestFastifyApplication,
@@ -77,7 +77,10 @@ export class RunningOperations {
     return new RunningOperations(app, url, publisher, clients, await clients.createOperator('night', 'admin'));
   }
 
-  /** Of one spec file: it and its Redis end after the file's last test. To be called outside of `describe`. */
+  /**
+   * Starts the app for one spec file. It and its Redis stop after the last test of the file. Call this outside of
+   * `describe`.
+   */
   static async ofSpec(): Promise<RunningOperations> {
     const server = await startRedisServer();
     const operations = await RunningOperations.start(server);
@@ -88,7 +91,7 @@ export class RunningOperations {
     return operations;
   }
 
-  /** The answer of a request as the operator, unless `headers` name another. */
+  /** Sends a request as the operator, unless `headers` contain other credentials. */
   call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Response> {
     return fetch(this.url + path, {
       method,
@@ -102,7 +105,7 @@ export class RunningOperations {
     });
   }
 
-  /** What `relay.operations` holds. */
+  /** Returns the records on `relay.operations`. */
   told(): Record<string, unknown>[] {
     return this.publisher
       .read('relay.operations')
@@ -118,10 +121,10 @@ export class RunningOperations {
   }
 }
 
-/** Could be that of a dead letter. */
+/** A valid delivery id. */
 export const ID = '-_11111111-1111-4111-8111-111111111111_0123456789abcdef_0_1';
 
-/** Every route that the router knows, as method and path with something in the place of parameters. */
+/** Returns the method and path of every route. Parameters in the path are replaced by values. */
 export function routesOf(app: NestFastifyApplication): [string, string][] {
   const printed = app.getHttpAdapter().getInstance().printRoutes({ commonPrefix: false, includeHooks: false });
   const found: [string, string][] = [];

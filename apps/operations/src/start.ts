@@ -22,7 +22,7 @@ import { NowState } from './state/now-state.adapter.js';
 
 const STOP_MS = 25_000;
 
-/** Starts health, then Redis, then HTTP. While Kafka is away operators can read, but change nothing. */
+/** Starts the health server, waits for Redis, then accepts requests. If Kafka is down, operators can only read. */
 export async function startOperations(config: OperationsConfig): Promise<void> {
   const clock = new StoreClock().rule();
   const app = await createOperationsApp(OperationsModule.register(config), config);
@@ -71,7 +71,7 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
     throw error;
   }
   const types = app.get(EventTypesView);
-  // While Kafka is away the app starts with the built-in types.
+  // If Kafka is down, the app starts with the built-in event types.
   await types.refresh().catch(() => undefined);
   types.start();
   await app.get(Board).ready();
@@ -96,7 +96,7 @@ async function stopOperations(app: NestFastifyApplication, health: Server, log: 
   health.close();
 }
 
-/** Registers the build, readiness and key ages of the operations app; the workers export the state of the stores. */
+/** Registers build, readiness and key age of the operations app. Metrics about the stores come from the workers. */
 export function registerMetrics(app: Pick<INestApplicationContext, 'get'>, config: OperationsConfig): void {
   const registry = app.get<Registry>(Registry);
   registerProcessMetrics(registry, 'operations', app.get(Health));

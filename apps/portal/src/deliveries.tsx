@@ -48,19 +48,20 @@ async function pageOf(query: DeliveryQuery, cursor?: string): Promise<Page> {
 const keyOf = ({ envelopeId, webhookId, series, acceptedAt }: Delivery): string =>
   [envelopeId, webhookId, series, acceptedAt].join(' ');
 
-/** A row, and whether the filters select it no longer: its state is another by now. */
+/** One row of the table. `isGone` is set if the state of the delivery has changed and the filters no longer select it. */
 type Row = Delivery & { readonly isGone?: true };
 
-/** The rows that are shown, in their order, each as the relay has it now. */
+/** Returns the shown rows in their order, each with its newest state. */
 function followed(shown: Page, newest: Page | undefined): readonly Row[] {
   if (newest === undefined) return shown.deliveries;
   const now = new Map(newest.deliveries.map((each) => [keyOf(each), each]));
-  // A full page ends at its last row: newer deliveries may have pushed an older row to the next page.
+  // A full page ends at its last row. Rows older than that are not gone: newer deliveries may have moved them to the next
+  // page.
   const last = newest.cursor === undefined ? '' : (newest.deliveries.at(-1)?.at ?? '');
   return shown.deliveries.map((row) => now.get(keyOf(row)) ?? (row.at > last ? { ...row, isGone: true } : row));
 }
 
-/** A page of deliveries, by filters that stand in the address, as does the place of an older page. */
+/** One page of deliveries. The address of the page contains the filters and the cursor. */
 export function Deliveries() {
   const { cursor, ...filters } = place.value.query;
   const query = readFilters(filters, relayNow());
@@ -96,7 +97,10 @@ interface NewerProps {
   readonly show: () => void;
 }
 
-/** Tells what came meanwhile; it is shown when the reader asks only: rows never move under the hand. */
+/**
+ * Tells the reader how many newer deliveries there are. They are shown only on request, so that rows do not move
+ * unexpectedly.
+ */
 function Newer({ shown, newest, show }: NewerProps) {
   const known = useMemo(() => new Set(shown.deliveries.map(keyOf)), [shown]);
   const count = (newest?.deliveries ?? []).filter((each) => !known.has(keyOf(each))).length;
@@ -107,7 +111,10 @@ function Newer({ shown, newest, show }: NewerProps) {
   );
 }
 
-/** Shown for a page without rows. The relay looks through a limited number at once, so a page before the last may be empty. */
+/**
+ * Text for a page without rows. The relay searches a limited number of deliveries, so a page may be empty without being the
+ * last.
+ */
 const None = ({ isLast }: { readonly isLast: boolean }) =>
   isLast ? (
     <Empty title="No delivery is like this">
@@ -126,7 +133,7 @@ interface CausesProps {
   readonly retried: () => void;
 }
 
-/** The failures among the rows by their cause, and the retry of all that the filters select. */
+/** Lists the failures among the rows by their cause, and offers to retry all deliveries that the filters select. */
 function Causes({ rows, query, retried }: CausesProps) {
   const causes = causesIn(rows);
   if (causes.length === 0) return null;
@@ -167,7 +174,7 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
   const name = status === 'dead' ? 'given up' : 'waiting';
   const count = async (): Promise<void> => {
     const { matched, cursor, until } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
-    // With the time of the count as its end, the retry takes no delivery that came later.
+    // The retry ends at the time of the count, so that it includes no delivery that came later.
     const counted = { ...body, until };
     const many = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
     ask({
@@ -190,7 +197,7 @@ function RetryAll({ query, status, retried }: RetryAllProps) {
   );
 }
 
-/** One call retries a hundred. */
+/** Retries all selected deliveries, a hundred for each call. */
 async function retryAll(body: Parameters<typeof api.call<'retrySelection'>>[1]['body']): Promise<number> {
   let sum = 0;
   let cursor: string | null = null;
@@ -234,7 +241,10 @@ const lastWords = (last: Delivery['attempts'][number] | undefined): string =>
 
 type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['query']>, 'limit' | 'cursor'>;
 
-/** The filters of an address as the API has them. Times are named as spans, so that a link to them stays true. */
+/**
+ * Converts the filters in the address to those of the API. The address contains a time span such as `24h` instead of a time,
+ * so that a link to the page stays useful.
+ */
 function readFilters(query: Readonly<Record<string, string>>, nowMs: number): DeliveryQuery {
   const { status, webhookId, eventType, httpStatus, error, span } = query;
   const since = spanSince(span, nowMs);
@@ -243,7 +253,7 @@ function readFilters(query: Readonly<Record<string, string>>, nowMs: number): De
 
 const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting', dead: 'given up' };
 
-/** The filters of the list, in the address as soon as they are chosen. */
+/** Form with the filters of the list. A chosen filter is added to the address at once. */
 function Filters() {
   const { query } = place.value;
   const key = JSON.stringify(query);

@@ -124,7 +124,7 @@ const WAITS = {
   replay: 'until the replay comes to it',
 } as const;
 
-/** Each attempt with how long it took beside the longest, and what was answered. */
+/** Lists the attempts. For each one, shows the answer and its duration as a bar relative to the longest attempt. */
 function Attempts({ attempts }: { readonly attempts: readonly StoryAttempt[] }) {
   const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs ?? 0));
   return (

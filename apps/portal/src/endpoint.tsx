@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { ChoiceField, Copy, durationText, Link, Notice, TextField, Viewer, type Choices, type Saying } from '@relay/ui';
 import type { Answer } from './session.js';
 
-/** Credential that the relay shows an endpoint, as fields of a form. */
+/** Form fields for the credential that the relay sends to an endpoint. */
 export const credentialFields = () => ({
   kind: signal('apiKey'),
   apiKey: signal(''),
@@ -20,18 +20,18 @@ export const KINDS: Choices = {
   basic: 'User and password (Basic)',
 };
 
-/** The members of the request. */
+/** Returns the members of the request body for the chosen kind of credential. */
 export function credentialIn({ kind, apiKey, jwt, userName, password }: CredentialFields): Record<string, string> {
   if (kind.value === 'apiKey') return { apiKey: apiKey.value };
   if (kind.value === 'jwt') return { jwt: jwt.value };
   return { userName: userName.value, password: password.value };
 }
 
-/** The credential without its secrets, for a line to copy. */
+/** Returns the credential with its secrets replaced by `…`, for the curl command that the page shows. */
 export const withoutSecrets = (members: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, name === 'userName' ? value : '…']));
 
-/** Why an address cannot be that of an endpoint; undefined if only the relay can tell. */
+/** Returns why an address cannot be the address of an endpoint, or undefined if the page finds no fault. */
 export function faultOfUrl(text: string): string | undefined {
   if (text === '') return 'An address is needed.';
   const url = URL.parse(text);
@@ -64,7 +64,7 @@ export function CredentialForm({ fields }: { readonly fields: CredentialFields }
   );
 }
 
-/** Brings an answer into the window when it comes: the button that asked for it may be far from it. */
+/** Scrolls an answer into view when it arrives, because the button that requested it may be far away. */
 export function useSeen(answer: unknown): RefObject<HTMLElement | null> {
   const element = useRef<HTMLElement>(null);
   useEffect(() => element.current?.scrollIntoView({ block: 'nearest' }), [answer]);
@@ -77,7 +77,7 @@ export const saidOf = ({ delivered }: Answer<'testWebhook'>): Saying =>
     ? { kind: 'good', text: 'The test delivery arrived.' }
     : { kind: 'warn', text: 'The test delivery did not arrive.' };
 
-/** Result of a test delivery. */
+/** Shows the result of a test delivery. */
 export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> }) {
   const { delivered, status, detail, answer, durationMs } = result;
   const took = `after ${durationText(durationMs)}`;
@@ -92,14 +92,14 @@ export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> 
   );
 }
 
-/** A test of an endpoint that has no webhook yet. */
+/** Result of a test delivery to an endpoint that has no webhook yet. */
 export interface Tried {
   readonly url: string;
   readonly eventType: string;
   readonly result: Answer<'testDraft'>;
 }
 
-/** Result of a test without a webhook, with the secret that verifies it. */
+/** Shows the result of a test delivery to an endpoint without a webhook, and the secret that verifies its signature. */
 export function TriedAnswer({ of: { url, eventType, result } }: { readonly of: Tried }) {
   const { secret } = result;
   const section = useSeen(secret);

@@ -20,7 +20,7 @@ const SECTIONS = [
 
 function Here() {
   const [section, id] = place.value.path;
-  // Each page of a list is a screen of its own: the reader begins at its head.
+  // The key contains the cursor, so each page of a list is a new screen that starts at its top.
   if (section === undefined) return <Overview key={`overview ${place.value.query['cursor'] ?? ''}`} />;
   if (section === 'add') return <Add key="add" />;
   if (section === 'webhooks' && id !== undefined) return <Webhook key={`webhook ${id}`} id={id} />;

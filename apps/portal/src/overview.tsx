@@ -24,7 +24,7 @@ import { healthOf, hourly, type Delivery, type WebhookState } from './words.js';
 const EVERY_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-/** Every webhook and how it is. */
+/** Lists all webhooks with their state. */
 export function Overview() {
   const { cursor, find = '' } = place.value.query;
   const query = cursor === undefined ? {} : { cursor };
@@ -64,10 +64,10 @@ const recentQuery = (): { since: string; limit: string } => ({
   limit: '200',
 });
 
-/** Webhooks found at once; a longer list is not read. */
+/** Maximum number of search results that are listed. */
 const MOST_FOUND = 20;
 
-/** Finds a webhook among those of all pages by a part of its name, event type or address. */
+/** Searches the webhooks of all pages by a part of their name, event type or address. */
 function Find({ text }: { readonly text: string }) {
   const value = useMemo(() => signal(text), [text]);
   const names = useLoad('names', allNames);
@@ -172,7 +172,7 @@ function NextAttempt({ deliveries }: { readonly deliveries: readonly Delivery[] 
 const [WIDTH, HEIGHT] = [120, 24];
 const STEP = WIDTH / 24;
 
-/** The last 24 hours as bars: what was delivered, and above it what was not. */
+/** Bar chart of the last 24 hours. Each bar shows the delivered deliveries, and above them the others. */
 function Sparkline({ deliveries, nowMs }: { readonly deliveries: readonly Delivery[]; readonly nowMs: number }) {
   const hours = hourly(deliveries, nowMs);
   const most = Math.max(1, ...hours.map(({ delivered, failed }) => delivered + failed));
@@ -195,7 +195,7 @@ function Sparkline({ deliveries, nowMs }: { readonly deliveries: readonly Delive
   );
 }
 
-/** How a webhook is: the same words in the list and on its own page. */
+/** Shows the state of a webhook, with the same text in the list and on the page of the webhook. */
 export function State({ webhook, nowMs }: { readonly webhook: WebhookState; readonly nowMs: number }) {
   const { kind, word, words } = healthOf(webhook, nowMs);
   return (

@@ -23,7 +23,7 @@ import { allNames, api, choicesOf, mayWrite, type Answer, type Named } from './s
 
 const EVERY_MS = 3_000;
 
-/** Deliveries of a time once more, and how far they are. */
+/** Form to order a replay, and the list of replays with their progress. */
 export function Replays() {
   const replays = useLoad('replays', () => api.call('listReplays', {}), EVERY_MS);
   const names = useLoad('names', allNames);
@@ -66,7 +66,7 @@ function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; rea
   });
   const count = async (): Promise<void> => {
     const { matched, createdAt } = await api.call('replayWebhook', inputOf(true));
-    // With the time of the count as its end, the replay takes no envelope that was accepted later.
+    // The replay ends at the time of the count, so that it includes no envelope that was accepted later.
     const { path, body } = inputOf(false);
     const counted = { path, body: { until: createdAt, ...body } };
     api.ask('replayWebhook', counted, {

@@ -15,26 +15,26 @@ import {
 
 type All = Operations & PublicOperations;
 
-/** The input of a call and its answer, by the name of the operation. */
+/** Type of the answer of an API call. @param Name id of the operation */
 export type Answer<Name extends keyof All> = AnswerOf<All, Name>;
 
 type Token = Answer<'tradePortalCode'>;
 
-/** Access token; `undefined` while signed out. It is in memory only, so closing the page forgets it. */
+/** Access token; undefined while signed out. It is only in memory, so it is lost when the page is closed. */
 export const session = signal<Token | undefined>(undefined);
 
-/** Message on the sign-in page. */
+/** Message that the page shows while nobody is signed in. */
 export const outside = signal<{ readonly title: string; readonly words: string }>({
   title: 'Opening…',
   words: 'The link is being opened.',
 });
 
 export const mayWrite = computed(() => session.value?.access === 'write');
-/** Whether all webhooks of the partner are shown: then some can be added. */
+/** Whether the partner may add webhooks. Only a session for all webhooks of the partner may do that. */
 export const mayAdd = computed(() => mayWrite.value && session.value?.webhookIds === null);
 
 export const api = new Api<All>({
-  // The document is at `portal`, beside the paths of the API.
+  // The page is at `portal`, beside the paths of the API.
   base: new URL('.', document.baseURI),
   routes: { ...OPERATIONS, ...PUBLIC_OPERATIONS },
   credential: (): Record<string, string> =>
@@ -46,8 +46,9 @@ export const api = new Api<All>({
 const linkIn = (hash: string) => new URLSearchParams(hash.slice(1));
 
 /**
- * Enters by each further link that is opened in this tab or frame: only the part behind `#` changes then, so the browser loads
- * nothing. The page is loaded again, so that nothing of the session before is left, which may be another partner's.
+ * Signs in again when another link to the portal is opened in this tab or frame. The browser does not load the page then,
+ * because only the part of the address after `#` differs. So this function reloads it, which removes all data of the former
+ * session. That session may belong to another partner.
  */
 export function followLinks(): void {
   addEventListener('hashchange', () => {
@@ -57,7 +58,7 @@ export function followLinks(): void {
   });
 }
 
-/** Trades the code behind `#` for a token, and takes it out of the address and the history first. */
+/** Signs in with the code after `#`. Removes the code from the address and the history before it is used. */
 export async function enter(): Promise<void> {
   const given = linkIn(location.hash);
   const [code, next] = [given.get('code'), given.get('next')];
@@ -73,7 +74,8 @@ async function trade(code: string): Promise<void> {
   try {
     const { body: token, headers } = await api.request('tradePortalCode', { body: { code } });
     session.value = token;
-    // By the relay's clock: the reader's may be wrong by more than the token lives.
+    // The expiry is measured by the relay's clock, because the reader's clock may be wrong by more than the token's
+    // lifetime.
     const now = headers.get('date') ?? new Date().toISOString();
     setTimeout(() => end('Your access has ended'), Date.parse(token.expiresAt) - Date.parse(now));
   } catch (error) {
@@ -82,13 +84,13 @@ async function trade(code: string): Promise<void> {
       end('This link does not open', wordsOf(error));
       return;
     }
-    // The code is not used up: it opens the portal until it expires.
+    // The code is still unused, so it opens the portal until it expires.
     outside.value = { title: 'Opening…', words: `${wordsOf(error)} This page asks again by itself.` };
     setTimeout(() => void trade(code), waitMs);
   }
 }
 
-/** Ends the token and leaves. */
+/** Revokes the token and signs out. */
 export async function leave(): Promise<void> {
   await api.call('endPortalToken', {}).catch(() => undefined);
   end('You have left');
@@ -105,14 +107,17 @@ function end(title: string, words = ASK): void {
   if (frames !== undefined && parent !== globalThis.window) tellEmbedder(frames);
 }
 
-/** The page that shows the portal in a frame learns of the end, and can make another link. No other page does. */
+/**
+ * Tells the page that embeds the portal that the session has ended, so that it can create another link. Only pages of the
+ * origins in the token can receive the message.
+ */
 function tellEmbedder(frames: readonly string[]): void {
   const above = location.ancestorOrigins?.[0];
   for (const origin of frames)
     if (above === undefined || above === origin) parent.postMessage({ type: 'partner-relay:ended' }, origin);
 }
 
-/** A webhook to choose among. */
+/** A webhook as an option of a choice. */
 export type Named = Pick<
   Answer<'listWebhookStates'>['webhooks'][number],
   'id' | 'eventType' | 'endPointUrl' | 'endPointName'
@@ -122,7 +127,7 @@ const KEPT_MS = 60_000;
 
 let kept: { readonly at: number; readonly names: Promise<readonly Named[]> } | undefined;
 
-/** All webhooks, oldest first. They are kept for a minute, because a thousand cost ten calls. */
+/** Returns all webhooks, oldest first. The result is cached for a minute, because a thousand webhooks take ten calls. */
 export function allNames(): Promise<readonly Named[]> {
   if (kept === undefined || performance.now() - kept.at > KEPT_MS) {
     const names = loadNames();
@@ -132,7 +137,7 @@ export function allNames(): Promise<readonly Named[]> {
   return kept.names;
 }
 
-/** To be called when this page has added, renamed or deleted a webhook. */
+/** Clears the cache of `allNames`. Must be called after this page has added, renamed or deleted a webhook. */
 export function forgetNames(): void {
   kept = undefined;
 }

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { useMemo, useState } from 'preact/hooks';
 import { Button, Fault, Notice, Screen, TextField, relayNow } from '@relay/ui';
 
-/** Verifies a delivery for the developer who is stuck. */
+/** Page on which a developer can check why the signature of a delivery does not verify. */
 export function Verify() {
   const fields = useMemo(
     () => ({ id: signal(''), timestamp: signal(''), signature: signal(''), body: signal(''), secret: signal('') }),
@@ -50,7 +50,7 @@ export interface Received {
   readonly secret: string;
 }
 
-/** Whether a delivery is genuine; if not, why, and what to do. */
+/** Whether the signature of a delivery is valid. If it is not, `words` say why and what to do. */
 type Judgement =
   | { readonly kind: 'genuine'; readonly words: string }
   | { readonly kind: 'false'; readonly title: string; readonly words: string };
@@ -58,7 +58,8 @@ type Judgement =
 const no = (title: string, words: string): Judgement => ({ kind: 'false', title, words });
 
 /**
- * Judges a delivery as Standard Webhooks 1.0.0 says, and looks for the usual mistakes. Nothing leaves the page.
+ * Verifies the signature of a delivery as Standard Webhooks 1.0.0 defines it. If it does not match, looks for common
+ * mistakes. No data leaves the page.
  * @param nowMs epoch milliseconds
  */
 export async function judge(given: Received, nowMs: number): Promise<Judgement> {
@@ -96,7 +97,7 @@ function genuine(timestamp: string, nowMs: number): Judgement {
   };
 }
 
-/** Bodies that the one given may have been before. */
+/** Returns bodies that may have been sent before the given body was changed by a common mistake. */
 function variants(body: string): [body: string, words: string][] {
   const trimmed = body.trim();
   const found: [string, string][] = [
@@ -108,7 +109,7 @@ function variants(body: string): [body: string, words: string][] {
     const value: unknown = JSON.parse(body);
     found.push([JSON.stringify(value), 'It was parsed and written again: verify the bytes as they came.']);
   } catch {
-    // It is no JSON: nothing more can be guessed.
+    // The body is not JSON, so it cannot have been parsed and written again.
   }
   return found;
 }

@@ -33,7 +33,7 @@ import type { WebhookState } from './words.js';
 
 const EVERY_MS = 10_000;
 
-/** One webhook: how it is, its settings, its secret, and all that can be done with it. */
+/** Page of one webhook with its state, settings, signing secret and actions. */
 export function Webhook({ id }: { readonly id: string }) {
   const input = { path: { id } };
   const loaded = useLoad(id, () => api.request('readWebhook', input), EVERY_MS);
@@ -81,7 +81,7 @@ export function Webhook({ id }: { readonly id: string }) {
 
 type Details = Answer<'readWebhook'>;
 
-/** As the list of webhooks has it, so that both say the same. */
+/** Reads the state from the list of webhooks, so that the list and this page show the same. */
 const stateOf = async (id: string): Promise<WebhookState | undefined> =>
   (await api.call('listWebhookStates', { query: { webhookId: id } })).webhooks[0];
 
@@ -114,10 +114,10 @@ function About({ webhook, state }: { readonly webhook: Details; readonly state: 
   );
 }
 
-/** Values of the form, and the version that it changes. */
+/** The webhook whose values are in the form. */
 interface Filled {
   readonly webhook: Answer<'readWebhook'>;
-  /** Version of the shown webhook: the relay refuses the change of another version. */
+  /** ETag of this webhook. The relay refuses the change if the webhook has another version by then. */
   readonly version: string;
 }
 
@@ -131,7 +131,9 @@ const FIELDS = [
   ['description', 'endPointDesc', 'Description'],
 ] as const;
 
-/** Form for the settings of a webhook. Typed text stays when the webhook is loaded again, until it is saved or discarded. */
+/**
+ * Form for the settings of a webhook. Typed text stays until it is saved or discarded, even if the webhook is loaded again.
+ */
 function Settings({ webhook, version, changed }: SettingsProps) {
   const { id } = webhook;
   const [filled, setFilled] = useState<Filled>({ webhook, version });
@@ -213,7 +215,7 @@ function Settings({ webhook, version, changed }: SettingsProps) {
   );
 }
 
-/** The signing secret, shown when it is asked for and forgotten with the page. */
+/** Shows the signing secret on request. Closing the page forgets it. */
 function Secret({ id }: { readonly id: string }) {
   const [secret, setSecret] = useState<string>();
   const input = { path: { id } };

@@ -7,7 +7,7 @@ type Attempt = Delivery['attempts'][number];
 export type StoryDelivery = Answer<'readDeliveries'>['deliveries'][number];
 export type StoryAttempt = StoryDelivery['attempts'][number];
 
-/** How a webhook is, in a word and in sentences that say what to do. */
+/** State of a webhook as one word, and as sentences that say what to do. */
 export interface Health {
   readonly kind: Kind;
   readonly word: string;
@@ -22,7 +22,7 @@ const DISABLED: Readonly<Record<string, string>> = {
   partner: 'You disabled it. What is sent to it waits for up to seven days.',
 };
 
-/** @param nowMs epoch milliseconds */
+/** Describes the state of a webhook. @param nowMs epoch milliseconds */
 export function healthOf(webhook: WebhookState, nowMs: number): Health {
   const { status, disabledReason, lastFailure, lastDelivered, dead, waiting } = webhook;
   if (status === 'disabled')
@@ -52,7 +52,7 @@ export function healthOf(webhook: WebhookState, nowMs: number): Health {
 
 const waits = (count: number): string => (count === 1 ? '1 delivery waits' : `${countText(count)} deliveries wait`);
 
-/** Why an attempt failed: in words, and the filter of the list that finds the same. */
+/** Why an attempt failed, in words and as the filter that finds deliveries with the same failure. */
 interface Cause {
   readonly words: string;
   readonly query: { readonly httpStatus?: string; readonly error?: string };
@@ -79,12 +79,12 @@ const REASONS: Readonly<Record<string, string>> = {
   handling_failed: 'the relay could not handle it',
 };
 
-/** Why a delivery was given up, in words. */
+/** Returns why a delivery was given up, in words. */
 export const givenUp = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown';
 
 export const STATUS: Readonly<Record<Delivery['status'], Kind>> = { delivered: 'good', waiting: 'warn', dead: 'bad' };
 
-/** Result of a delivery, in a word. */
+/** Badge text and color for each state of a delivery. */
 export const STATES: Readonly<Record<StoryDelivery['state'], { readonly kind: Kind; readonly word: string }>> = {
   delivered: { kind: 'good', word: 'delivered' },
   waiting: { kind: 'warn', word: 'waiting' },
@@ -97,7 +97,7 @@ export const STATES: Readonly<Record<StoryDelivery['state'], { readonly kind: Ki
   cancelled: { kind: 'info', word: 'cancelled' },
 };
 
-/** The failures among deliveries by their cause, the most frequent first. */
+/** Groups the failed deliveries by cause, the most frequent cause first. */
 export function causesIn(deliveries: readonly Delivery[]): { cause: Cause; count: number }[] {
   const groups = new Map<string, { cause: Cause; count: number }>();
   for (const { status, attempts } of deliveries) {
@@ -110,7 +110,7 @@ export function causesIn(deliveries: readonly Delivery[]): { cause: Cause; count
   return [...groups.values()].toSorted((a, b) => b.count - a.count);
 }
 
-/** Deliveries of each of the last 24 hours, the oldest first. */
+/** Counts the deliveries of each of the last 24 hours, the oldest hour first. */
 export function hourly(deliveries: readonly Delivery[], nowMs: number): { delivered: number; failed: number }[] {
   const hours = Array.from({ length: 24 }, () => ({ delivered: 0, failed: 0 }));
   for (const { at, status } of deliveries) {
@@ -122,7 +122,7 @@ export function hourly(deliveries: readonly Delivery[], nowMs: number): { delive
   return hours;
 }
 
-/** When a span began, as the API writes it; undefined for none. */
+/** Returns the start of a time span such as `24h` in ISO 8601, or undefined if there is no span. */
 export function spanSince(span: string | undefined, nowMs: number): string | undefined {
   const hours = /^(\d{1,4})h$/.exec(span ?? '')?.[1];
   return hours === undefined ? undefined : new Date(nowMs - Number(hours) * 3_600_000).toISOString();

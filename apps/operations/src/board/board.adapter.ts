@@ -12,7 +12,7 @@ import { type Job, Queue } from 'bullmq';
 
 export const BOARD_PATH = '/board';
 
-/** Bull Board with both queues of every shard, as a Fastify plugin for `BOARD_PATH`. */
+/** Bull Board as a Fastify plugin for `BOARD_PATH`. It shows the deliveries and the dead letters of every shard. */
 @Injectable()
 export class Board {
   readonly #queues: readonly Queue[];
@@ -26,7 +26,8 @@ export class Board {
       [DELIVERIES_QUEUE, DEAD_LETTERS_QUEUE].map((name) => {
         const queue = new Queue(name, bullOptions(shard));
         queue.on('error', () => undefined);
-        // The API replays and purges dead letters. BullMQ’s own retry has no effect on them.
+        // Dead letters are always read-only here. The API replays and purges them, and BullMQ’s own retry has no effect on
+        // them.
         const readOnlyMode = canWrite !== true || name === DEAD_LETTERS_QUEUE;
         const group = { prefix: groupOf(number, all.length), delimiter: GROUP_END };
         const adapter = new DueTimeQueue(shard, queue, { readOnlyMode, allowRetries: false, ...group });
@@ -40,14 +41,16 @@ export class Board {
       serverAdapter: this.#server,
       options: { uiConfig: { boardTitle: 'Partner Relay', hideRedisDetails: true, hideDocsLink: true } },
     });
-    // A rethrown error reaches the handler of the enclosing plugin; otherwise the board’s own handler answers with the
-    // stack.
+    // A rethrown error reaches the error handler of the enclosing plugin. Otherwise, the board’s own error handler sends the
+    // stack trace to the client.
     this.#server.setErrorHandler((error) => {
       throw error;
     });
   }
 
-  /** Rejects if BullMQ found no Redis: then its queues never answer again. */
+  /**
+   * Waits until all queues are connected. Rejects if BullMQ cannot reach Redis, because its queues do not recover from that.
+   */
   async ready(): Promise<void> {
     await Promise.all(this.#queues.map((queue) => queue.waitUntilReady()));
   }
@@ -62,7 +65,7 @@ export class Board {
 }
 
 /**
- * A queue that shows when delayed jobs are due. The board itself adds the original delay to the time of creation, which
+ * A queue that shows when delayed jobs are due. Without it, the board adds the original delay to the time of creation, which
  * is wrong for jobs that were delayed again.
  */
 class DueTimeQueue extends BullMQAdapter {
@@ -85,7 +88,7 @@ class DueTimeQueue extends BullMQAdapter {
     return job;
   }
 
-  /** Changes only the displayed job: BullMQ does not read these fields when it promotes a job. */
+  /** Changes only the displayed copy of the job. BullMQ does not read these fields when it promotes a job. */
   async #setDueTime(job: Job | undefined): Promise<void> {
     if (job?.id === undefined) return;
     const dueAt = await dueTime(this.shard, job.queueName, job.id);
@@ -95,7 +98,10 @@ class DueTimeQueue extends BullMQAdapter {
   }
 }
 
-/** Members of a job's data that the board shows. Any other member may hold a part of an envelope, and is left out. */
+/**
+ * Members of a job's data that the board shows. All other members are left out, because they may contain parts of an
+ * envelope.
+ */
 const SHOWN = new Set([
   'v',
   'webhookId',
@@ -116,8 +122,8 @@ const SHOWN = new Set([
 const Attempts = AttemptFacts.omit({ answer: true, answerHeaders: true }).array();
 
 /**
- * Returns the data of a job that the board shows: ids, counts, reasons. The board does not need the envelope, or answers that may
- * repeat it; `GET /dead-letters/{id}` shows both to operators who may read them.
+ * Returns the part of a job's data that the board shows, for example ids, counts and reasons. It leaves out the envelope and
+ * the answers of the endpoint, which may repeat the envelope. Operators who may read them use `GET /dead-letters/{id}`.
  */
 function shownData(data: unknown): unknown {
   if (typeof data !== 'object' || data === null) return undefined;
@@ -131,37 +137,37 @@ function shownData(data: unknown): unknown {
   };
 }
 
-/** Character at the end of a group's name. No name of a queue contains it. */
+/** Ends the name of a group of queues. No queue name contains this character. */
 const GROUP_END = '.';
 
-/** Matches a group of the board, before the name of a queue. */
+/** Matches the group in front of a queue name. */
 const GROUP = String.raw`shard-\d{1,5}\.`;
 
 /**
- * Returns the prefix of a shard's queues on the board, since their own names are the same in all shards. The board shows the
- * queues with one prefix as a group. Empty if there is one shard.
+ * Returns the prefix for the queues of a shard on the board, which shows queues with the same prefix as a group. The prefix
+ * is needed because queue names are the same in all shards. It is empty if there is only one shard.
  * @param number number of the shard, from 0
  */
 export const groupOf = (number: number, shards: number): string => (shards === 1 ? '' : `shard-${number}${GROUP_END}`);
 
 /**
- * Paths of the changes that the board may make if it may make any. Removing, emptying, adding and editing jobs are not
- * among them: each could silently lose a promised delivery.
+ * Paths of the changes that the board may make if `OPERATIONS_WRITE` is true. The board may not remove, empty, add or edit
+ * jobs, because each of these changes could silently lose a promised delivery.
  */
 const CHANGES = new RegExp(
   `^/board/api/queues/(?:${GROUP})?${DELIVERIES_QUEUE}/(?:promote|pause|resume|([^/]+)/promote)$`,
 );
 
 /**
- * Whether the path is a permitted change. Other words may replace the job id: `clean/promote` and `retry/promote` change
- * all jobs of a state.
+ * Whether the path is a permitted change. The job id is checked because the board also has paths with another word in its
+ * position: `clean/promote` and `retry/promote` change all jobs in a state.
  */
 function isChange(path: string): boolean {
   const [found, job] = CHANGES.exec(path) ?? [];
   return found !== undefined && (job === undefined || parseDeliveryId(job) !== undefined);
 }
 
-/** @throws ProblemError unless the change is permitted */
+/** @throws ProblemError `insufficient-scope` if the change is not permitted */
 export function assertBoardChange(method: string, path: string, canWrite: boolean): void {
   if (!canWrite) throw new ProblemError('insufficient-scope', 'The board is read-only: OPERATIONS_WRITE is not true.');
   if (method !== 'PUT' || !isChange(path))

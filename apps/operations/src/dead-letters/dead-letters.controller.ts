@@ -42,8 +42,8 @@ const LetterQuery = z.strictObject({
 });
 
 /**
- * Selects the dead letters to replay or purge: by `ids`, or by `all`, filters or both. A request with none of them is refused, so
- * an empty selection never means all.
+ * Selects the dead letters to replay or purge: either by `ids`, or by `all`, filters or both. A request with none of them is
+ * refused, so an empty selection never means all dead letters.
  */
 const LetterSelection = z
   .strictObject({
@@ -66,7 +66,7 @@ const LetterSelection = z
   .meta({ id: 'DeadLetterSelection', description: 'The dead letters to replay or purge.' });
 type LetterSelection = z.infer<typeof LetterSelection>;
 
-/** Options of a replay or purge of one dead letter. */
+/** Body of a request to replay or purge one dead letter. */
 const OneLetter = z
   .strictObject({ dryRun: z.boolean().default(false) })
   .meta({ id: 'OneDeadLetter', description: 'Whether it is looked up only.' });
@@ -164,7 +164,9 @@ const PurgeOutcome = z.union([
   LetterCount,
 ]);
 
-/** How long one request lists, counts or changes dead letters before it answers with the finished part, in ms. */
+/**
+ * Milliseconds that one request may spend on listing, counting or changing dead letters. Then it answers with what is done.
+ */
 const WORK_MS = 5_000;
 
 const Text = textsOf('Dead letters');
@@ -186,7 +188,7 @@ const one = {
   problems: ['not-found'],
 } as const;
 
-/** Dead letters. Each view of a body and each change is reported on `relay.operations` first. */
+/** Routes for dead letters. A record on `relay.operations` precedes each answer with an envelope and each change. */
 @Controller('dead-letters')
 @Access({ kind: 'operator', role: 'operator' })
 export class DeadLettersController {
@@ -276,7 +278,7 @@ export class DeadLettersController {
     return this.#purge(await this.#onlyThe(id, body), request);
   }
 
-  /** Replays dead letters. It reloads the webhooks, so that a registration or deletion of a moment ago counts. */
+  /** Replays dead letters. Reloads the webhooks first, because a webhook may just have been registered or deleted. */
   #replay(selection: LetterSelection, request: FastifyRequest): Promise<ReplayReport | LetterCount> {
     return this.#change('replay', selection, request, async (choice, until) => {
       await this.webhooks.reload();

@@ -11,16 +11,16 @@ import { reasonOf, type Log, type ThrottledLog } from '@relay/telemetry';
 import type { RedisWebhookView } from '@relay/webhooks';
 import type { Redis } from 'ioredis';
 
-/** Owns the stores and connections behind the stories of envelopes and the search. */
+/** Owns the stores and connections that the search and the delivery histories of envelopes use. */
 export class EnvelopeStores implements OnApplicationShutdown {
   constructor(
-    /** Null if the search is off. */
+    /** Null if `SEARCH_INDEX` is `off`. */
     readonly index: AttemptIndex | null,
     readonly stories: StoryReader,
     private readonly stores: readonly { close(): Promise<void> }[],
   ) {}
 
-  /** Begins to follow the log of attempts. */
+  /** Starts to index the log of attempts. */
   start(): void {
     this.index?.start();
   }
@@ -40,7 +40,7 @@ export function openEnvelopeStores(
   const envelopes = new EnvelopeFinder(new LogFetcher(kafka), admin, prefix);
   const attempts = new AttemptFinder(new LogFetcher(kafka), admin, prefix);
   const jobs = new PendingDeliveries(shards, shards);
-  // The port is part of the name, because a file belongs to one process, and processes of one host have different ports.
+  // Each process needs a file of its own. The port makes the name unique, because it differs between processes on one host.
   const own = join(tmpdir(), `relay-search-${config.OPERATIONS_PORT}.sqlite`);
   const settings = { path: SEARCH_INDEX === 'auto' ? own : SEARCH_INDEX, windowMs, maxBytes };
   const index =

@@ -46,7 +46,7 @@ const ofOne = {
   problems: ['not-found', 'unavailable'],
 } as const;
 
-/** Stories of envelopes, envelopes themselves, and the search over all attempts. */
+/** Routes for the delivery history of an envelope, for its payload, and for the search over all attempts. */
 @Controller()
 @Access({ kind: 'operator', role: 'viewer' })
 export class EnvelopesController {
@@ -99,7 +99,7 @@ export class EnvelopesController {
     throw unknown(away);
   }
 
-  /** Returns the bytes as the source sent them. Each view is reported on `relay.operations` first. */
+  /** Returns the envelope byte for byte as the source sent it. A record on `relay.operations` precedes the answer. */
   @Get('envelopes/:id/payload')
   @Access({ kind: 'operator', role: 'operator' })
   @Header('content-type', 'application/json')
@@ -130,7 +130,7 @@ const unknown = (away: readonly string[] = []): ProblemError =>
 const awayOf = (detail: string, cause?: unknown): ProblemError =>
   new ProblemError('unavailable', detail, { headers: { 'retry-after': '5' }, cause });
 
-/** Returns the id of an envelope. An id that is no UUID is unknown. */
+/** Parses the id of an envelope. @throws ProblemError `not-found` if the text is no UUID */
 function readId(given: string): string {
   const id = EnvelopeId.safeParse(given);
   if (!id.success) throw unknown();

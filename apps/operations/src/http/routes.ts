@@ -3,7 +3,7 @@ import { linkToNext, readQuery, type FastifyReply, type FastifyRequest } from '@
 import { Operation, type OperationText } from '@relay/openapi';
 import { z } from 'zod';
 
-/** Returns a decorator that documents handlers of one tag. */
+/** Returns a decorator that adds OpenAPI documentation with the given tag to a route handler. */
 export const textsOf =
   (tag: string) =>
   (id: string, summary: string, rest: Omit<OperationText, 'id' | 'tag' | 'summary'>): MethodDecorator =>
@@ -11,14 +11,18 @@ export const textsOf =
 
 export { answerOf, listOf } from '@relay/openapi';
 
-/** A request for a page of a list. */
+/** Parsed request for one page of a list. */
 export interface Asked<Query> {
   readonly query: Query;
-  /** Names the next page in `Link`. @param next undefined on the last page @param name the parameter for `next` */
+  /**
+   * Sets the `Link` header to the next page.
+   * @param next undefined on the last page
+   * @param name query parameter for `next`
+   */
   readonly linkTo: (next: string | number | undefined, name?: string) => void;
 }
 
-/** Injects the query of a list. @throws ProblemError `invalid-request` */
+/** Injects the parsed query of a list. @throws ProblemError `invalid-request` */
 export const ListQuery = (schema: z.ZodType): ParameterDecorator =>
   createParamDecorator((_data: unknown, context: ExecutionContext): Asked<unknown> => {
     const http = context.switchToHttp();
@@ -29,7 +33,7 @@ export const ListQuery = (schema: z.ZodType): ParameterDecorator =>
     };
   })();
 
-/** Cursor of a list that is read as a whole: the number of its entries on the previous pages. */
+/** Query parameter for a list that is always read as a whole. Its value is the number of entries on the previous pages. */
 export const cursor = z.coerce
   .number()
   .int()
@@ -38,7 +42,7 @@ export const cursor = z.coerce
   .default(0)
   .describe('Where the page begins; out of the Link header of the page before.');
 
-/** Returns a page of a list that is read as a whole, and sets its `Link`. */
+/** Returns one page of a list that was read as a whole, and sets the `Link` header. */
 export function pageOf<T>(
   all: readonly T[],
   { query, linkTo }: Asked<{ readonly cursor: number; readonly limit: number }>,

@@ -21,7 +21,10 @@ import { type Asked, listOf, ListQuery, textsOf } from '../http/routes.js';
 import { WebhookStates } from '../webhooks/webhook-states.adapter.js';
 
 const MAX_LIMIT = 10_000;
-/** Most webhooks of one order. Each runs a script in Redis, and all must be stored within the time for an answer. */
+/**
+ * Maximum number of webhooks in one order. Each webhook costs one Redis script, and all must finish before the answer is
+ * due.
+ */
 const MOST_WEBHOOKS = 1_000;
 
 const ReplayQuery = z.strictObject({
@@ -30,7 +33,7 @@ const ReplayQuery = z.strictObject({
   cursor: ReplayCursor,
 });
 
-/** Most replays read to find the ones in one state. */
+/** Maximum number of replays that are read to find those in one state. */
 export const LOOKED_AT = MAX_LIMIT;
 
 const OperatorReplay = ReplayAnswer.extend({
@@ -112,7 +115,7 @@ const Text = textsOf('Replays');
 const path = { id: { schema: z.string().max(100).describe('Identifier of the replay.'), example: EXAMPLE.id } };
 const aReplay = (description: string) => ({ description, content: { schema: OperatorReplay, example: EXAMPLE } });
 
-/** Replays of all partners, ordered by partners or operators. */
+/** Routes for the replays of all partners. Partners and operators can order replays. */
 @Controller('replays')
 @Access({ kind: 'operator', role: 'viewer' })
 export class ReplaysController {
@@ -187,7 +190,7 @@ export class ReplaysController {
     return shownOf(await this.#find(id));
   }
 
-  /** Pauses a replay before it reports that: a pause loses nothing, and a report that Kafka does not take is logged. */
+  /** Pauses a replay, then reports it on `relay.operations`. If the report fails, the replay stays paused. */
   @Post(':id/pause')
   @HttpCode(200)
   @Access({ kind: 'operator', role: 'operator' })
@@ -223,7 +226,7 @@ export class ReplaysController {
     return this.read(id);
   }
 
-  /** Ends a replay, after the cancellation is reported on `relay.operations`. */
+  /** Reports the cancellation on `relay.operations`, then ends the replay. */
   @Delete(':id')
   @HttpCode(204)
   @Access({ kind: 'operator', role: 'operator' })

@@ -35,7 +35,7 @@ type OperatorNow = z.infer<typeof OperatorNow>;
 const Text = textsOf('Session');
 const answer = answerOf('Who asks.', OperatorNow);
 
-/** Opens, reads and ends the session by which a browser acts as an operator. */
+/** Opens, reads and ends the session with which a browser acts as an operator. */
 @Controller('session')
 export class SessionController {
   constructor(
@@ -105,11 +105,14 @@ export class SessionController {
   }
 }
 
-/** Whether the browser uses TLS, by the origin of its page: behind a proxy that ends TLS, the request itself has none. */
+/**
+ * Whether the browser uses TLS. The origin of its page decides: behind a proxy that terminates TLS, the request itself has
+ * none.
+ */
 const isOverTls = ({ headers: { origin }, protocol }: FastifyRequest): boolean =>
   origin === undefined ? protocol === 'https' : origin.startsWith('https:');
 
-/** The page for operators. Its files hold no data, so anyone may read them. */
+/** Serves the page for operators. Its files contain no data, so anyone may read them. */
 @Controller()
 @Access({ kind: 'public' })
 export class PageController {

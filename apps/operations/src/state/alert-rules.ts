@@ -4,21 +4,24 @@ import type { RedisMemory } from '@relay/metrics';
 const DAY_S = 86_400;
 const MINUTE_S = 60;
 
-/** Readings of the stores; a member is undefined if its store could not be read. */
+/** Values read from Redis and Kafka. A member is undefined if its store could not be read. */
 export interface Readings {
   readonly queues?: readonly QueueState[] | undefined;
-  /** Unsettled records of all topics. */
+  /** Consumer lag, summed over all topics. */
   readonly lag?: number | undefined;
   readonly memory?: RedisMemory | undefined;
 }
 
-/** A rule of charts/partner-relay/files/alerts.yaml; a spec compares them. */
+/** One alert rule. A spec checks that these rules match `charts/partner-relay/files/alerts.yaml`. */
 interface AlertRule {
   readonly name: string;
   readonly severity: 'critical' | 'warning' | 'info';
   readonly forS: number;
   readonly means: string;
-  /** Set for rules over the state of the stores: the value, undefined if unknown, and the limit above which the rule is true. */
+  /**
+   * Set for rules that need nothing but `Readings`. The rule is true while the value is above the limit. An undefined value
+   * means that the store could not be read.
+   */
   readonly evaluated?: {
     readonly expr: string;
     readonly limit: number;
@@ -33,11 +36,13 @@ const oldestOf =
       ?.filter((each) => each.queue === queue && states.includes(each.state))
       .reduce((most, { oldestS = 0 }) => Math.max(most, oldestS), 0);
 
-/** Returns the used share of memory. Without a limit it is 0, so the rule is never true. */
+/** Returns the used share of memory. If Redis has no memory limit, the share is 0, and the alert never fires. */
 const shareOf = ({ memory }: Readings): number | undefined =>
   memory === undefined ? undefined : memory.max > 0 ? memory.used / memory.max : 0;
 
-/** All rules, in the order of the file. Rules without `evaluated` are about metrics of ingress and worker, or their past. */
+/**
+ * All rules, in the order of the file. Rules without `evaluated` need metrics, or a history of metrics, that this app lacks.
+ */
 export const ALERT_RULES: readonly AlertRule[] = [
   {
     name: 'RelayConsumerStopped',
@@ -198,7 +203,7 @@ export const ALERT_RULES: readonly AlertRule[] = [
   { name: 'RelayKeyOld', severity: 'info', forS: 0, means: 'Rotate it.' },
 ];
 
-/** Gap between two readings, in ms, after which it is unknown whether a rule was true all the time. */
+/** Milliseconds between two readings after which it is unknown whether a rule was true the whole time. */
 const MAX_GAP_MS = 90_000;
 
 interface AlertState {
@@ -206,13 +211,13 @@ interface AlertState {
   readonly state: 'firing' | 'pending' | 'quiet' | 'unknown';
   /** Set if the rule could be evaluated. */
   readonly value?: number;
-  /** When the rule became true, epoch milliseconds. */
+  /** Epoch milliseconds at which the rule became true. */
   readonly since?: number;
 }
 
 /**
- * Evaluates rules as Prometheus does: a rule fires if every reading throughout its `for` made it true. The time before this
- * process is unknown, so a rule may fire later than in Prometheus, but never earlier.
+ * Evaluates rules as Prometheus does: a rule fires if every reading during its `for` made it true. Readings from before the
+ * start of this process are unknown, so a rule may fire later here than in Prometheus, but never earlier.
  */
 export class AlertWatch {
   readonly #trueSince = new Map<string, number>();
@@ -231,7 +236,7 @@ export class AlertWatch {
     }
   }
 
-  /** Returns the states of all rules by the latest reading. */
+  /** Returns the states of all rules after the latest reading. */
   states(): AlertState[] {
     const last = this.#last;
     return this.rules.map((rule): AlertState => {

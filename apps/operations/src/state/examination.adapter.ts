@@ -30,12 +30,15 @@ export const Findings = z
   .meta({ id: 'Findings', description: 'What an examination of the stores and the keys found.' });
 export type Findings = z.infer<typeof Findings>;
 
-/** Milliseconds without an answer after which a broker is away. Both times together stay below the 9 s for an answer. */
+/**
+ * Milliseconds after which a silent broker counts as down. PROBE_MS and WORK_MS together stay below the 9 s limit of a
+ * request.
+ */
 const PROBE_MS = 2_500;
 const WORK_MS = 5_500;
 const UNCHECKED = ['egress', 'proxy', 'retries'];
 
-/** Examines this relay’s stores and keys. One examination runs at a time, and concurrent callers share it. */
+/** Checks the stores and keys of this relay. Only one check runs at a time, and concurrent callers share its result. */
 @Injectable()
 export class Examination {
   #running: Promise<Findings> | undefined;

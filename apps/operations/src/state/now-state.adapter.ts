@@ -79,9 +79,9 @@ export const Now = z
   .meta({ id: 'Now', description: 'What the relay does at the moment.' });
 export type Now = z.infer<typeof Now>;
 
-/** Milliseconds that a store may take to answer. All readings run at once, so this stays below the 9 s for an answer. */
+/** Milliseconds that a store may take to answer. All stores are read at once, so a request stays below its limit of 9 s. */
 const PATIENCE_MS = 4_000;
-/** Milliseconds in which all callers share an answer, because each answer costs some 45 requests to Kafka. */
+/** Milliseconds during which all callers share one answer, because each answer costs about 45 requests to Kafka. */
 const FRESH_MS = 3_000;
 const SAMPLE_MS = 30_000;
 const RATE_S = 60;
@@ -92,7 +92,9 @@ interface Stored {
   readonly parked: number;
 }
 
-/** The state of the stores, read on request and shared for FRESH_MS, and the alerts, for which it is read twice a minute. */
+/**
+ * State of the stores and of the alerts. It is read on request, at most once in FRESH_MS, and twice a minute for the alerts.
+ */
 @Injectable()
 export class NowState implements OnApplicationShutdown {
   readonly #watch = new AlertWatch(ALERT_RULES);
@@ -114,7 +116,7 @@ export class NowState implements OnApplicationShutdown {
     this.#answers = new AnswersInTime(log, PATIENCE_MS);
   }
 
-  /** Begins to watch the alerts. */
+  /** Starts to evaluate the alerts twice a minute. */
   start(): void {
     this.#timer ??= setInterval(() => void this.#sample(), SAMPLE_MS).unref();
   }
@@ -169,7 +171,7 @@ export class NowState implements OnApplicationShutdown {
     };
   }
 
-  /** Reads the stores once for the alerts. */
+  /** Reads queues and lag once, and evaluates the alerts with them. */
   async #sample(): Promise<{ stored: Stored | undefined; lag: TopicLag[] | undefined }> {
     const topics = envelopeTopics(this.names.KAFKA_TOPIC_PREFIX);
     const [stored, lag] = await Promise.all([
@@ -192,7 +194,7 @@ export class NowState implements OnApplicationShutdown {
     return { queues, memory, parked: parked.size };
   }
 
-  /** Returns the number of records in the sources’ topics within the last minute. */
+  /** Returns the number of records that were added to the sources’ topics within the last minute. */
   #accepted(now: number): Promise<number> {
     const prefix = this.names.KAFKA_TOPIC_PREFIX;
     return this.admin.ask(async (admin) => {
@@ -208,7 +210,7 @@ export class NowState implements OnApplicationShutdown {
           return sumOf(
             ends.map(({ partition, high }) => {
               const start = starting.get(partition) ?? -1;
-              // -1 means that no record is younger.
+              // A partition without a start was created between the two requests. Its records are not counted.
               return start < 0 ? 0 : Math.max(0, Number(high) - start);
             }),
           );
@@ -218,7 +220,7 @@ export class NowState implements OnApplicationShutdown {
     });
   }
 
-  /** Counts the attempts of the last minute; undefined if the index is off or behind. */
+  /** Counts the attempts of the last minute. Returns undefined if the index is off or behind the log. */
   async #tally(now: number): Promise<AttemptTally | undefined> {
     const { index } = this.stores;
     if (index === null || !index.state.isCurrent) return undefined;
@@ -228,7 +230,7 @@ export class NowState implements OnApplicationShutdown {
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-/** Reads the present queues and consumer lag. */
+/** Reads the current queues and consumer lag. */
 @Injectable()
 export class StoreState {
   constructor(
@@ -259,7 +261,7 @@ export class StoreState {
   }
 }
 
-/** Reads stores that may be away, and logs the reason for a missing answer once, until the store answers again. */
+/** Reads stores that may be down. Logs each missing answer once, and again only after the store has recovered. */
 export class AnswersInTime {
   readonly #away = new Set<string>();
 
@@ -269,7 +271,7 @@ export class AnswersInTime {
   ) {}
 
   /**
-   * Returns the answer; undefined if there is none in time.
+   * Returns the answer, or undefined if the store fails or does not answer in time.
    * @param figures name of the requested figures, for the log
    */
   async orAway<T>(figures: string, ask: () => Promise<T>): Promise<T | undefined> {
@@ -291,11 +293,13 @@ export class AnswersInTime {
   }
 }
 
-/** Shares one answer between all callers within some time, even before it arrives. A failure reaches only waiting callers. */
+/**
+ * Shares one pending or finished answer between all callers for `freshMs`. A failed answer is not shared with later callers.
+ */
 export class SharedAnswer<T> {
   #last: { readonly at: number; readonly answer: Promise<T> } | undefined;
 
-  /** @param now milliseconds, monotonic */
+  /** @param now monotonic clock in milliseconds */
   constructor(
     private readonly ask: () => Promise<T>,
     private readonly freshMs: number,

@@ -70,15 +70,18 @@ export const WebhookList = z
   .object({ total: z.int().describe('Without `limit`.'), webhooks: z.array(WebhookState) })
   .meta({ id: 'WebhookStates', description: 'Webhooks of all partners, oldest first unless sorted.' });
 
-/** The state of all webhooks in Redis, by webhook id or by the key of a breaker. */
+/** Facts about all webhooks, read from Redis. The keys are webhook ids or, for `breakers`, breaker keys. */
 interface Troubles {
   readonly waiting: ReadonlyMap<string, { readonly deliveries: number }>;
-  /** Epoch milliseconds since which all attempts fail, a space, and the version of the webhook then. */
+  /**
+   * Value: epoch milliseconds since which all attempts fail, then a space, then the version that the webhook had at that
+   * time.
+   */
   readonly failing: Readonly<Record<string, string>>;
   readonly breakers: ReadonlyMap<string, Breaker>;
 }
 
-/** A state without the members that must be read webhook by webhook. */
+/** The state of a webhook without the members that cost a read for each webhook. */
 type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
 
 const timeOf = (at: number): string => new Date(at).toISOString();
@@ -89,7 +92,7 @@ function roughStateOf(
   now: number,
 ): RoughState {
   const { id, partnerId, eventType, origin, endpoint, breakerKey, disabledReason } = webhook;
-  // A delivery needs both breakers closed.
+  // A delivery is only made if both breakers are closed.
   const both = [breakers.get(breakerKey) ?? CLOSED, breakers.get(endpoint) ?? CLOSED];
   const barred = Math.max(...both.map((breaker) => barredUntil(breaker, now)));
   const openUntil = Math.max(...both.map((breaker) => breaker.openUntil));
@@ -129,7 +132,7 @@ export const isWanted = (state: RoughState, { status, eventType, trouble }: Webh
   (eventType === undefined || state.eventType === eventType) &&
   (trouble === undefined || hasTrouble(state, trouble));
 
-/** Orders with the worst webhook first, webhooks without a value last. Equal ones keep their order. */
+/** Comparators that sort the worst webhook first and webhooks without a value last. Equal webhooks keep their order. */
 export const ORDERS: Readonly<Record<Exclude<Sort, 'waiting'>, (a: WebhookState, b: WebhookState) => number>> = {
   oldestWaiting: (a, b) => waitedSince(a) - waitedSince(b),
   failureRate: (a, b) => (b.failureRate ?? -1) - (a.failureRate ?? -1),
@@ -138,12 +141,12 @@ export const ORDERS: Readonly<Record<Exclude<Sort, 'waiting'>, (a: WebhookState,
 const waitedSince = ({ oldestWaitingSince }: WebhookState): number =>
   oldestWaitingSince === null ? Number.MAX_VALUE : Date.parse(oldestWaitingSince);
 
-/** Waiting deliveries that one request reads to find the oldest: a quarter of a second of Redis, in slices of 10 ms. */
+/** Maximum of waiting deliveries read in one request. That takes Redis about 250 ms, in slices of 10 ms. */
 const LOOKED_AT = 100_000;
-/** Least and most waiting deliveries of one webhook that a request reads. */
+/** Minimum and maximum of waiting deliveries read for each webhook. */
 const [FEWEST, MOST] = [10, 10_000];
 
-/** Reads the webhooks of all partners with their present troubles. */
+/** Reads the webhooks of all partners and their current troubles. */
 @Injectable()
 export class WebhookStates {
   readonly #jobs: WaitingJobs;
@@ -161,7 +164,7 @@ export class WebhookStates {
     this.#counts = new RedisAttemptCounts(shards, HISTORY_WINDOW);
   }
 
-  /** Returns the webhooks of a query, at most `limit` from `cursor`, and the total without that limit. */
+  /** Returns up to `limit` matching webhooks, starting at `cursor`, and the total number of matching webhooks. */
   async list(query: WebhookQuery): Promise<{ total: number; webhooks: WebhookState[] }> {
     const found = (await this.#roughStatesOf(await this.all(query.partner))).filter((state) => isWanted(state, query));
     const [from, end] = [query.cursor, query.cursor + query.limit];
@@ -174,7 +177,7 @@ export class WebhookStates {
     return { total: found.length, webhooks: await this.#statesOf(sorted.slice(from, end)) };
   }
 
-  /** Returns webhooks, oldest first. @param partner by default all partners */
+  /** Returns webhooks, oldest first. @param partner id of the partner; all partners if undefined */
   async all(partner?: string): Promise<Webhook[]> {
     await this.view.refresh();
     const found = this.view.all().filter(({ partnerId }) => partner === undefined || partnerId === partner);
@@ -186,7 +189,7 @@ export class WebhookStates {
     return this.view.find(id);
   }
 
-  /** Returns a webhook; undefined if it is not registered. */
+  /** Returns the state of a webhook, or undefined if the webhook is not registered. */
   async read(id: string): Promise<WebhookState | undefined> {
     const webhook = await this.find(id);
     if (webhook === undefined) return undefined;
@@ -200,7 +203,7 @@ export class WebhookStates {
     return shown.map((each) => roughStateOf(each, troubles, now));
   }
 
-  /** Costs three reads for any number of webhooks: only webhooks in trouble have an entry. */
+  /** Takes three reads for any number of webhooks, because only webhooks with troubles have an entry. */
   async #troubles(): Promise<Troubles> {
     const [waiting, failing, breakers] = await Promise.all([
       this.#jobs.counts(),
@@ -210,7 +213,7 @@ export class WebhookStates {
     return { waiting, failing, breakers };
   }
 
-  /** Runs a script for each hundred webhooks, and one for each 4,000 waiting deliveries that it reads. */
+  /** Runs one script for each hundred webhooks and one for each 4,000 waiting deliveries that are read. */
   async #statesOf(rough: readonly RoughState[]): Promise<WebhookState[]> {
     const waiting = rough.filter((state) => state.waiting > 0).map(({ id }) => id);
     const ofEach = Math.floor(LOOKED_AT / Math.max(1, waiting.length));

@@ -17,7 +17,7 @@ import { WebhookList, WebhookQuery, WebhookState, WebhookStates } from './webhoo
 const Text = textsOf('Webhooks');
 const path = { id: { schema: WebhookId, example: '3f2b1c0d-9e8f-4a7b-8c6d-5e4f3a2b1c0d' } };
 
-/** Webhooks of all partners. Each change is reported on `relay.operations` first. */
+/** Routes for the webhooks of all partners. A record on `relay.operations` precedes each change. */
 @Controller('webhooks')
 @Access({ kind: 'operator', role: 'viewer' })
 export class WebhooksController {
@@ -127,7 +127,7 @@ const factsOf = ({ id, partnerId, eventType }: Webhook, request: FastifyRequest)
   eventType,
 });
 
-/** Returns the id of a webhook. A text that is no UUID is an unknown id. */
+/** Parses the id of a webhook. @throws ProblemError `not-found` if the text is no UUID */
 function readId(given: string): string {
   const id = WebhookId.safeParse(given);
   if (!id.success) throw notFound();
@@ -169,7 +169,7 @@ type AddedNotices = z.infer<typeof AddedNotices>;
 
 const NAMED = { endPointName: 'relay notices', endPointDesc: 'for the operators of the relay' };
 
-/** Addresses of operators that get the notices about the webhooks of all partners. */
+/** Routes for addresses of operators that get the notices about the webhooks of all partners. */
 @Controller('notices')
 @Access({ kind: 'operator', role: 'admin' })
 export class NoticesController {
@@ -211,7 +211,7 @@ export class NoticesController {
     return added;
   }
 
-  /** @throws ProblemError for an address to which the worker does not deliver */
+  /** @throws ProblemError `invalid-body` if the worker does not deliver to this address */
   #destinationOf(text: string): { readonly url: string; readonly origin: string } {
     const destination = checkDestination(text, policyOf(this.config));
     if (destination.ok) return destination;

@@ -6,18 +6,20 @@ import { ReadingPause } from '../log/reading-pause.js';
 import { ParkingRule, WaitingCounts } from '../parking/parking-rule.js';
 import { ReplayOrders } from '../replays/replay-orders.js';
 
-/** Offsets read in one pass. Webhooks that may be caught up meanwhile join the next pass. */
+/** Number of offsets that one pass reads. A webhook that becomes ready during a pass joins the next one. */
 export const PASS_OFFSETS = 5_000;
 
 interface Range {
-  /** Offset at which the range continues. */
+  /** Offset at which the pass continues to read for this webhook or replay. */
   readonly from: number;
 }
 
 /**
- * Returns the webhooks or replays of a partition that share the next pass, and the offset at which it begins. A pass is for one
- * of them, `first`. They take turns, so none waits until another has caught up with it. The pass includes ranges that begin up to
- * half a pass before `first`. It leaves out ranges further behind; otherwise their gap counts as read.
+ * Returns the webhooks or replays of a partition that share the next pass, and the offset at which the pass begins. They
+ * take turns as `first`, so that each of them makes progress. The pass also includes ranges that begin up to half a pass
+ * before `first`. Ranges that begin even earlier are left out, because a pass marks all offsets up to its end as read.
+ * @param able ranges by range key
+ * @param before `first` of the previous pass
  */
 export function passMembers<T extends Range>(
   able: ReadonlyMap<string, T>,
@@ -33,10 +35,13 @@ export function passMembers<T extends Range>(
   return { first, members, from };
 }
 
-/** A range this many offsets from the head is closed. A pass takes seconds, so on a busy partition no range comes closer. */
+/**
+ * Maximum distance in offsets from `head` at which a range is closed, so that its webhook gets new records directly again.
+ * On a busy partition a range comes no closer, because each pass takes seconds.
+ */
 const NEAR = PASS_OFFSETS;
 
-/** Decides which webhooks and replays may be caught up now, and how many of their deliveries at once. */
+/** Decides which webhooks and replays may be caught up now, and how many deliveries of each may be in flight. */
 @Injectable()
 export class CatchUpCandidates {
   constructor(
@@ -47,7 +52,7 @@ export class CatchUpCandidates {
     @Inject(ReadingPause) private readonly pause: Pick<ReadingPause, 'isPaused'>,
   ) {}
 
-  /** Catch-ups pause with the reading, because both fill the queue. */
+  /** Whether catch-ups must pause. They pause together with the reading of the log, because both add jobs to the queue. */
   get isReadingPaused(): boolean {
     return this.pause.isPaused;
   }
@@ -56,7 +61,10 @@ export class CatchUpCandidates {
     await this.webhooks.refresh();
   }
 
-  /** Returns the ranges to catch up now, by range key. Forgets deleted webhooks, and closes ranges that are close to the head. */
+  /**
+   * Returns the ranges to catch up now, by range key. In addition, removes the ranges of deleted webhooks, and closes ranges
+   * that are close to `head` (see `NEAR`).
+   */
   of(partition: CatchUpPartition, keys: readonly string[]): Map<string, RangeCatchUp> {
     const able = new Map<string, RangeCatchUp>();
     for (const key of keys) {
@@ -66,8 +74,8 @@ export class CatchUpCandidates {
         partition.forget(key);
         continue;
       }
-      // Half of the room must be free; otherwise the log is read again for each delivery that ends, which costs more than it
-      // gains.
+      // At least half of the webhook's places in the queue must be free. Otherwise, each delivery that ends starts another
+      // pass, and reading the log again costs more than a single delivery gains.
       if (this.replays.isPaused(key) || this.#waiting(webhookId) >= this.rule.room(webhook) / 2) continue;
       const rest = partition.rest(key);
       if (rest === undefined) continue;
@@ -80,8 +88,9 @@ export class CatchUpCandidates {
   }
 
   /**
-   * Returns whether one more delivery may be handed out while `running` deliveries of its webhook run: `wait` if some of them
-   * must end first, undefined if the webhook may get nothing for now.
+   * Returns whether one more delivery to the webhook may be dispatched. `wait` means that some of its deliveries in flight
+   * must end first. Undefined means that it may get no delivery for now.
+   * @param running number of deliveries in flight to the webhook
    */
   admit(
     key: string,
@@ -100,7 +109,7 @@ export class CatchUpCandidates {
     return this.replays.isPaused(key);
   }
 
-  /** Counts a delivery that became a job. */
+  /** Adds a delivery that became a job to the number of waiting deliveries. */
   queued(webhookId: string, bytes: number): void {
     this.counts.added(webhookId, bytes);
   }

@@ -13,15 +13,17 @@ import {
 import { DeliveryDispatcher } from '../delivery/delivery-dispatcher.js';
 import { FailedDeliveries } from '../replays/failed-deliveries.js';
 
-/** Total time in ms for which a webhook may hold up a pass while others wait in the same partition. */
+/** Total time in ms for which one webhook may delay a pass while other webhooks of the partition wait for the next pass. */
 const HOLD_UP_MS = 5_000;
-/** Maximum of deliveries of one webhook that run or wait for its endpoint: as many as a healthy endpoint takes. */
+/**
+ * Maximum of deliveries to one webhook that are in flight or wait for its endpoint. A healthy endpoint handles that many.
+ */
 const AT_ONCE = 64;
 
-/** Stores nothing: a dead letter that cannot be replayed stays unchanged. */
+/** Settles a delivery whose dead letter could not be replayed. It stores nothing, because the dead letter stays as it is. */
 const NOT_MADE = (): Promise<void> => Promise.resolve();
 
-/** Dispatches the deliveries of a pass, or makes them jobs, within the room of their webhooks. */
+/** Dispatches the deliveries of a pass or turns them into jobs, as far as their webhooks have places in the queue. */
 @Injectable()
 export class CatchUpDeliveries {
   readonly #pending = new DeliveriesInFlight();
@@ -34,7 +36,7 @@ export class CatchUpDeliveries {
     @Inject(RetryQueue) private readonly queue: Pick<RetryQueue, 'add'>,
   ) {}
 
-  /** Wakes passes that wait for room, so that they notice that they have ended. */
+  /** Wakes the passes that wait for a delivery to end, so that they check whether they must stop. */
   wake(): void {
     this.#pending.wake();
   }
@@ -80,8 +82,8 @@ export class CatchUpDeliveries {
   }
 
   /**
-   * Returns the webhook as it is registered now, once it has room. Returns undefined if it may get nothing for now, or has held
-   * the pass up for long enough.
+   * Waits until the webhook may get one more delivery and returns its current registration. Returns undefined if the webhook
+   * may get nothing for now, or has delayed the pass for too long.
    */
   async #admitted(pass: CatchUpPass, { key, webhookId }: CatchUpDelivery): Promise<Webhook | undefined> {
     const { isAlone, heldUp } = pass;
@@ -98,7 +100,7 @@ export class CatchUpDeliveries {
   }
 }
 
-/** Counts by webhook the deliveries that were handed out and are not settled. */
+/** Counts the deliveries in flight of each webhook. */
 export class DeliveriesInFlight {
   readonly #byWebhook = new Map<string, number>();
   #waiters: (() => void)[] = [];
@@ -118,12 +120,12 @@ export class DeliveriesInFlight {
     this.wake();
   }
 
-  /** Resolves when a delivery of any webhook has ended, or at `wake`. */
+  /** Resolves when a delivery to any webhook ends or `wake` is called. */
   change(): Promise<void> {
     return new Promise((resolve) => this.#waiters.push(resolve));
   }
 
-  /** Resolves all promises of `change`. */
+  /** Resolves all promises that `change` has returned. */
   wake(): void {
     for (const resolve of this.#waiters.splice(0)) resolve();
   }

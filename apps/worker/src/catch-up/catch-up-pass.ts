@@ -3,10 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EnvelopeRecord } from '@relay/events';
 import type { CatchUpPartition, RangeCatchUp } from '../log/catch-up-partition.js';
 
-/**
- * Ranges of parked webhooks and of replays are read in passes of their own, so that replays hold up no parked
- * webhook.
- */
+/** Parked webhooks and replays are read in separate passes, so that a replay does not delay a parked webhook. */
 export type PassKind = 'parked' | 'replays';
 
 /** A delivery that a pass has found for a webhook or replay. */
@@ -14,67 +11,71 @@ export interface CatchUpDelivery {
   /** Range key of the webhook or replay. */
   readonly key: string;
   readonly webhookId: string;
-  /** Number of the replay; 0 for a parked webhook. */
+  /** Number of the replay, or 0 for a parked webhook. */
   readonly series: number;
   /** Id of the delivery. */
   readonly id: string;
   readonly record: EnvelopeRecord;
-  /** Ids of its dead letters, for a replay of dead letters only. */
+  /** Ids of the dead letters of this delivery. Empty unless the replay is limited to dead letters. */
   readonly letters: readonly string[];
 }
 
-/** The deliveries of some records of a pass. */
+/** Deliveries that were found in some records of a pass. */
 export interface CatchUpBatch {
   readonly deliveries: readonly CatchUpDelivery[];
-  /** Ids of the deliveries that became jobs before a crash, beyond the stored cursor. */
+  /**
+   * Ids of the deliveries that already have a job, because a worker crashed after it stored the job but not its position.
+   */
   readonly queued: ReadonlySet<string>;
 }
 
-/** Ends a pass early: reading restarted elsewhere, the partition left, the process stops, or no member is left. */
+/** Thrown to end a pass early, for example because the process stops or the partition was assigned to another worker. */
 export class PassEnded extends Error {}
 
-/** One reading of a part of the log for some of a partition's webhooks or replays. */
+/** One pass over a part of the log, for some of the parked webhooks or replays of a partition. */
 export class CatchUpPass {
-  /** Milliseconds for which each webhook has held the pass up. */
+  /** Milliseconds for which each webhook has delayed the pass. */
   readonly heldUp = new Map<string, number>();
-  /** Ids of the envelopes that the pass has met. */
+  /** Ids of the envelopes that the pass has read. */
   readonly ids = new Set<string>();
 
   constructor(
     readonly partition: CatchUpPartition,
     readonly kind: PassKind,
-    /** Ranges by range key. A webhook or replay leaves when too many of its deliveries wait. */
+    /** Ranges by range key. A webhook or replay is removed if it may get no more deliveries for now. */
     readonly members: Map<string, RangeCatchUp>,
-    /** Whether no other webhook or replay waits for the next pass. */
+    /** Whether the partition has no other webhook or replay to catch up. */
     readonly isAlone: boolean,
     private readonly isStopped: () => boolean,
   ) {}
 
-  /** @throws PassEnded when nothing more may be handed out */
+  /** @throws PassEnded if the pass may make no more deliveries */
   assertGoesOn(): void {
     if (this.isStopped() || !this.partition.goesOn) throw new PassEnded();
   }
 }
 
-/** Share of the event loop's time in use at which catch-ups rest, so that live deliveries find it idle often enough. */
+/** Utilization of the event loop at which catch-ups pause, so that live deliveries find the event loop idle often enough. */
 const SHARE = 0.3;
-/** `SHARE` without live deliveries. */
+/** Replaces `SHARE` while there are no live deliveries. */
 const SHARE_ALONE = 0.8;
-/** Deliveries handed out in one go: few, because live deliveries wait for all of them. */
+/** Number of deliveries that are dispatched without a pause. It is small, because live deliveries wait for all of them. */
 const BURST = 4;
-/** `BURST` without live deliveries. The shortest rest is a millisecond or two, so the burst bounds the throughput. */
+/**
+ * Replaces `BURST` while there are no live deliveries. A pause takes at least 1 to 2 ms, so the burst limits the throughput.
+ */
 const BURST_ALONE = 32;
-/** Longest rest in ms, however busy the worker is: catch-ups still make some 100 deliveries a second. */
+/** Longest pause in ms, however busy the worker is. Catch-ups therefore still make about 100 deliveries a second. */
 const LONGEST_MS = 40;
-/** Pause in ms before a pass, which connects and joins a group first. */
+/** Pause in ms before each pass, because a pass begins with a new connection and a join of a consumer group. */
 const GAP_MS = 100;
 
-/** The event loop's time in milliseconds since an earlier reading, or since the start of the process. */
+/** Returns the utilization of the event loop since an earlier result, or since the start of the process. */
 export type LoopTime = (since?: EventLoopUtilization) => EventLoopUtilization;
 
 /**
- * Slows catch-ups and replays by how busy the worker is, so that live deliveries do not wait behind them (docs/adr/0014). All
- * passes of a worker share one throttle, because they share its event loop.
+ * Slows down catch-ups and replays while the worker is busy, so that live deliveries do not wait for them (docs/adr/0014).
+ * All passes of a worker share one throttle, because they share its event loop.
  */
 export class CatchUpThrottle {
   #since: EventLoopUtilization;
@@ -83,7 +84,7 @@ export class CatchUpThrottle {
   #resting: Promise<void> | undefined;
 
   constructor(
-    /** Whether live deliveries are made at the same time. */
+    /** Whether there are live deliveries at the moment. */
     private readonly isShared: () => boolean,
     private readonly loopTime: LoopTime = (since) => performance.eventLoopUtilization(since),
     private readonly rest: (ms: number) => Promise<void> = (ms) => delay(ms),
@@ -91,13 +92,15 @@ export class CatchUpThrottle {
     this.#since = loopTime();
   }
 
-  /** Resolves when a delivery may be handed out or a few records may be read. Each call counts as one of the burst. */
+  /**
+   * Resolves when a delivery may be dispatched or a few records may be read. Each call counts as one delivery of a burst.
+   */
   async next(): Promise<void> {
     while (this.#left === 0) await (this.#resting ??= this.#rest().finally(() => (this.#resting = undefined)));
     this.#left -= 1;
   }
 
-  /** Runs a pass. It begins once the pass before it has called `begun` or has ended. */
+  /** Runs a pass. It starts once the previous pass has called `begun` or has ended. */
   async pass(run: (begun: () => void) => Promise<void>): Promise<void> {
     const before = this.#begun;
     let begun = (): void => undefined;

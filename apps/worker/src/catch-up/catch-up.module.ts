@@ -16,7 +16,7 @@ import { CatchUpDeliveries } from './catch-up-deliveries.js';
 import { CatchUpRecords, PassReader } from './pass-reader.js';
 import { CatchUpThrottle } from './catch-up-pass.js';
 
-/** Time in ms without a live delivery after which catch-ups go faster. */
+/** Milliseconds without a live delivery after which catch-ups speed up. */
 const LIVE_MS = 5_000;
 
 /** Reads the log again for parked webhooks and replays. */

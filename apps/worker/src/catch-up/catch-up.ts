@@ -10,15 +10,16 @@ import { PassReader } from './pass-reader.js';
 const LOOK_MS = 500;
 
 /**
- * Delivers replays, and the backlogs of parked webhooks when these may get them. The owner of a partition reads the log again
- * from the lowest cursor, once for all members of a pass. It dispatches to each member the records in its range, under the caps
- * of straight deliveries, and throttled so that those come first. A delivery that fails becomes a job, so a webhook leaves the
- * pass while too many of its jobs wait.
+ * Delivers replays, and the backlogs of parked webhooks once these may get deliveries again. The owner of a partition reads
+ * the log again in passes. One pass serves several webhooks or replays, and begins at the lowest offset that one of them
+ * needs. The deliveries have the same concurrency limits as live deliveries, and are throttled so that live deliveries come
+ * first. A delivery that fails becomes a job. A webhook with too many waiting jobs is left out until some of them have
+ * ended.
  */
 @Injectable()
 export class CatchUp implements OnApplicationBootstrap {
   readonly #passes = new Map<string, Promise<void>>();
-  /** Key with which the last pass of a name began; the next pass begins with another key. */
+  /** By name: range key that was first in the last pass. The next pass begins with another one. */
   readonly #first = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
@@ -35,7 +36,7 @@ export class CatchUp implements OnApplicationBootstrap {
     this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
   }
 
-  /** Stops handing out; resolves when no pass reads any more. */
+  /** Stops dispatching, and resolves when all passes have stopped reading. */
   async close(): Promise<void> {
     this.#isStopped = true;
     clearInterval(this.#timer);
@@ -43,7 +44,7 @@ export class CatchUp implements OnApplicationBootstrap {
     await Promise.all(this.#passes.values());
   }
 
-  /** Begins passes, at most one of each kind in a partition at a time. */
+  /** Starts passes. Each partition has at most one pass of each kind at a time. */
   look(): void {
     if (this.#isStopped || this.candidates.isReadingPaused) return;
     for (const partition of this.reader.catchUpPartitions()) {

@@ -17,7 +17,7 @@ import { FailedDeliveries } from '../replays/failed-deliveries.js';
 
 type Found = Omit<CatchUpDelivery, 'letters'>;
 
-/** Finds in the records of a pass the deliveries that its webhooks and replays wait for. */
+/** Finds the deliveries that the webhooks and replays of a pass need, in the records of the log. */
 @Injectable()
 export class CatchUpRecords {
   constructor(
@@ -40,15 +40,16 @@ export class CatchUpRecords {
   }
 
   /**
-   * Returns the items without repeats and conflicts. The range of a parked webhook remembers them from the first reading. A
-   * replay may be ordered long after that, so only the seen marks and this pass show them.
+   * Removes records that repeat or conflict with an earlier record of the same envelope. For a parked webhook nothing needs
+   * to be removed, because its range already excludes these records. A replay may be ordered much later. Therefore its
+   * records are compared with the stored marks of settled envelopes, and with the envelopes that the pass has already read.
    */
   async #withoutRepeats(
     { kind, ids, partition }: CatchUpPass,
     items: readonly EnvelopeRecord[],
   ): Promise<readonly EnvelopeRecord[]> {
     if (kind === 'parked') return items;
-    // The hashes are read before the look-up, so that an envelope that is settled in between has a hash or a mark.
+    // The hashes must be read before the marks. An envelope that is settled in between then has at least one of them.
     const running = items.map(({ envelope }) => partition.hashOf(envelope.id));
     const marks = await this.seen.find(items.map(({ envelope }) => envelope.id));
     return items.filter(({ envelope: { id, contentHash } }, index) => {
@@ -61,7 +62,7 @@ export class CatchUpRecords {
   #ofRecord(members: ReadonlyMap<string, RangeCatchUp>, item: EnvelopeRecord): Found[] {
     const { id: envelopeId, contentHash: hash, type, audience } = item.envelope;
     const { acceptedAt } = item;
-    // Its deadline begins now, because it has had no attempt yet.
+    // The delivery gets its full time for retries from now on, because it has had no attempt yet.
     const record = { ...item, acceptedAt: Date.now(), waitedSince: acceptedAt };
     return [...members].flatMap(([key, range]) => {
       const { webhookId, series } = readRangeKey(key);
@@ -74,7 +75,7 @@ export class CatchUpRecords {
   }
 }
 
-/** Reads the log for a pass, throttled, and finds the deliveries of its members. */
+/** Reads the part of the log that a pass covers, and passes on the deliveries that it finds there. */
 @Injectable()
 export class PassReader {
   constructor(
@@ -86,8 +87,8 @@ export class PassReader {
   ) {}
 
   /**
-   * Reads the offsets `[from, end)`. If retention has dropped the first of them, reads nothing and removes the lost ones from the
-   * ranges.
+   * Reads the offsets `[from, end)`. If Kafka has deleted the first of them because of retention, reads nothing, removes the
+   * deleted offsets from the ranges, and reports the lost records.
    */
   async read(
     pass: CatchUpPass,
@@ -115,7 +116,7 @@ export class PassReader {
     for (const range of members.values()) range.passed(end);
   }
 
-  /** Reports the records that waited in a log that is gone. */
+  /** Reports records that waited for delivery when their topic was deleted and created again. */
   tellExpired(partition: CatchUpPartition): void {
     const { shards = 1 } = partition.at;
     for (const [key, records] of partition.takeExpired()) this.#expired(partition, key, Math.ceil(records / shards));
@@ -131,16 +132,18 @@ export class PassReader {
   }
 }
 
-/** Records looked up in one round trip: few, because live deliveries wait while they are unpacked. */
+/**
+ * Number of records that are looked up in one round trip. It is small, because live deliveries wait while they are parsed.
+ */
 const CHUNK = 50;
 
-/** Records that are looked up together, and the gap that follows them. */
+/** Records that are looked up together, and the gap in the offsets after them. */
 interface Piece {
   readonly chunk: readonly LogRecord[];
   readonly gap?: OffsetGap | undefined;
 }
 
-/** Yields records with the gaps before, among and behind them, in the order of their offsets. */
+/** Splits records into chunks and yields them, in order of their offsets, together with the gaps between them. */
 export function* piecesOf(records: readonly LogRecord[], gaps: readonly OffsetGap[]): Generator<Piece> {
   let from = 0;
   for (const gap of [...gaps, undefined]) {

@@ -14,46 +14,47 @@ import { Breakers, NO_PROBE, type Probe } from './breakers.js';
 import { AttemptSlots } from './attempt-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-/** The members of a delivery that reports need; a stored job has them. */
+/** Members of a delivery that the reports need. A stored job has them too. */
 export type DeliveryFacts = Omit<DeliveryJob, 'v' | 'body' | 'partnerId'>;
 
-/** The parts of an endpoint's answer that are kept. */
+/** The parts of an endpoint's answer that are stored. */
 export type KeptAnswer = Pick<AttemptFacts, 'answer' | 'answerHeaders'>;
 
-/** The result of an attempt, as its limits and the next step of the delivery need it. */
+/** Result of an attempt, as the breakers, the concurrency limits and the next step of the delivery need it. */
 export interface Attempted {
   disposition: Disposition;
   durationMs: number;
-  /** Failure in words, with the beginning of the endpoint's answer; undefined after a delivery. */
+  /** Description of the failure, with the beginning of the endpoint's answer. Undefined after a successful delivery. */
   failure: string | undefined;
-  /** All attempts of the delivery, this one included. */
+  /** All attempts of the delivery, including this one. */
   tries: readonly AttemptFacts[];
-  /** Whether the endpoint failed. A 410 ends the delivery and is no failure of the endpoint. */
+  /** Whether the endpoint failed. An answer 410 ends the delivery, but is no failure of the endpoint. */
   failed: boolean;
   reach: Reach;
-  /** Epoch milliseconds before which the endpoint asked for no attempt. */
+  /** Epoch milliseconds before which the endpoint wants no further attempt (`Retry-After`). */
   notBefore: number | undefined;
 }
 
-/** An attempt that was made and decided. */
+/** An attempt that has ended, and the decision on what happens next. */
 export interface ReportedAttempt {
   readonly webhook: Webhook;
   readonly delivery: DeliveryFacts;
   readonly attempt: number;
-  /** All attempts of the delivery; this one is the last. */
+  /** All attempts of the delivery. The last one is this attempt. */
   readonly tries: readonly AttemptFacts[];
   readonly result: AttemptResult;
   readonly outcome: Outcome;
   readonly decided: Disposition;
-  /** Failure in words; undefined after a delivery. */
+  /** Description of the failure. Undefined after a successful delivery. */
   readonly failure: string | undefined;
-  /** Answer of the endpoint, as far as it may be shown: kept after each failed attempt and a few successful ones. */
+  /** The parts of the endpoint's answer that may be shown. Only set for failed attempts and a few successful ones. */
   readonly answer: KeptAnswer | undefined;
 }
 
 /**
- * Writes every attempt to `relay.delivery-attempts`, keyed by the envelope, and its result to the history. Final outcomes are
- * marked: `relay recover` delivers an envelope without a final outcome again, so a lost record costs at most a duplicate.
+ * Writes every attempt to the topic `relay.delivery-attempts` under the key of its envelope, and its result to the history.
+ * The record of a final outcome is marked as final. `relay recover` delivers envelopes without a final outcome again, so the
+ * loss of a record causes at most a duplicate.
  */
 @Injectable()
 export class AttemptLog {
@@ -62,12 +63,12 @@ export class AttemptLog {
     @Inject(HistoryWriter) private readonly history: Pick<HistoryWriter, 'of'>,
   ) {}
 
-  /** Whether at least half of the buffer of reports is taken. Queued attempts pause then. */
+  /** Whether the buffer of reports is at least half full. Attempts from the queue pause during that time. */
   get isFilling(): boolean {
     return this.reporter.isFilling;
   }
 
-  /** @param tries all attempts of the delivery; the last one is reported */
+  /** @param tries all attempts of the delivery; only the last one is reported */
   attempted(
     webhook: Webhook,
     delivery: DeliveryFacts,
@@ -79,7 +80,7 @@ export class AttemptLog {
     const last = tries.at(-1) as AttemptFacts;
     const { at, durationMs, status, error, detail, timing } = last;
     const { envelopeId, webhookId, eventType, series, acceptedAt, waitedSince = acceptedAt } = delivery;
-    // One object with its members in the order of the record: each copy costs as much time as writing its JSON.
+    // The record is built as one object with its members in their final order, because copying it costs as much as its JSON.
     const record: AttemptRecord = {
       deliveryId: deliveryId(delivery),
       envelopeId,
@@ -107,7 +108,7 @@ export class AttemptLog {
     if (kept !== undefined) history.answered(webhookId, { ...last, ...kept });
   }
 
-  /** Reports a delivery that ended without a further attempt. */
+  /** Reports a delivery that ended without another attempt. */
   ended(delivery: DeliveryFacts, outcome: 'cancelled' | 'dead-letter', reason: string): void {
     const { envelopeId, webhookId, eventType } = delivery;
     const record: AttemptRecord = {
@@ -133,7 +134,8 @@ let second = Number.NaN;
 let start = '';
 
 /**
- * Returns the RFC 3339 text of a time in epoch milliseconds. Thousands of attempts begin in one second, so its text is made once.
+ * Converts epoch milliseconds to RFC 3339. The text up to the second is cached, because thousands of attempts start in the
+ * same second.
  */
 function textOf(at: number): string {
   const rest = at % SECOND_MS;
@@ -145,8 +147,7 @@ function textOf(at: number): string {
 }
 
 /**
- * Reports attempts and ends of deliveries in metrics, logs, `relay.delivery-attempts` and the health of their
- * webhooks.
+ * Reports attempts and ended deliveries to the metrics, the log, `relay.delivery-attempts` and the health of their webhook.
  */
 @Injectable()
 export class AttemptReports {
@@ -165,7 +166,7 @@ export class AttemptReports {
     if (failure !== undefined) this.#logFailure(delivery, attempt, decided, failure);
   }
 
-  /** Reports a delivery that became a dead letter without a further attempt. */
+  /** Reports a delivery that became a dead letter without another attempt. */
   died(delivery: DeliveryFacts, reason: Extract<DeadLetterReason, 'horizon_passed' | 'handling_failed'>): void {
     this.metrics.ended(delivery.eventType, reason);
     this.attemptLog.ended(delivery, 'dead-letter', reason);
@@ -204,8 +205,8 @@ export class AttemptReports {
 }
 
 /**
- * Returns the milliseconds from acceptance to the end of the attempt, time in the log included; undefined for a replay, which may
- * be made years later.
+ * Returns the milliseconds from acceptance of the envelope to the end of the attempt, including the time in the log.
+ * Undefined for a replay, because it may take place years later.
  */
 const latencyOf = (
   { series, waitedSince, acceptedAt }: DeliveryFacts,
@@ -213,7 +214,7 @@ const latencyOf = (
   { durationMs }: AttemptResult,
 ): number | undefined => (series > 0 ? undefined : (tries.at(-1)?.at ?? 0) - (waitedSince ?? acceptedAt) + durationMs);
 
-/** The fields of every log line about a delivery. @param attempt number of the attempt in question, or of the last one */
+/** Fields of every log line about a delivery. @param attempt number of the attempt that the line is about */
 export const logFieldsOf = (
   delivery: Pick<DeliveryJob, 'envelopeId' | 'eventType' | 'webhookId' | 'traceparent'>,
   attempt: number,
@@ -225,7 +226,7 @@ export const logFieldsOf = (
   traceId: traceIdOf(delivery.traceparent),
 });
 
-/** Reports the end of an attempt to everything that limits the attempts of its webhook and its endpoint. */
+/** Reports the end of an attempt to the concurrency limits, the breakers and the list of proven origins. */
 @Injectable()
 export class EndpointReports {
   constructor(
@@ -234,9 +235,9 @@ export class EndpointReports {
     @Inject(UnprovenOrigins) private readonly origins: Pick<UnprovenOrigins, 'delivered'>,
   ) {}
 
-  /** @param probe breakers whose probe it was; they get the result by `Breakers.probed` instead */
+  /** @param probe breakers that this attempt probed; the caller reports its result to them with `Breakers.probed` */
   ended(webhook: Webhook, attempted: Attempted, probe: Probe = NO_PROBE): void {
-    // The breakers come first: the delivery that gets the slot must know that the webhook asked for rest.
+    // The breakers must know the result first. Giving the slot back may start the next delivery, which asks the breakers.
     const isOrigins = this.breakers.ended(webhook, attempted, Date.now(), probe);
     this.slots.giveBack(
       webhook,
@@ -246,12 +247,12 @@ export class EndpointReports {
     if (attempted.disposition.kind === 'delivered') void this.origins.delivered(webhook.endpoint);
   }
 
-  /** Gives the slot back if no attempt was made. */
+  /** Gives back a slot whose delivery was not attempted. */
   unused(webhook: Webhook): void {
     this.slots.giveBack(webhook, 0, 'unused');
   }
 
-  /** Reports an attempt that this worker aborted. It says nothing about the endpoint unless the delivery succeeded. */
+  /** Reports an attempt that this worker aborted. Unless the delivery succeeded, that says nothing about the endpoint. */
   brokenOff(webhook: Webhook, attempted: Attempted, probe: Probe = NO_PROBE): void {
     const isDelivered = attempted.disposition.kind === 'delivered';
     if (isDelivered) this.breakers.ended(webhook, attempted, Date.now(), probe);

@@ -4,23 +4,28 @@ import { ConcurrencyLimiter, type ConcurrencyLimits, type Place, type SlotUse } 
 
 export const SLOT_LIMITS = Symbol('limits of attempts at once');
 
-/** A delivery that waits for a slot. */
+/** A delivery that waits in memory for a slot. */
 interface Waiting {
-  /** @param dueAt epoch milliseconds at which its job is due, if its wait has expired; undefined if it has the slot */
+  /**
+   * Ends the wait.
+   * @param dueAt undefined if the delivery has a slot; otherwise epoch milliseconds at which its job is due
+   */
   end: (dueAt?: number) => void;
 }
 
-/** Share of the event loop's time in use above which the worker itself is late. */
+/** Utilization of the event loop above which the worker counts as overloaded. */
 const BUSY_SHARE = 0.9;
-/** Lateness of the beats, in ms, above which the worker is late: other processes have the cores, and the loop seems idle. */
+/**
+ * Average delay of the heartbeats in ms above which the worker counts as overloaded, because other processes use the CPU.
+ */
 const BUSY_LATE_MS = 10;
 
-/** Measures by regular beats whether this worker has no time left. */
+/** Measures with a regular heartbeat whether this worker is overloaded. */
 @Injectable()
 export class LoopLoad {
   #since: EventLoopUtilization | undefined;
   #lastAt = 0;
-  /** Share of the event loop's time in use, and lateness of the beats in ms, both averaged over the last beats. */
+  /** Moving averages over the last heartbeats: utilization of the event loop, and delay of the heartbeats in ms. */
   #use = 0;
   #lateMs = 0;
 
@@ -33,13 +38,13 @@ export class LoopLoad {
     return this.#use > BUSY_SHARE || this.#lateMs > BUSY_LATE_MS;
   }
 
-  /** Starts the measurement up to the next beat. */
+  /** Starts the measurement that ends with the next heartbeat. */
   begin(): void {
     this.#since = this.loopTime();
     this.#lastAt = this.now();
   }
 
-  /** @param everyMs time between two beats */
+  /** Ends a measurement and starts the next one. @param everyMs interval of the heartbeats */
   beat(everyMs: number): void {
     this.#lateMs = (this.#lateMs + Math.max(0, this.now() - this.#lastAt - everyMs)) / 2;
     this.#use = (this.#use + this.loopTime(this.#since).utilization) / 2;
@@ -48,13 +53,13 @@ export class LoopLoad {
 }
 
 /**
- * The slots for attempts, straight and queued together: a `ConcurrencyLimiter` with a clock and timers. Times are epoch
- * milliseconds.
+ * Slots for attempts: a `ConcurrencyLimiter` with a clock and timers. First attempts from the log and attempts from the
+ * queue share the slots. All times are epoch milliseconds.
  */
 @Injectable()
 export class AttemptSlots {
   readonly #limiter: ConcurrencyLimiter<Waiting>;
-  /** Longest time in milliseconds that a delivery waits in memory for a slot. */
+  /** Longest time in ms that a delivery waits in memory for a slot. Then it becomes a job. */
   readonly maxWaitMs: number;
   #expiry: NodeJS.Timeout | undefined;
   #beats: NodeJS.Timeout | undefined;
@@ -67,27 +72,28 @@ export class AttemptSlots {
     this.maxWaitMs = limits.maxWaitMs;
   }
 
-  /** Straight deliveries that wait for a slot. */
+  /** Number of deliveries that wait in memory for a slot. */
   get waiting(): number {
     return this.#limiter.waiting;
   }
 
-  /** Webhooks with attempts within the last minute, and whether they are slow or failing. */
+  /** Returns the webhooks with an attempt in the last minute. `isTroubled` is set for slow and failing webhooks. */
   known(): Iterable<readonly [place: Place, isTroubled: boolean]> {
     return this.#limiter.known();
   }
 
   /**
-   * Returns when to try again if the webhook's queued deliveries take longer than a delivery may wait in memory; otherwise
-   * undefined.
+   * Returns undefined unless the queued deliveries of the webhook occupy its slots for longer than `maxWaitMs`. In that
+   * case, reserves a later slot and returns when to try again.
    */
   behind(place: Place): number | undefined {
     return byWall(this.#limiter.slotBehindJobs(place, steady()));
   }
 
   /**
-   * Takes a slot for a straight delivery.
-   * @returns undefined if it has the slot; otherwise a promise of that, or of the epoch milliseconds at which its job is due
+   * Requests a slot for a delivery from the log.
+   * @returns undefined if there is a free slot; otherwise a promise that resolves with undefined once the delivery has a
+   *   slot, or with the time at which its job is due if the wait takes too long
    */
   offer(place: Place): Promise<number | undefined> | undefined {
     this.#beat();
@@ -98,7 +104,7 @@ export class AttemptSlots {
   }
 
   /**
-   * Takes a slot at once; if none is free, returns the time to try again.
+   * Takes a slot without waiting. If none is free, returns the time at which to try again.
    * @param isOpen whether the breaker of the webhook or of its endpoint is open
    */
   take(place: Place, isOpen = false): { taken: true } | { taken: false; at: number } {
@@ -114,7 +120,7 @@ export class AttemptSlots {
     this.#watch();
   }
 
-  /** Ticks the limiter while it has attempts or waiting deliveries, to notice slow webhooks and a late event loop. */
+  /** Starts a heartbeat that finds slow webhooks. It stops once no attempt is in flight and no delivery waits. */
   #beat(): void {
     if (this.#beats !== undefined) return;
     this.load.begin();
@@ -142,10 +148,10 @@ export class AttemptSlots {
   }
 }
 
-/** The limiter's clock in epoch milliseconds. It is steady; otherwise deliveries wait as long as the host's clock is set back. */
+/** Clock of the limiter. It is monotonic, because waits must not become longer when the clock of the host is set back. */
 const steady = (): number => performance.timeOrigin + performance.now();
 
-/** Converts a time of the limiter's clock to the host's clock. */
+/** Converts a time of the limiter's clock to the clock of the host. */
 function byWall(at: number): number;
 function byWall(at: number | undefined): number | undefined;
 function byWall(at: number | undefined): number | undefined {

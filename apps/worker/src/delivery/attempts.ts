@@ -24,15 +24,18 @@ import {
 } from './attempt-reports.js';
 import type { StoreAgain } from '../log/pending-writes.js';
 
-/** Delay in ms before a webhook is opened again. A key comes only with a new process, or the partner sends a new credential. */
+/**
+ * Milliseconds before the worker tries again to decrypt a credential. Decryption succeeds only after the worker was
+ * restarted with the key, or the partner has sent a new credential.
+ */
 const LOOK_AGAIN_MS = 30_000;
 
-/** `lastFailure` of a delivery that waits for a key. */
+/** `lastFailure` of a delivery whose credential cannot be decrypted. */
 export const UNOPENED = 'no key in ENCRYPTION_KEYS of the worker opens the credential of the webhook';
 
 /**
- * Webhooks whose credential or signing secret no key of this worker opens. The worker makes no attempt for them, so none counts as
- * failed. Their deliveries wait; those of other webhooks do not.
+ * Webhooks whose credential or signing secret this worker cannot decrypt, because it lacks the key. The worker makes no
+ * attempts for these webhooks, so no attempt counts as failed. Only their own deliveries wait.
  */
 @Injectable()
 export class UnopenedWebhooks {
@@ -44,17 +47,19 @@ export class UnopenedWebhooks {
     return this.#found.get(id)?.version === version;
   }
 
-  /** Epoch milliseconds at which a delivery of the webhook is due again; undefined when it may be tried. */
+  /**
+   * Returns the epoch milliseconds at which a delivery to the webhook is due again, or undefined if it may be attempted now.
+   */
   notBefore(webhook: Pick<Webhook, 'id' | 'version'>, now: number): number | undefined {
     const until = this.has(webhook) ? (this.#found.get(webhook.id)?.until ?? 0) : 0;
-    // The times are spread, because a webhook may have many deliveries.
+    // The times are spread at random, because many deliveries to the webhook may wait.
     return now < until ? until + Math.round(LOOK_AGAIN_MS * Math.random()) : undefined;
   }
 
   /**
-   * Opens a webhook.
-   * @returns if no key opens it, epoch milliseconds at which to come again; undefined if Redis is away or the registration has
-   *   changed
+   * Decrypts the credential and the signing secrets of a webhook.
+   * @returns the decrypted webhook; if no key decrypts it, the epoch milliseconds at which to try again; undefined if Redis
+   *   is unavailable or the registration has changed
    */
   async open(webhook: Webhook): Promise<OpenedWebhook | number | undefined> {
     const at = this.notBefore(webhook, Date.now());
@@ -78,31 +83,34 @@ export class UnopenedWebhooks {
   }
 }
 
-/** The members of a delivery that an attempt needs; a job has them. */
+/** Members of a delivery that an attempt needs. A job has them too. */
 export type DeliveryToAttempt = DeliveryFacts & { body: Buffer };
 
 export const ATTEMPT_SETTINGS = Symbol('settings of attempts');
 
 export interface AttemptSettings {
   readonly policy: RetryPolicy;
-  /** The relay's own version, for `user-agent`. */
+  /** Version of the relay, for the `user-agent` header. */
   readonly version: string;
 }
 
-/** Characters kept of each answer before the last one of a delivery: all of them are in Redis. */
+/**
+ * Maximum number of characters that are kept of each answer except the last one. It is small, because Redis stores all
+ * answers.
+ */
 const SAID = 256;
 
-/** Interval in ms at which this worker keeps the answer to a successful attempt of a webhook. */
+/** Interval in ms at which the answer to a successful attempt of a webhook is kept. */
 const EVERY_MS = 600_000;
-/** Maximum of webhooks in memory; at the maximum all are forgotten, so each is due again. */
+/** Maximum of webhooks in memory. Beyond it, all are removed, so the next answer of each webhook is kept. */
 const MOST = 50_000;
 
-/** Chooses the successful attempts of a webhook whose answers are kept: few, so that keeping them costs nothing. */
+/** Selects the successful attempts whose answers are kept. There are few of them, so storing them costs almost nothing. */
 @Injectable()
 export class GoodAnswers {
   readonly #lastAt = new Map<string, number>();
 
-  /** Returns whether to keep the answer to this attempt. If so, the next one is due ten minutes later. */
+  /** Returns whether to keep the answer to this attempt. If it is kept, no other one is kept for ten minutes. */
   isDue(webhookId: string, now: number): boolean {
     if (now - (this.#lastAt.get(webhookId) ?? -Infinity) < EVERY_MS) return false;
     if (this.#lastAt.size >= MOST) this.#lastAt.clear();
@@ -112,8 +120,8 @@ export class GoodAnswers {
 }
 
 /**
- * Makes one attempt of a straight or queued delivery: builds and sends the request, classifies the answer, decides what follows
- * and reports. The caller settles the delivery afterwards.
+ * Makes one attempt of a delivery: builds and sends the request, classifies the answer, decides what happens next, and
+ * reports the attempt. Afterwards, the caller must store the next step of the delivery.
  */
 @Injectable()
 export class Attempts {
@@ -155,7 +163,8 @@ export class Attempts {
     const notBefore = outcome.kind === 'failed' ? outcome.notBefore : undefined;
     if (notBefore !== undefined) facts.notBefore = notBefore;
     const tries = [...(delivery.tries ?? []).map(shortened), facts];
-    // If this worker broke the attempt off, the worker that has the job now makes it again under the same number.
+    // If this worker aborted the attempt, it is not reported. Another worker has the job now and repeats it with the same
+    // number.
     const isBrokenOff = signal?.aborted === true && outcome.kind !== 'delivered';
     if (!isBrokenOff)
       this.reports.attempted({ webhook, delivery, attempt, tries, result, outcome, decided, failure, answer });
@@ -170,13 +179,13 @@ export class Attempts {
     };
   }
 
-  /** Reports a delivery whose handling failed. */
+  /** Reports a delivery that became a dead letter because of an internal error. */
   failed(delivery: DeliveryFacts): void {
     this.reports.died(delivery, 'handling_failed');
   }
 }
 
-/** Returns the answer as the members of `AttemptFacts` that keep it. */
+/** Returns the parts of the answer that `AttemptFacts` stores. */
 function answerOf(result: AttemptResult, opened: OpenedWebhook, now: number): KeptAnswer | undefined {
   if (result.kind === 'failed' || result.answer === undefined) return undefined;
   const { text, headers } = shownAnswer(result.answer, opened.credential(), opened.secrets(now));
@@ -186,7 +195,7 @@ function answerOf(result: AttemptResult, opened: OpenedWebhook, now: number): Ke
   };
 }
 
-/** Returns an earlier attempt as jobs keep it: without headers, timing and `notBefore`, and with a shortened answer. */
+/** Reduces an earlier attempt to the members that jobs store: no headers, timing or `notBefore`, and a shorter answer. */
 function shortened({
   answerHeaders: _headers,
   timing: _timing,
@@ -205,17 +214,17 @@ const shown = (outcome: Outcome): { status?: number; error?: string } => {
   };
 };
 
-/** A delivery whose first attempt is made straight from the log. */
+/** A straight delivery, which is a delivery whose first attempt is made directly from the log, without a job. */
 export interface Delivery {
   readonly webhook: Webhook;
   readonly record: EnvelopeRecord;
-  /** Number of the replay that it belongs to; 0 without one. */
+  /** Number of the replay that the delivery belongs to; 0 or undefined if it belongs to none. */
   readonly series?: number;
   /** Set if the delivery waited in the log for a parked webhook, or belongs to a replay. */
   readonly isCaughtUp?: true;
   /**
-   * Ends the delivery. Called once, when it was answered 2xx or its job or dead letter is stored.
-   * @param again stores that job or dead letter again
+   * Ends the delivery. Called once, after the endpoint answered 2xx or after the job or dead letter was stored.
+   * @param again stores the job or dead letter again; undefined after 2xx
    */
   settle(again?: StoreAgain): void;
 }
@@ -223,9 +232,9 @@ export interface Delivery {
 export const jobOf = ({ webhook, record, series }: Delivery): DeliveryJob => newJob(webhook, record, series);
 
 /**
- * Makes the first attempt of a straight delivery and stores what follows. Each promise resolves when the delivery is settled:
- * with undefined after a 2xx, otherwise with the step that stores its job or dead letter again. No promise rejects: a step that
- * Redis does not take is repeated.
+ * Makes the first attempt of a straight delivery and stores its next step. The methods resolve when the delivery is settled:
+ * with undefined after a 2xx, otherwise with a function that stores the job or dead letter again. `make` and `fail` repeat a
+ * write to Redis until it succeeds, so they do not reject because of Redis.
  */
 @Injectable()
 export class StraightAttempts {
@@ -244,7 +253,7 @@ export class StraightAttempts {
     if (typeof opened !== 'object') {
       this.reports.unused(webhook);
       if (opened !== undefined) return this.store({ ...jobOf(delivery), lastFailure: UNOPENED }, opened);
-      // Redis is away, or the registration has changed: a job looks the registration up again.
+      // Redis is unavailable or the registration has changed. The job reads the registration again.
       return this.store(jobOf(delivery), Date.now());
     }
     const attempted = await this.#attempt(delivery, opened);
@@ -264,7 +273,7 @@ export class StraightAttempts {
     }
   }
 
-  /** Makes a delivery whose handling failed, a fault of ours, a dead letter, so that it is visible and the worker goes on. */
+  /** Turns a delivery into a dead letter after an internal error, so that operators see it and the worker can continue. */
   async fail(delivery: Delivery, error: unknown): Promise<StoreAgain> {
     const reason = 'handling_failed';
     const letter = { ...jobOf(delivery), lastFailure: reasonOf(error), reason, diedAt: Date.now() } as const;
@@ -273,7 +282,7 @@ export class StraightAttempts {
     return again;
   }
 
-  /** Makes the delivery a job that is due at `at`, in epoch milliseconds. */
+  /** Stores the delivery as a job. @param at epoch milliseconds at which the job is due */
   store(job: DeliveryJob, at: number): Promise<StoreAgain> {
     return this.#confirmed(() => this.queue.add({ job, at }), deliveryId(job));
   }

@@ -17,22 +17,25 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { Webhook } from '@relay/webhooks';
 import { FailureCounts, OriginReach } from './failure-counts.js';
 
-/** Intervals in ms at which this worker reports failures to the other workers, and reads their reports. */
+/** Intervals in ms at which this worker reports its failures to the other workers and reads their reports. */
 const REPORT_MS = 500;
 const READ_MS = 1_000;
-/** Time in ms without a change after which a breaker may be removed. */
+/** Milliseconds without a change after which a breaker may be removed. */
 const OLD_MS = 600_000;
-/** After the end of a `Retry-After`, its deliveries are spread over a time as long as their wait, at most this many ms. */
+/** Maximum time in ms over which waiting deliveries are spread after a `Retry-After` has ended. */
 const HELD_SPREAD_MS = 10_000;
-/** A claim this many ms older than the deadline of an attempt was lost with its worker. */
+/**
+ * Milliseconds after the deadline of an attempt at which its probe may be claimed again, because its worker must have
+ * stopped.
+ */
 const CLAIM_MARGIN_MS = 5_000;
-/** Golden ratio: its multiples modulo 1 are spread evenly, however many there are. */
+/** Golden ratio. The fractional parts of its multiples are spread evenly, for any number of multiples. */
 const GOLDEN = 0.618_033_988_749_895;
 
-/** The two breakers of a delivery: that of its endpoint, and that of its webhook alone. */
+/** Keys of the two breakers of a delivery: one for its endpoint, and one for its webhook alone. */
 export type BreakerKeys = Pick<Webhook, 'endpoint' | 'breakerKey'>;
 
-/** Breakers that an attempt probes. */
+/** The breakers for which an attempt is the probe. */
 export interface Probe {
   readonly ofWebhook: boolean;
   readonly ofEndpoint: boolean;
@@ -40,35 +43,39 @@ export interface Probe {
 
 export const NO_PROBE: Probe = { ofWebhook: false, ofEndpoint: false };
 
-/** Whether a queued delivery may be attempted. The caller reports the end of a probe by `Breakers.probed`. */
+/**
+ * Whether a queued delivery may be attempted. If `probe` names a breaker, the caller reports the result to
+ * `Breakers.probed`.
+ */
 export type BreakerEntry =
   | { readonly mayGo: true; readonly probe: Probe }
   | { readonly mayGo: false; readonly at: number };
 
-/** Result of an attempt, for its breakers. */
+/** Result of an attempt, as the breakers need it. */
 export interface BreakerOutcome {
   readonly failed: boolean;
   readonly reach: Reach;
   readonly durationMs: number;
-  /** Epoch milliseconds before which the endpoint asked for no attempt. */
+  /** Epoch milliseconds before which the endpoint wants no further attempt (`Retry-After`). */
   readonly notBefore: number | undefined;
 }
 
 /**
- * This worker's view of the breakers that all workers share. A delivery needs the breakers of its webhook and of its endpoint
- * closed. An answer that is a failure counts against its webhook alone: the endpoint has answered. `OriginReach` decides which
- * failures count against the endpoint too.
+ * This worker's view of the breakers, which all workers share through Redis. A delivery is attempted only if the breaker of
+ * its webhook and the breaker of its endpoint are closed. If the endpoint answers with an error, only the breaker of the
+ * webhook counts a failure. `OriginReach` decides which attempts without an answer also count as a failure of the endpoint.
  *
- * The worker reads from memory whether an attempt may be made, so an endpoint that never fails costs Redis nothing. It reads all
- * breakers once a second with one command. It reports a failing webhook with two commands, twice a second and at each tenth
- * failure in a row. A queued delivery that is due during an opening is put back to a time after its end. However long a delivery
- * waits, it is looked at no more than twice in each opening, of which there are about six an hour in the long run.
+ * Each attempt checks the breakers in memory, so an endpoint that never fails costs Redis nothing. The worker reads all
+ * breakers once a second with one command. It reports the failures of a webhook with two commands, twice a second and after
+ * every tenth failure in a row. A queued delivery that is due while a breaker is open is delayed until after the breaker's
+ * end. It is checked at most twice during that time. The breaker of an endpoint that keeps failing opens about six times an
+ * hour.
  */
 export class Breakers implements OnApplicationBootstrap {
-  /** Breakers by key: an endpoint, or a webhook's `breakerKey`. */
+  /** Breakers by key. The key is an endpoint, or the `breakerKey` of a webhook. */
   #known = new Map<string, Breaker>();
   readonly #counts = new FailureCounts();
-  /** Number of deliveries put back to the same end of an opening, by the breaker's key. */
+  /** By key of the breaker: number of deliveries that were delayed until the same end. */
   readonly #behind = new Map<string, { end: string; count: number }>();
   readonly #origins = new OriginReach();
   #timers: NodeJS.Timeout[] = [];
@@ -76,7 +83,7 @@ export class Breakers implements OnApplicationBootstrap {
   constructor(
     private readonly store: BreakerStore,
     private readonly log: ThrottledLog,
-    /** Longest duration of an attempt, in milliseconds. */
+    /** Maximum duration of an attempt, in milliseconds. */
     private readonly deadlineMs: number,
   ) {}
 
@@ -87,15 +94,15 @@ export class Breakers implements OnApplicationBootstrap {
     ];
   }
 
-  /** Reports the counts that are not reported yet. */
+  /** Stops the timers and reports the remaining counts. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     await this.report();
   }
 
   /**
-   * Returns undefined if an attempt may be made, otherwise the epoch milliseconds at which the delivery is due again. The times
-   * of the deliveries are spread.
+   * Returns undefined if an attempt may be made; otherwise the epoch milliseconds at which the delivery is due again. Each
+   * call returns another time, so that the deliveries are spread.
    */
   lookAgainAt({ breakerKey, endpoint }: BreakerKeys, now: number): number | undefined {
     const own = this.#spread(breakerKey, now);
@@ -103,20 +110,22 @@ export class Breakers implements OnApplicationBootstrap {
     return own === undefined || shared === undefined ? (own ?? shared) : Math.max(own, shared);
   }
 
-  /** Returns the same as `lookAgainAt`, but undefined if a probe is due. */
+  /** Returns the same as `lookAgainAt`, except that it returns undefined if a breaker is due for a probe. */
   restsUntil(keys: BreakerKeys, now: number): number | undefined {
     const rests = (key: string): boolean => barredUntil(this.#known.get(key) ?? CLOSED, now) > now;
     return rests(keys.breakerKey) || rests(keys.endpoint) ? this.lookAgainAt(keys, now) : undefined;
   }
 
-  /** Whether the webhook gets no attempts now, or one at a time. */
+  /**
+   * Whether a breaker of the webhook is open or paused by `Retry-After`, so that it admits one attempt at a time at most.
+   */
   isBarred({ breakerKey, endpoint }: BreakerKeys, now: number): boolean {
     return this.#isBarred(breakerKey, now) || this.#isBarred(endpoint, now);
   }
 
   /**
-   * Yields the keys of breakers that admit no attempt now, or one at a time, because of failures or because a webhook asked for
-   * rest.
+   * Yields the keys of the breakers that admit one attempt at a time at most. `paused` means that the breaker is open
+   * because of failures, `resting` that the endpoint asked for a pause (`Retry-After`).
    */
   *barred(now: number): Generator<readonly [key: string, why: 'paused' | 'resting']> {
     for (const [key, { openUntil, heldUntil }] of this.#known) {
@@ -126,8 +135,8 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /**
-   * Returns whether a queued delivery may be attempted now, perhaps as the probe of an open breaker; otherwise when it is due
-   * again.
+   * Returns whether a queued delivery may be attempted now, possibly as the probe of an open breaker. If not, returns when
+   * the delivery is due again.
    */
   async enter(keys: BreakerKeys): Promise<BreakerEntry> {
     const now = Date.now();
@@ -147,8 +156,9 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /**
-   * Reports the result of a probe. If the store does not take it, the claim expires and another probe is made. A connection
-   * closes the breaker of an endpoint, so that a silent path does not keep the other webhooks waiting for the next probe.
+   * Reports the result of a probe. If Redis is unavailable, the claim expires and another probe follows. The breaker of the
+   * endpoint closes as soon as the endpoint answers or is reachable, even if the attempt failed. Otherwise, one webhook that
+   * gets no answer keeps all other webhooks of the endpoint waiting.
    */
   async probed(
     { breakerKey, endpoint }: BreakerKeys,
@@ -166,8 +176,8 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /**
-   * Counts an attempt that ended, except for the breakers whose probe it is.
-   * @returns whether it counts as a failure of the whole origin
+   * Counts an attempt for the breakers of its webhook and its endpoint, except those for which it was the probe.
+   * @returns whether the attempt counts as a failure of the whole origin
    */
   ended(keys: BreakerKeys, outcome: BreakerOutcome, now: number, probe: Probe = NO_PROBE): boolean {
     const { failed, reach, durationMs, notBefore } = outcome;
@@ -177,7 +187,7 @@ export class Breakers implements OnApplicationBootstrap {
     return isOrigins;
   }
 
-  /** Reports the counts to the store; counts that it does not take are reported the next time. */
+  /** Reports the counts to Redis. Counts that could not be stored are reported again the next time. */
   async report(): Promise<void> {
     const now = Date.now();
     await this.#counts.report(now, (key, tally, heldUntil) =>
@@ -185,7 +195,10 @@ export class Breakers implements OnApplicationBootstrap {
     );
   }
 
-  /** Reads the reports of other workers. While the store is away, the last known state applies. */
+  /**
+   * Reads the breakers, which include the reports of other workers. While Redis is unavailable, the last known state
+   * applies.
+   */
   async read(): Promise<void> {
     try {
       this.#known = new Map(await this.store.all());
@@ -203,7 +216,7 @@ export class Breakers implements OnApplicationBootstrap {
     }
   }
 
-  /** Returns the same as `lookAgainAt`, for one breaker. */
+  /** Does the same as `lookAgainAt` for a single breaker. */
   #spread(key: string, now: number): number | undefined {
     const breaker = this.#known.get(key);
     if (breaker === undefined || !this.#isBarred(key, now)) return undefined;
@@ -226,15 +239,15 @@ export class Breakers implements OnApplicationBootstrap {
     if (isUrgent) void this.report();
   }
 
-  /** Returns whether a breaker admits a delivery, perhaps as its probe. */
+  /** Returns whether a breaker admits a delivery, possibly as its probe. */
   async #pass(key: string, now: number): Promise<'closed' | 'probe' | 'barred'> {
     if (!this.#isBarred(key, now)) return 'closed';
     if (await this.#claimProbe(key, now)) return 'probe';
-    // The store may have answered that the breaker is closed, or that another probe runs.
+    // The answer from Redis may show that the breaker is closed, or that another probe is in progress.
     return this.#isBarred(key, now) ? 'barred' : 'closed';
   }
 
-  /** Returns false if another worker has the claim or the store is away. */
+  /** Returns false if another worker has claimed the probe or Redis is unavailable. */
   async #claimProbe(key: string, now: number): Promise<boolean> {
     const claimMs = this.deadlineMs + CLAIM_MARGIN_MS;
     const breaker = this.#known.get(key);
@@ -255,7 +268,7 @@ export class Breakers implements OnApplicationBootstrap {
     }
   }
 
-  /** Applies each `Retry-After` that this worker has received before the store has it. */
+  /** Applies each `Retry-After` that this worker has received but Redis does not have yet. */
   #hold(): void {
     const now = Date.now();
     for (const [key, until] of this.#counts.held(now))

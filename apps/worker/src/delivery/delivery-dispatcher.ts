@@ -9,7 +9,7 @@ import { Breakers } from './breakers.js';
 import { AttemptSlots } from './attempt-slots.js';
 import { TrialQueue, UnprovenOrigins } from './unproven-origins.js';
 
-/** Decides whether a straight delivery may be attempted now. */
+/** Decides whether a delivery from the log may be attempted now. */
 @Injectable()
 export class AttemptRule {
   constructor(
@@ -19,9 +19,9 @@ export class AttemptRule {
   ) {}
 
   /**
-   * Returns undefined if the delivery may be attempted, otherwise the epoch milliseconds at which its job is due. If the
-   * registration was changed or deleted since the match, the job is due at once and reads the registration again, so the old
-   * address gets neither body nor credential.
+   * Returns undefined if the delivery may be attempted; otherwise the epoch milliseconds at which its job is due. If the
+   * registration was changed or deleted after the webhook was matched, the job is due at once and reads the registration
+   * again. Therefore the former address gets neither body nor credential.
    */
   notBefore(webhook: Webhook): number | undefined {
     const now = Date.now();
@@ -34,19 +34,20 @@ export class AttemptRule {
 export const DISPATCH_BOUNDS = Symbol('bounds of the dispatcher');
 
 export interface DispatchBounds {
-  /** Maximum of straight deliveries that run, wait or are being stored. */
+  /** Maximum of deliveries that are being attempted, wait in memory, or are being stored. */
   readonly load: number;
   /**
-   * Maximum of straight deliveries that wait in memory, over all endpoints: as many as one healthy endpoint takes within the
-   * bounded wait. It is small, so that under load the reader slows down. A job costs several times as much as a straight attempt.
+   * Maximum of deliveries that wait in memory, over all endpoints. One healthy endpoint handles that many within the maximum
+   * wait. The number is small, so that the reading of the log slows down under load, instead of turning deliveries into
+   * jobs. A job costs several times as much as a direct attempt.
    */
   readonly waiting: number;
 }
 
 /**
- * Makes first attempts straight from the log, each endpoint within its share. A delivery that fails, or waits too long for its
- * endpoint, becomes a job and is settled only once the store has confirmed that job. No method throws or gives up: while Redis is
- * away, the delivery stays running and the reader pauses.
+ * Makes the first attempts of deliveries, directly from the log and within the limits of each endpoint. A delivery that
+ * fails or waits too long for its endpoint becomes a job, and is settled only after the job was stored. No method throws.
+ * While Redis is unavailable, deliveries stay in flight, and therefore the reading of the log pauses.
  */
 @Injectable()
 export class DeliveryDispatcher {
@@ -66,12 +67,12 @@ export class DeliveryDispatcher {
     origins.onProof((origin) => this.#trials.release(origin));
   }
 
-  /** Straight deliveries that run, wait or are being stored. */
+  /** Number of deliveries that are being attempted, wait in memory, or are being stored. */
   get load(): number {
     return this.#load;
   }
 
-  /** Milliseconds since the last live delivery was dispatched; catch-ups do not count. */
+  /** Milliseconds since the last live delivery was dispatched. Deliveries of catch-ups are ignored. */
   get idleMs(): number {
     return performance.now() - this.#cameAt;
   }
@@ -80,7 +81,7 @@ export class DeliveryDispatcher {
     return this.#load < this.bounds.load && this.slots.waiting + this.#trials.waiting < this.bounds.waiting;
   }
 
-  /** Returns undefined while there is room for another delivery, otherwise a promise that resolves when there may be room. */
+  /** Returns undefined if there is room for another delivery; otherwise a promise that resolves when there may be room. */
   room(): Promise<void> | undefined {
     if (this.#hasRoom) return undefined;
     return new Promise((resolve) => this.#waitingForRoom.push(resolve));
@@ -92,7 +93,7 @@ export class DeliveryDispatcher {
     void this.#run(delivery);
   }
 
-  /** Resolves when no delivery runs any more. */
+  /** Resolves when no delivery is in flight. */
   async close(): Promise<void> {
     while (this.#load > 0) await delay(20);
   }
@@ -102,11 +103,11 @@ export class DeliveryDispatcher {
     this.#load -= 1;
     delivery.settle(again);
     if (!this.#hasRoom) return;
-    // Each end wakes one reader. When nothing runs, no further end follows, so the last end wakes all readers.
+    // Each ended delivery wakes one waiting caller. The last delivery wakes all callers, because no other one follows it.
     for (const wake of this.#waitingForRoom.splice(0, this.#load === 0 ? Infinity : 1)) wake();
   }
 
-  /** Attempts the delivery or makes it a job. @returns as `StraightAttempts.make` */
+  /** Attempts the delivery or stores it as a job. Returns the same as `StraightAttempts.make`. */
   async #deliver(delivery: Delivery): Promise<StoreAgain | undefined> {
     const { webhook } = delivery;
     const notBefore = this.rule.notBefore(webhook);
@@ -115,7 +116,7 @@ export class DeliveryDispatcher {
     return this.#deliverInTurn(delivery);
   }
 
-  /** Attempts the delivery once its endpoint has a slot for it. */
+  /** Attempts the delivery once its endpoint has a free slot. */
   async #deliverInTurn(delivery: Delivery): Promise<StoreAgain | undefined> {
     const { webhook } = delivery;
     const behind = this.slots.behind(webhook);
@@ -124,14 +125,16 @@ export class DeliveryDispatcher {
     if (slot === undefined) return this.attempts.make(delivery);
     const expired = await slot;
     if (expired !== undefined) return this.attempts.store(jobOf(delivery), expired);
-    // While it waited, the breaker may have opened or the endpoint may have asked for rest.
+    // During the wait, a breaker may have opened or the endpoint may have asked for a pause (`Retry-After`).
     const notBefore = this.rule.notBefore(webhook);
     if (notBefore === undefined) return this.attempts.make(delivery);
     this.slots.giveBack(webhook, 0, 'unused');
     return this.attempts.store(jobOf(delivery), notBefore);
   }
 
-  /** Tries one delivery to an origin that is not known to have answered 2xx, while other deliveries to that origin wait. */
+  /**
+   * Attempts a delivery to an origin without a known 2xx answer. Other deliveries to the same endpoint wait for the result.
+   */
   async #try(delivery: Delivery): Promise<StoreAgain | undefined> {
     const { webhook } = delivery;
     const behind = this.origins.behind(webhook, this.slots.maxWaitMs);
@@ -148,7 +151,7 @@ export class DeliveryDispatcher {
     return slot.taken ? this.attempts.make(delivery) : this.attempts.store(jobOf(delivery), slot.at);
   }
 
-  /** Stores the delivery as a job that is due at `at`, or earlier, when its origin first answers 2xx. */
+  /** Stores the delivery as a job that is due at `at`, or as soon as its origin answers 2xx for the first time. */
   async #storeUnproven({ webhook }: Delivery, job: DeliveryJob, at: number): Promise<StoreAgain> {
     const again = await this.attempts.store(job, at);
     void this.origins.hold(webhook.endpoint, deliveryId(job), at);

@@ -29,7 +29,7 @@ import { EndpointGauge } from './endpoint-gauge.js';
 import { AttemptSlots, LoopLoad, SLOT_LIMITS } from './attempt-slots.js';
 import { UnprovenOrigins } from './unproven-origins.js';
 
-/** Attempts: the HTTP request, the limits of an endpoint's attempts, and straight deliveries from the log. */
+/** Delivery attempts: the HTTP client, the limits for each endpoint, and first attempts directly from the log. */
 @Module({
   imports: [MetricsModule, QueueModule, RegistryModule, ReportingModule, WebhookHealthModule],
   providers: [
@@ -94,7 +94,7 @@ export class DeliveryModule {}
 function senderOf(config: WorkerConfig, tracing: Tracing | undefined): Sender {
   const sender = new HttpSender(guardedConnector(policyOf(config), { proxyUrl: config.EGRESS_PROXY_URL }), {
     timeoutMs: config.DELIVERY_TIMEOUT,
-    // The pool sets no bound of its own, because slots bound the attempts of each endpoint.
+    // The connection pool needs no limit for each endpoint, because the slots limit the attempts.
     connectionsPerOrigin: config.DELIVERY_CONCURRENCY,
     keepsAnswers: config.KEEP_ENDPOINT_ANSWERS,
   });

@@ -8,7 +8,7 @@ type Known = Pick<AttemptSlots, 'known'>;
 type Barred = Pick<Breakers, 'barred'>;
 type Unproven = Pick<UnprovenOrigins, 'unproven'>;
 
-/** Gauge of the webhooks' endpoints in each state, counted at each scrape, without ids or URLs as labels. */
+/** Gauge of the endpoints in each state. They are counted at each scrape. Ids and URLs are not used as labels. */
 @Injectable()
 export class EndpointGauge {
   constructor(
@@ -32,12 +32,12 @@ export class EndpointGauge {
   }
 }
 
-/** Returns the endpoint of a breaker's key, which is an endpoint or a webhook's `breakerKey`. */
+/** Returns the endpoint in the key of a breaker. The key is an endpoint or the `breakerKey` of a webhook. */
 const endpointOf = (key: string): string => key.split(' ', 2).join(' ');
 
 /**
- * Counts each webhook once, by its breaker before its answers. An endpoint that is paused as a whole, or has never answered 2xx,
- * counts once for all of its webhooks.
+ * Counts each webhook in one state. An open breaker has priority over the results of recent attempts. If a whole endpoint is
+ * paused or has never answered 2xx, all its webhooks together count as one.
  */
 export function endpointsByState(
   known: Known,

@@ -2,7 +2,7 @@ import { IN_A_ROW, type Tally } from '@relay/breaker';
 import type { Reach } from '@relay/delivery';
 import type { Webhook } from '@relay/webhooks';
 
-/** Time in ms for which attempts are counted after a failure, successes included. */
+/** Milliseconds after a failure during which all attempts are counted, including successful ones. */
 const COUNTED_MS = 60_000;
 
 interface Counting {
@@ -13,14 +13,15 @@ interface Counting {
   lastFailedAt: number;
 }
 
-/** This worker's counts for each breaker since its last report. A breaker without a recent failure is not counted. */
+/** Attempts since this worker's last report, by breaker. Only breakers with a recent failure are counted. */
 export class FailureCounts {
   readonly #counting = new Map<string, Counting>();
 
   /**
    * Counts an attempt for a breaker.
-   * @param heldUntil epoch milliseconds before which the endpoint asked for no attempt
-   * @returns whether to report at once: otherwise an endpoint that refuses gets many attempts before the next report
+   * @param heldUntil epoch milliseconds before which the endpoint wants no further attempt
+   * @returns whether to report at once, because an endpoint that fails fast would otherwise get many attempts before the
+   *   next report
    */
   add(key: string, failed: boolean, heldUntil: number, now: number): boolean {
     let counting = this.#counting.get(key);
@@ -39,12 +40,12 @@ export class FailureCounts {
     return counting.row % IN_A_ROW === 0;
   }
 
-  /** Yields the keys of webhooks that asked for rest, and when it ends. */
+  /** Yields the keys of the breakers with a `Retry-After`, and the epoch milliseconds at which it ends. */
   *held(now: number): Generator<readonly [key: string, until: number]> {
     for (const [key, { heldUntil }] of this.#counting) if (heldUntil > now) yield [key, heldUntil];
   }
 
-  /** Reports all counts; counts that `take` refuses are added back. */
+  /** Reports all counts. If `take` returns false, the counts are added to the next report. */
   async report(now: number, take: (key: string, tally: Tally, heldUntil: number) => Promise<boolean>): Promise<void> {
     await Promise.all(
       [...this.#counting].map(async ([key, { succeeded, failed, row, heldUntil, lastFailedAt }]) => {
@@ -64,30 +65,29 @@ export class FailureCounts {
   }
 }
 
-/** Time in ms without an attempt after which an endpoint is forgotten. */
+/** Milliseconds without an attempt after which an endpoint is removed from memory. */
 const REMEMBERED_MS = 600_000;
 
 interface Seen {
   endedAt: number;
-  /** Time of the origin's last answer, whatever its status. */
+  /** Time of the last answer of the endpoint, with any status. */
   answeredAt: number;
-  /**
-   * Breaker key of the first attempt without an answer since `answeredAt`. `areSeveral` says whether another webhook had one too.
-   */
+  /** Breaker key of the first attempt without an answer since `answeredAt`. */
   silent: string | undefined;
+  /** Whether an attempt of another webhook got no answer either. */
   areSeveral: boolean;
 }
 
 /**
- * Decides which attempts without an answer say something about the origin, and not only about their webhook's path. These are
- * attempts that got no connection, and attempts that waited in vain while the origin answered none of its webhooks and was silent
- * to several.
+ * Decides which attempts without an answer count as a failure of the whole origin, and not only of their webhook's path. An
+ * attempt counts if there was no connection. An attempt that was sent but got no answer counts only if the origin answered
+ * no other attempt during that time and was silent to several webhooks.
  */
 export class OriginReach {
   readonly #seen = new Map<string, Seen>();
   #forgotAt = 0;
 
-  /** Records how an attempt ended. @returns whether it counts as a failure of its origin */
+  /** Records the end of an attempt. @returns whether the attempt counts as a failure of the origin */
   isFailure(
     { endpoint, breakerKey }: Pick<Webhook, 'endpoint' | 'breakerKey'>,
     reach: Reach,
@@ -109,7 +109,7 @@ export class OriginReach {
     return reach === 'unreached' || seen.areSeveral;
   }
 
-  /** Forgets endpoints without a recent attempt; called regularly. */
+  /** Removes endpoints without a recent attempt. Must be called regularly. */
   forget(now: number): void {
     if (Math.abs(now - this.#forgotAt) < REMEMBERED_MS) return;
     this.#forgotAt = now;

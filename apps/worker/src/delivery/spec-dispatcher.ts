@@ -8,8 +8,7 @@ import { DeliveryDispatcher, type AttemptRule, type DispatchBounds } from './del
 import { AttemptSlots } from './attempt-slots.js';
 import type { UnprovenOrigins } from './unproven-origins.js';
 
-// For specs only: a dispatcher over its own parts, where every attempt is allowed and every origin proven unless told
-// otherwise.
+// Only for specs: builds a real dispatcher. By default, every attempt is allowed and every origin has answered 2xx before.
 
 export interface SpecDispatcherParts {
   readonly limits: ConcurrencyLimits;
@@ -28,7 +27,7 @@ const proven: Partial<UnprovenOrigins> = {
   onProof: () => undefined,
 };
 
-/** The load of the process that runs the specs would be chance. */
+/** Reports an idle process, because the real load of the process that runs the specs is random. */
 const idle = { begin: () => undefined, beat: () => undefined, isBusy: false };
 
 export function aDispatcher(parts: SpecDispatcherParts): { dispatcher: DeliveryDispatcher; slots: AttemptSlots } {

@@ -3,10 +3,12 @@ import { KnownOrigins, originOf, OriginTurns, RedisOriginProofs, type Asker } fr
 import { UnprovenJobs } from '@relay/jobs';
 import { reasonOf, ThrottledLog } from '@relay/telemetry';
 
-/** Interval in ms at which the worker reads the origins that other processes have proven. */
+/** Interval in ms at which the worker reads which origins have answered 2xx to other workers. */
 const LOOK_MS = 1_000;
 
-/** Whether a delivery may be attempted; otherwise when, and whether that is its turn or the time to ask again. */
+/**
+ * Whether a delivery may be attempted. If not, `at` is the time of its turn (`hasTurn`) or the time at which to ask again.
+ */
 export type Entry =
   | { readonly mayGo: true }
   | { readonly mayGo: false; readonly at: number; readonly hasTurn: boolean };
@@ -14,10 +16,10 @@ export type Entry =
 const GO: Entry = { mayGo: true };
 
 /**
- * Keeps the relay from flooding a host that never asked for deliveries. An origin that has never answered 2xx gets one attempt a
- * second from each worker, and partners and their webhooks take turns there (`OriginTurns`). Its first 2xx proves it: deliveries
- * in memory are released and its jobs become due at once. From then on only its breakers limit it. While the store is away,
- * origins that this worker does not know to be proven get nothing.
+ * Protects hosts that never asked for deliveries. An origin that has never answered 2xx gets one attempt a second from each
+ * worker. Partners and their webhooks take turns at these attempts (`OriginTurns`). After the first 2xx, the origin counts
+ * as proven: its deliveries in memory continue, its jobs become due at once, and from then on only its breakers limit it.
+ * While Redis is unavailable, an origin gets no attempts unless this worker already knows that it is proven.
  */
 @Injectable()
 export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy {
@@ -42,17 +44,20 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     clearInterval(this.#timer);
   }
 
-  /** @param released called with each origin that is found to have answered 2xx */
+  /** @param released called with each origin as soon as this worker knows that it is proven */
   onProof(released: (origin: string) => void): void {
     this.#onProof = released;
   }
 
-  /** Whether the origin is known to have answered 2xx. Read from memory. */
+  /** Whether this worker knows that the origin is proven. Reads from memory only. */
   isProven(endpoint: string): boolean {
     return this.#known.has(originOf(endpoint), Date.now());
   }
 
-  /** Asks for an attempt. Never rejects. @param job no longer held if it may go */
+  /**
+   * Requests an attempt. Never rejects.
+   * @param job a stored job that waits for the origin; it is released if it may be attempted
+   */
   async enter(webhook: Asker, job?: { readonly id: string; readonly hasTurn: boolean }): Promise<Entry> {
     const { endpoint } = webhook;
     if (this.isProven(endpoint)) return GO;
@@ -72,23 +77,23 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** Records that the endpoint answered 2xx. Never rejects. */
+  /** Records a 2xx answer of the endpoint. Never rejects. */
   async delivered(endpoint: string): Promise<void> {
     const origin = originOf(endpoint);
     if (this.#known.isReportDue(origin, Date.now())) await this.#prove(origin);
   }
 
-  /** Returns the epoch milliseconds at which a delivery that has no turn asks again. */
+  /** Returns the epoch milliseconds at which a delivery without a turn should ask again. */
   askAgainAt(webhook: Asker): number {
     return byWall(this.#turns.askAgainAt(webhook, performance.now(), Math.random()));
   }
 
-  /** Returns `askAgainAt` if earlier deliveries of the webhook ask later than in `waitMs`; otherwise undefined. */
+  /** Returns `askAgainAt` if earlier deliveries of the webhook will ask only after `waitMs`; otherwise undefined. */
   behind(webhook: Asker, waitMs: number): number | undefined {
     return this.#turns.isBehind(webhook, performance.now() + waitMs) ? this.askAgainAt(webhook) : undefined;
   }
 
-  /** Holds a job that waits for a turn, so that a proof makes it due at once. Called after the job is stored. Never rejects. */
+  /** Registers a stored job that waits for its origin, so that the first 2xx makes the job due at once. Never rejects. */
   async hold(endpoint: string, jobId: string, at: number): Promise<void> {
     try {
       await this.jobs.hold(originOf(endpoint), jobId, at);
@@ -97,12 +102,12 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** Yields endpoints with deliveries whose origins have never answered 2xx. */
+  /** Yields endpoints that have deliveries but whose origin is not proven. */
   *unproven(): Generator<string> {
     for (const endpoint of this.#turns.endpoints()) if (!this.isProven(endpoint)) yield endpoint;
   }
 
-  /** Reads which origins answered 2xx elsewhere, and releases their jobs. */
+  /** Reads which origins other workers have proven, and releases the jobs that wait for these origins. */
   async look(): Promise<void> {
     if (this.#isLooking) return;
     this.#isLooking = true;
@@ -165,16 +170,16 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
   }
 }
 
-/** How the wait of a delivery for its origin ended: the origin has answered 2xx, or an entry. */
+/** How the wait of a delivery for its origin ended. `proven` means that the origin has answered 2xx. */
 export type Turn = 'proven' | Entry;
 
 /**
- * Straight deliveries to origins that are not known to have answered 2xx. The first delivery of an endpoint asks for the origin's
- * turn, and the others wait in memory for as long as a delivery waits for a slot. If the first is answered 2xx, they follow at
- * once, so a new endpoint that works gets its thousandth envelope as soon as its second.
+ * Waiting deliveries from the log to origins that are not proven. The first delivery to an endpoint requests an attempt. All
+ * others wait in memory, for as long as a delivery may wait for a slot. If the first one is answered 2xx, they continue at
+ * once. Therefore a new endpoint that works gets its envelopes without delay.
  */
 export class TrialQueue {
-  /** Deliveries that wait, by endpoint. The first one of each asked at most `maxWaitMs` ago. */
+  /** Waiting deliveries by endpoint. The first one in each list requested an attempt at most `maxWaitMs` ago. */
   readonly #lines = new Map<string, { readonly webhook: Asker; readonly end: (turn: Turn) => void }[]>();
   #waiting = 0;
 
@@ -183,12 +188,12 @@ export class TrialQueue {
     private readonly maxWaitMs: number,
   ) {}
 
-  /** Deliveries that wait in memory. */
+  /** Number of deliveries that wait in memory. */
   get waiting(): number {
     return this.#waiting;
   }
 
-  /** Waits for the turn of a delivery, for `maxWaitMs` at most. */
+  /** Waits until the delivery may be attempted, at most for `maxWaitMs`. */
   turn(webhook: Asker): Promise<Turn> {
     return new Promise((end) => {
       const { endpoint } = webhook;
@@ -202,7 +207,7 @@ export class TrialQueue {
     });
   }
 
-  /** Ends the wait of all deliveries to an origin, because the origin has answered 2xx. */
+  /** Ends the wait of all deliveries to an origin that is now proven. */
   release(origin: string): void {
     for (const endpoint of this.#lines.keys())
       if (originOf(endpoint) === origin) for (const { end } of this.#take(endpoint, Infinity)) end('proven');
@@ -228,5 +233,5 @@ export class TrialQueue {
   }
 }
 
-/** Converts a time of the steady clock to the host's clock. */
+/** Converts a time of the monotonic clock to the clock of the host. */
 const byWall = (at: number): number => Math.ceil(at - performance.now() + Date.now());

@@ -19,14 +19,15 @@ import { ParkingRule } from '../parking/parking-rule.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 
 /**
- * State of an envelope. `repeat`: an earlier record of it may still run. `nobody`: the partners that it names do not exist.
+ * State of an envelope before it is delivered. `repeat`: an earlier record of the envelope may still be in flight. `nobody`:
+ * none of the partners that it is addressed to exists.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 
-/** The registrations that decide who gets a record: the webhooks at its look-up, and the partners that exist. */
+/** The registrations that decide who gets an envelope: the webhooks, and the partners that exist. */
 @Injectable()
 export class Registrations {
-  /** Partners found so far. Clients are never deleted. */
+  /** Partners that were found so far. They need not be looked up again, because clients are never deleted. */
   readonly #partners = new Set<string>();
 
   constructor(
@@ -38,7 +39,7 @@ export class Registrations {
     return this.webhooks.refreshTo(version);
   }
 
-  /** Returns the audiences in which no partner exists. Rejects while Redis is away. */
+  /** Returns the audiences in which no partner exists. Rejects while Redis is unavailable. */
   async strangers(audiences: readonly (readonly string[])[]): Promise<ReadonlySet<readonly string[]>> {
     const found = new Set<readonly string[]>();
     for (const audience of audiences)
@@ -54,7 +55,7 @@ export class Registrations {
   }
 }
 
-/** Reads the records of a chunk and finds out what the store knows of their envelopes. */
+/** Parses the records of a chunk and looks up their envelopes in Redis. */
 @Injectable()
 export class EnvelopeLookup {
   constructor(
@@ -69,7 +70,10 @@ export class EnvelopeLookup {
     return records.map((record) => readRecord(record, topic, this.config.KAFKA_TOPIC_PREFIX));
   }
 
-  /** Looks up the ids of a chunk in one round trip, and waits until the registrations at the time of the look-up are known. */
+  /**
+   * Looks up all envelopes of a chunk in one round trip. Then waits until this worker knows the registrations as they were
+   * at the time of the look-up.
+   */
   async find(part: BatchPart, records: readonly ReadRecord[]): Promise<Map<ReadRecord, EnvelopeState>> {
     const envelopes = records.filter((item) => item.kind === 'envelope');
     const ids = new Set<string>();
@@ -89,13 +93,13 @@ export class EnvelopeLookup {
     );
   }
 
-  /** Looks up an envelope whose first record was running at the look-up of its chunk and has been marked since. */
+  /** Looks up an envelope again. Its earlier record was in flight at the first look-up, and has been settled since. */
   async findAgain(at: LogPartition, item: EnvelopeRecord): Promise<LookUpResult> {
     const { results } = await this.#lookUp(at, [item]);
     return results[0] as LookUpResult;
   }
 
-  /** @param earlier the ids of the earlier records of the chunk */
+  /** @param earlier ids of the previous records of the chunk; this id is added */
   #isRepeat(part: BatchPart, { envelope: { id } }: EnvelopeRecord, earlier: Set<string>): boolean {
     if (earlier.has(id)) return true;
     earlier.add(id);
@@ -116,7 +120,7 @@ export class EnvelopeLookup {
   }
 }
 
-/** Decides which webhooks get an envelope now, and for which it waits in the log. */
+/** Decides which webhooks get an envelope now, and for which webhooks it waits in the log. */
 @Injectable()
 export class Recipients {
   constructor(
@@ -128,9 +132,9 @@ export class Recipients {
   ) {}
 
   /**
-   * Returns the webhooks that get the record now, and parks others. Called while the record is handed out, because a range begins
-   * at its offset. A record that is read again begins a range only for a disabled webhook, because any other webhook may have got
-   * it already.
+   * Returns the webhooks that get the record now, and parks the others. Must be called while the record is being dispatched,
+   * because the range of a newly parked webhook begins at its offset. If the record is read again, only disabled webhooks
+   * are parked, because any other webhook may already have got it.
    */
   of(
     { envelope: { type, audience } }: EnvelopeRecord,
@@ -148,9 +152,9 @@ export class Recipients {
   }
 
   /**
-   * Takes the webhooks of a record that is read again after a crash. Returns those that have no mark, no job and no dead letter
-   * of this acceptance. A worker that does not know yet that it has lost the partition may have stored the job meanwhile, so this worker
-   * stores the job again as one of its own.
+   * Returns the webhooks that still need the record when it is read again after a crash. These are the webhooks without a
+   * mark, a job or a dead letter for this record. If a job exists, it is registered to be stored again with the next flush.
+   * The job may have been stored by another worker that has lost the partition without knowing it yet.
    */
   async unsettled(
     at: LogPartition,
@@ -180,8 +184,8 @@ export class Recipients {
 }
 
 /**
- * Turns records of the log into deliveries: looks up the ids of a chunk, matches webhooks, and dispatches one straight delivery
- * for each. Records are handed out in their order without waiting for earlier ones; `RunningEnvelope` settles each.
+ * Turns records of the log into deliveries: looks up the envelopes of a chunk, matches them with webhooks, and dispatches
+ * one delivery for each webhook. Records are dispatched in their order, without waiting until earlier records are settled.
  */
 @Controller()
 export class FanOutConsumer {
@@ -218,7 +222,7 @@ export class FanOutConsumer {
     part.ended();
   }
 
-  /** Starts one record; returns a promise if reading must wait for it. Never throws or rejects. */
+  /** Starts one record. Returns a promise if reading must wait for the record. Never throws or rejects. */
   #start(part: BatchPart, item: ReadRecord, state: EnvelopeState, handle: PartitionRecord): Promise<void> | undefined {
     if (item.kind === 'poison') return this.rejected.poison(part.at, item, handle);
     try {
@@ -252,7 +256,9 @@ export class FanOutConsumer {
       : this.#dispatch(item, webhooks, envelope);
   }
 
-  /** Delivers a repeat whose earlier record was settled after the look-up. The mark of that record is written by now. */
+  /**
+   * Delivers a repeat whose earlier record was settled after the look-up. The mark of that record has been written by now.
+   */
   async #deliverRepeat(part: BatchPart, item: EnvelopeRecord, handle: PartitionRecord): Promise<void> {
     await this.#deliver(part, item, await this.lookup.findAgain(part.at, item), handle);
   }
@@ -276,7 +282,10 @@ export class FanOutConsumer {
     return undefined;
   }
 
-  /** Dispatches each delivery when there is room, so that an envelope for thousands of webhooks never fills the memory. */
+  /**
+   * Dispatches the deliveries one by one as there is room, so that an envelope for thousands of webhooks needs little
+   * memory.
+   */
   async #dispatchAll(record: EnvelopeRecord, webhooks: readonly Webhook[], running: RunningEnvelope): Promise<void> {
     for (const webhook of webhooks) {
       const room = this.dispatcher.room();
@@ -299,7 +308,7 @@ export class FanOutConsumer {
   }
 }
 
-/** Returns the records of each shard in their order. A record that is no envelope belongs to shard 0. */
+/** Groups records by shard and keeps their order. A record that is not an envelope belongs to shard 0. */
 function divideByShard(records: readonly ReadRecord[], shards: number): ReadonlyMap<number, readonly ReadRecord[]> {
   const divided = new Map<number, ReadRecord[]>();
   for (const item of records) {

@@ -16,7 +16,7 @@ import { EnvelopeLookup, FanOutConsumer, Recipients, Registrations } from './fan
 import { SkippedRecords } from './skipped-records.js';
 import { RunningEnvelopes } from './running-envelopes.js';
 
-/** Turns the records of the log into straight deliveries. */
+/** Turns the records of the log into deliveries. */
 @Module({
   imports: [DeliveryModule, LogModule, MetricsModule, ParkingModule, QueueModule, RegistryModule],
   controllers: [FanOutConsumer],

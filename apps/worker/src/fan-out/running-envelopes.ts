@@ -8,14 +8,14 @@ import type { Webhook } from '@relay/webhooks';
 import type { Delivery } from '../delivery/attempts.js';
 import type { PartitionRecord, StoreAgain } from '../log/pending-writes.js';
 
-/** The part of a record that its envelope reports to. */
+/** The methods of `PartitionRecord` to which an envelope reports. */
 type Handle = Pick<PartitionRecord, 'added' | 'begun' | 'markDuplicate' | 'park' | 'settled' | 'webhookSettled'>;
 
 /**
- * Envelopes that this worker runs, by id. A record that brings one of them again (a repeat of the source, or a re-read after
- * Redis went back) starts nothing: it is settled with the running envelope. Before a re-read, Redis may have lost added jobs and
- * the ranges of parked webhooks. Therefore the re-read parks these webhooks again, and the jobs are added again before anything
- * is settled; their ids make that harmless.
+ * Envelopes in flight, by id. Another record of the same envelope starts no new deliveries, but is settled together with the
+ * envelope. Either the source has sent the envelope again, or the same record is read again because Redis lost its latest
+ * writes. In the second case, Redis may have lost stored jobs and the ranges of parked webhooks. Therefore, the webhooks are
+ * parked again, and the jobs are stored again before the envelope is settled. The ids of the jobs prevent duplicates.
  */
 @Injectable()
 export class RunningEnvelopes {
@@ -27,7 +27,7 @@ export class RunningEnvelopes {
     return this.#running.size;
   }
 
-  /** Returns undefined if the envelope runs already with the same content; the record is then settled with it. */
+  /** Starts an envelope. Returns undefined if it is already in flight; the record is then settled together with it. */
   start(entry: SeenEntry, at: LogPartition, offset: number, handle: Handle): RunningEnvelope | undefined {
     const origin = `${at.topic}/${at.partition}/${offset}`;
     handle.begun(entry);
@@ -45,7 +45,7 @@ export class RunningEnvelopes {
     return this.#running.get(envelopeId);
   }
 
-  /** Repeats the step until the store has confirmed it. */
+  /** Repeats the step until Redis has confirmed it. */
   store(again: StoreAgain): Promise<void> {
     return untilStored(again, this.log, {});
   }
@@ -56,19 +56,19 @@ export class RunningEnvelopes {
 }
 
 /**
- * One envelope whose deliveries run, with every record that brought it. All of these records are settled with its last delivery.
+ * One envelope with deliveries in flight, and all of its records. The records are settled when the last delivery has ended.
  */
 export class RunningEnvelope {
   readonly #handles: Handle[];
   readonly #adds: StoreAgain[] = [];
   readonly #parked: string[] = [];
   #unsettled = 0;
-  /** Set when its own record was read again: Redis went back and may have lost earlier writes. */
+  /** Set if the first record was read again. In that case, Redis may have lost earlier writes. */
   #isReadAgain = false;
 
   constructor(
     readonly entry: SeenEntry,
-    /** Topic, partition and offset of the record that started it. */
+    /** Topic, partition and offset of the first record. */
     private readonly origin: string,
     private readonly handle: Handle,
     private readonly collection: Pick<RunningEnvelopes, 'store' | 'remove'>,
@@ -76,7 +76,7 @@ export class RunningEnvelope {
     this.#handles = [handle];
   }
 
-  /** Adds another record of the envelope: a repeat of the source, or its own record read again. */
+  /** Adds another record of the envelope: a repeat by the source, or the first record when it is read again. */
   join(origin: string, handle: Handle): void {
     this.#handles.push(handle);
     if (this.origin !== origin) return handle.markDuplicate();
@@ -84,17 +84,17 @@ export class RunningEnvelope {
     for (const webhookId of this.#parked) handle.park(webhookId);
   }
 
-  /** Remembers that the envelope waits in the log for this webhook. */
+  /** Stores in memory that the envelope waits in the log for this webhook. */
   parked(webhookId: string): void {
     this.#parked.push(webhookId);
   }
 
-  /** Sets the number of deliveries; called before the first of them is dispatched. */
+  /** Sets the number of deliveries. Must be called before the first delivery is dispatched. */
   expect(deliveries: number): void {
     this.#unsettled = deliveries;
   }
 
-  /** The delivery of the envelope to one of its webhooks. */
+  /** Creates the delivery of the envelope to one of its webhooks. */
   delivery(webhook: Webhook, record: EnvelopeRecord): Delivery {
     return { webhook, record, settle: (again) => this.#settled(webhook, again) };
   }
@@ -106,13 +106,13 @@ export class RunningEnvelope {
     else this.settle();
   }
 
-  /** Adds a job or dead letter of the envelope that was stored. */
+  /** Registers a stored job or dead letter of the envelope, so that it can be stored again. */
   added(again: StoreAgain): void {
     this.handle.added(again);
     this.#adds.push(again);
   }
 
-  /** Settles all its records, and first stores its jobs again if its own record was read again meanwhile. */
+  /** Settles all records. If the first record was read again in the meantime, first stores its jobs again. */
   settle(): undefined {
     if (this.#isReadAgain) void this.#storeAgain();
     else this.#end();
@@ -126,7 +126,7 @@ export class RunningEnvelope {
     this.#end();
   }
 
-  /** Reports each add to each record at once: Redis may lose it again while the others are stored. */
+  /** Stores a job again and reports it to all records at once, because Redis may lose it while the other jobs are stored. */
   async #confirm(again: StoreAgain): Promise<void> {
     await this.collection.store(again);
     for (const handle of this.#handles) handle.added(again);

@@ -9,11 +9,13 @@ import { reasonOf, ThrottledLog } from '@relay/telemetry';
 import type { PartitionRecord, StoreAgain } from '../log/pending-writes.js';
 import { DeliveryMetrics } from '../metrics/delivery-metrics.js';
 
-/** Maximum of rejected records that are stored at once; above it, reading waits. */
+/** Maximum of rejected records that are being stored. Above it, the reading of the log waits. */
 const MAX_PENDING = 100;
 
-/** Settles records that become no delivery: repeats, conflicts, records that are no envelopes, envelopes without a known
- * partner, and envelopes whose handling failed. */
+/**
+ * Settles records that are not delivered: repeats, conflicts, records that are no envelopes, envelopes whose partners do not
+ * exist, and envelopes whose processing failed.
+ */
 @Injectable()
 export class SkippedRecords {
   readonly #rejectedRecords: RejectedRecords;
@@ -29,7 +31,7 @@ export class SkippedRecords {
     this.#rejectedRecords = new RejectedRecords(publisher, queue, log, (type, reason) => metrics.ended(type, reason));
   }
 
-  /** Counts a repeat of an envelope that runs already; the record is settled with it. */
+  /** Counts a repeat of an envelope that is in flight. The record is settled together with the envelope. */
   repeat(item: EnvelopeRecord, handle: PartitionRecord): undefined {
     this.#count(item, handle, 'duplicate');
     this.metrics.duplicate();
@@ -42,29 +44,32 @@ export class SkippedRecords {
     handle.settled();
   }
 
-  /** @returns undefined while few are being stored, otherwise a promise to wait for before more are read */
+  /**
+   * Rejects a record that is no envelope.
+   * @returns a promise that reading must wait for; undefined if few writes are pending
+   */
   poison(at: LogPartition, item: ReadRecord & { kind: 'poison' }, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#rejectedRecords.poison(at, item.record, item.reason).then(() => handle.settled()));
   }
 
-  /** @returns as `poison` */
+  /** Turns an envelope that reuses an id with other content into a dead letter. @returns same as `poison` */
   conflict(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#conflict(item, handle));
   }
 
-  /** Makes an envelope whose partners all do not exist a dead letter. @returns as `poison` */
+  /** Turns an envelope into a dead letter because none of its partners exists. @returns same as `poison` */
   unaddressed(item: EnvelopeRecord, handle: PartitionRecord): Promise<void> | undefined {
     return this.#bounded(this.#unaddressed(item, handle));
   }
 
-  /** Makes an accepted envelope that failed here a dead letter, so that it is visible and reading continues. */
+  /** Turns an envelope into a dead letter after an internal error, so that operators see it and reading can continue. */
   failed(item: EnvelopeRecord, error: unknown): Promise<StoreAgain> {
     return this.#rejectedRecords.addDeadLetter(item, 'handling_failed', reasonOf(error));
   }
 
   /**
-   * Counts a repeat or conflict. A record that is read again is not counted: it may be the first of its id, or was counted
-   * before.
+   * Counts a repeat or conflict. A record that is read again is not counted, because it was counted before or may be the
+   * first record of its envelope.
    */
   #count({ envelope: { id } }: EnvelopeRecord, { isReadAgain }: PartitionRecord, kind: 'duplicate' | 'conflict'): void {
     if (!isReadAgain) this.repeats.count(id, kind);

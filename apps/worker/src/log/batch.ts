@@ -4,20 +4,23 @@ import type { LogPartition } from '@relay/progress';
 import type { PartitionReader } from './partition-reader.js';
 import type { PartitionRecord } from './pending-writes.js';
 
-/** The Nest pattern under which the transport hands chunks of the log to the fan-out. */
+/** Nest pattern under which the Kafka transport passes chunks of the log to the fan-out. */
 export const LOG_CHUNK = 'log.chunk';
 
-/** Consecutive records of one partition, to be handed out in their order. */
+/** Consecutive records of one partition. They must be dispatched in their order. */
 export interface LogChunk {
   readonly records: readonly LogRecord[];
-  /** Parts that may be handed out now; the records of other shards wait. */
+  /** Parts whose records may be dispatched now. The records of other shards wait. */
   readonly parts: readonly BatchPart[];
 }
 
-/** Time in ms after which a shard without an answer no longer holds up the records of the others. */
+/** Milliseconds after which a shard that does not answer no longer delays the records of the other shards. */
 const PATIENCE_MS = 1_000;
 
-/** The part of a batch that one reader takes, until that reader restarts at another offset. One shard has all of each batch. */
+/**
+ * The part of a fetched batch that belongs to one reader. It is valid until that reader restarts at another offset. If there
+ * is only one shard, the part is the whole batch.
+ */
 export class BatchPart {
   readonly #restarts: number;
   #chunk: readonly KafkaMessage[] = [];
@@ -38,19 +41,21 @@ export class BatchPart {
     return this.reader.state === 'reading' && this.reader.restarts === this.#restarts;
   }
 
-  /** Next offset to hand out. */
+  /** Next offset to dispatch. */
   get next(): number {
     return this.reader.next ?? 0;
   }
 
-  /** Whether Kafka may have lost records that were read. A leader that was just elected may report too low an end. */
+  /**
+   * Whether Kafka may have lost records that were already read. A newly elected leader may report an end that is too low.
+   */
   isDoubtful({ highWatermark, messages }: FetchedBatch): boolean {
     return Number(highWatermark) < this.next || this.#hasOtherLeader(messages);
   }
 
   /**
-   * Whether the next record has another leader than the record before it. If so, other records may have replaced those that were
-   * read; a leader that stays keeps all of them (KIP-320).
+   * Whether the next record was written under another leader than the record before it. In that case, Kafka may have
+   * replaced records that were already read. A leader that has not changed keeps all records (KIP-320).
    */
   #hasOtherLeader(messages: readonly KafkaMessage[]): boolean {
     const first = this.#first(messages);
@@ -58,7 +63,7 @@ export class BatchPart {
     return isOther && this.reader.read.newest > 0;
   }
 
-  /** Takes the leader of the next record as known, after the log was compared. */
+  /** Stores the leader of the next record, after the log was checked for lost records. */
   compared({ messages }: FetchedBatch): void {
     this.#follow(this.#first(messages));
   }
@@ -72,44 +77,45 @@ export class BatchPart {
     if (message !== undefined) this.reader.leaderEpoch = message.batchContext?.partitionLeaderEpoch;
   }
 
-  /** Begins to hand out a chunk. @param isAwaited whether the parts of other shards wait for this part */
+  /** Starts to dispatch a chunk. @param isAwaited whether the other shards wait for this part */
   begin(chunk: readonly KafkaMessage[], isAwaited: boolean): void {
     this.#chunk = chunk;
     this.#isAwaited = isAwaited;
   }
 
-  /** Takes a record up; returns undefined if it was handed out before. */
+  /** Starts a record. Returns undefined if the record was dispatched before. */
   accept({ offset, timestamp }: LogRecord): PartitionRecord | undefined {
     return this.reader.accept(offset, this.#restarts, timestamp);
   }
 
-  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
+  /** Returns the content hash of an envelope that is in flight, or is settled but not yet confirmed as written to Redis. */
   hashOf(envelopeId: string): string | undefined {
     return this.reader.hashOf(envelopeId);
   }
 
   /**
-   * Waits for a value while the group gets heartbeats. Resolves with undefined if the partition may be leaving, its store is
-   * away, the process stops or the promise was rejected: nothing more may be handed out then.
+   * Waits for a promise while heartbeats are sent to the consumer group. Resolves with undefined if no more records may be
+   * dispatched: the partition may be moving to another worker, its Redis is unavailable, the process stops, or the promise
+   * rejects.
    */
   during<T>(waiting: Promise<T>): Promise<{ readonly value: T } | undefined> {
     return this.wait.for(waiting, this);
   }
 
   /**
-   * Waits like `during`, for an answer of the store. If other shards wait for the part, a store that takes longer than a second
-   * counts as away: the reader asks it for its position again, and the other shards go on.
+   * Waits like `during`, for an answer of Redis. If the other shards wait for this part, Redis counts as unavailable after a
+   * second. Then the reader must confirm its position again, and the other shards continue.
    */
   answered<T>(answer: Promise<T>): Promise<{ readonly value: T } | undefined> {
     if (!this.#isAwaited) return this.during(answer);
     const end = performance.now() + PATIENCE_MS;
     return this.wait.for(answer, this, () => {
-      // The reader asks its store for its position again.
+      // The reader confirms its position with Redis again.
       if (this.goesOn && performance.now() > end) this.reader.doubt();
     });
   }
 
-  /** Ends the part once all of its records were taken up. */
+  /** Ends the part after all of its records were started. */
   ended(): void {
     const last = this.#chunk.at(-1);
     if (last === undefined) return;
@@ -121,12 +127,12 @@ export class BatchPart {
   }
 }
 
-/** Interval in ms at which a wait checks whether its reason still holds. */
+/** Interval in ms at which a wait sends a heartbeat and checks whether it must end. */
 const LOOK_MS = 500;
 
 const ALWAYS = { goesOn: true };
 
-/** Waits while the member is within a batch, and sends heartbeats; otherwise the group takes this consumer for dead. */
+/** Waits while a batch is being processed, and sends heartbeats. Without them, the consumer group removes this consumer. */
 export class HeartbeatWait {
   #fault: Error | undefined;
 
@@ -136,9 +142,10 @@ export class HeartbeatWait {
   ) {}
 
   /**
-   * Waits for as long as `reason` goes on.
-   * @param looking is called before each look
-   * @returns the value; undefined when the promise was rejected, the reason is gone, the process stops or a heartbeat failed
+   * Waits for a promise.
+   * @param reason the wait ends when `goesOn` becomes false
+   * @param looking called at each interval before the check
+   * @returns the value; undefined if the promise rejected, `reason` ended the wait, the process stops or a heartbeat failed
    */
   for<T>(
     waiting: Promise<T>,
@@ -173,7 +180,7 @@ export class HeartbeatWait {
     }
   }
 
-  /** Leaves a heartbeat that failed (rebalance, broker away) to the member. @throws it */
+  /** Passes a failed heartbeat on to the Kafka client, which handles it. @throws the error of the first failed heartbeat */
   throwFault(): void {
     if (this.#fault !== undefined) throw this.#fault;
   }

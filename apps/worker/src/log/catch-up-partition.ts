@@ -1,20 +1,21 @@
 import { isReplay, type LogPartition, type ParkedRange, type ReplayCounts, type Tracker } from '@relay/progress';
 import type { PendingWrites, StoreAgain } from './pending-writes.js';
 
-/** A range while it is handed out. Its results count until all of it is settled (see `CatchUpRange`). */
+/** A range of offsets while it is caught up. Its results are ignored once the range is settled (see `CatchUpRange`). */
 export interface RangeCatchUp extends ParkedRange {
   /**
-   * Takes up a record; returns undefined if the range does not contain it. The caller calls the result once the delivery is
-   * settled, with the step that stores its job again if it became one.
+   * Starts a record. Returns undefined if the range does not contain the record. Otherwise, the caller must call the
+   * returned function once the delivery is settled. If the delivery became a job, `repeat` stores that job again.
    */
   begin(offset: number): ((repeat?: StoreAgain) => void) | undefined;
-  /** Marks every record below this offset as read for the range. */
+  /** Marks all records below this offset as read for the range. */
   passed(offset: number): void;
 }
 
 /**
- * One partition while its parked webhooks are caught up and its replays delivered, until its reader restarts at another offset.
- * The reader's flushes write the results, so they count only while this worker owns the partition.
+ * One partition while its parked webhooks and replays are caught up. It is valid until the reader of the partition restarts
+ * at another offset. The reader writes the results with its own writes, so they are only stored while this worker owns the
+ * partition.
  */
 export class CatchUpPartition {
   constructor(
@@ -22,14 +23,17 @@ export class CatchUpPartition {
     private readonly pending: PendingWrites,
     private readonly tracker: Tracker,
     private readonly reading: {
-      /** False once reading restarted elsewhere: no result counts then. */
+      /** Whether results are still accepted. False forever once the reader has restarted at another offset. */
       counts(): boolean;
-      /** False for good once reading restarted, the partition left, or its ownership was in doubt for a moment. */
+      /**
+       * Whether deliveries may start. False forever after the reader has restarted, the partition was assigned to another
+       * worker, or its ownership was in doubt, even for a moment.
+       */
       mayBegin(): boolean;
     },
   ) {}
 
-  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
+  /** Returns the content hash of an envelope that is in flight, or is settled but not yet confirmed as written to Redis. */
   hashOf(envelopeId: string): string | undefined {
     return this.pending.hashOf(envelopeId);
   }
@@ -38,17 +42,17 @@ export class CatchUpPartition {
     return this.reading.mayBegin();
   }
 
-  /** The next offset that is handed out to webhooks that are not parked. */
+  /** Next offset that is dispatched to webhooks that are not parked. */
   get head(): number {
     return this.tracker.next;
   }
 
-  /** Offset up to which ranges that end beyond the head can be caught up: from the head to here the log holds no record. */
+  /** The log has no records between `head` and this offset. A range that ends after `head` can be caught up to here. */
   get emptyTo(): number {
     return this.tracker.emptyTo;
   }
 
-  /** The parked webhooks. */
+  /** Ids of the parked webhooks. */
   get webhookIds(): readonly string[] {
     return this.#keys.filter((key) => !isReplay(key));
   }
@@ -63,21 +67,22 @@ export class CatchUpPartition {
   }
 
   /**
-   * Upper bound of the deliveries that wait in the log for parked webhooks. With several shards, each counts its share of the
-   * offsets.
+   * Upper bound of the deliveries that wait in the log for parked webhooks. If there are several shards, each one counts its
+   * share of the offsets.
    */
   get waiting(): number {
     return this.goesOn ? this.pending.parked.waiting(this.head) / (this.at.shards ?? 1) : 0;
   }
 
   /**
-   * Upper bounds of the waiting records that are gone because their topic was created again, by range key. Each is returned once.
+   * Returns upper bounds of the waiting records that were lost because their topic was created again, by range key. Each
+   * loss is returned once.
    */
   takeExpired(): ReadonlyMap<string, number> {
     return this.goesOn ? this.pending.parked.takeExpired() : new Map();
   }
 
-  /** Adds an ordered replay. */
+  /** Adds a replay that was ordered. */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     if (this.goesOn) this.pending.parked.replay(key, ranges, counts);
   }
@@ -86,12 +91,12 @@ export class CatchUpPartition {
     return this.pending.parked.isKnownReplay(key);
   }
 
-  /** Returns the range to hand out next for a webhook or replay. */
+  /** Returns the range that is caught up next for a webhook or replay. */
   rest(key: string): ParkedRange | undefined {
     return this.goesOn ? this.pending.parked.rest(key) : undefined;
   }
 
-  /** Takes the first range of a webhook or replay, to hand it out. */
+  /** Starts to catch up the first range of a webhook or replay. */
   catchUp(key: string): RangeCatchUp | undefined {
     const range = this.goesOn ? this.pending.parked.catchUp(key) : undefined;
     if (range === undefined) return undefined;
@@ -113,14 +118,14 @@ export class CatchUpPartition {
   }
 
   /**
-   * Closes the webhook's range at the head. Later records are straight deliveries again; the rest of the range is still caught
-   * up.
+   * Ends the webhook's range at `head`. Later records are dispatched to the webhook as usual. The rest of the range is still
+   * caught up.
    */
   close(webhookId: string): void {
     if (this.goesOn) this.pending.parked.close(webhookId, this.head);
   }
 
-  /** Forgets a deleted webhook or a cancelled replay. */
+  /** Removes the ranges of a deleted webhook or a cancelled replay. */
   forget(key: string): void {
     if (this.goesOn) this.pending.parked.forget(key);
   }

@@ -5,33 +5,34 @@ import { FATAL } from '../platform/tokens.js';
 
 const QUIET_MS = 30_000;
 const HOPELESS_MS = 60_000;
-/** A look that is late by more ms than this shows that the whole process stood still, not the consumer. */
+/** If a check is late by more than this time in ms, the whole process was suspended, so the consumer is not at fault. */
 const LATE_MS = 5_000;
 
 /**
- * Notices a consumer that silently stands still: the brokers answer the producer of this process, but the consumer gets no fetch
- * (even an empty one is answered within 0.5 s) and no heartbeat (one a second while a batch is handed out). The driver can wait for
- * the answer to a heartbeat for ever, and every batch and fetch waits with it. Only a new process helps, so liveness fails, and
- * the process ends by itself if nothing restarts it. Times are milliseconds of a steady clock.
+ * Detects a consumer that silently hangs: the brokers answer the producer of this process, but answer no fetch and no
+ * heartbeat of the consumer. Normally, even an empty fetch is answered within 0.5 s, and a heartbeat is sent every second
+ * while a batch is being processed. The Kafka client may wait forever for the answer to a heartbeat, and then never fetches
+ * again. Only a new process helps. Therefore the liveness check fails, and the process exits if nothing restarts it. All
+ * times are milliseconds of a monotonic clock.
  */
 @Injectable()
 export class FetchWatch {
   #since: number | undefined;
   #lookedAt = 0;
 
-  /** Notes an answered fetch or heartbeat, or a join of the group. */
+  /** Records an answered fetch or heartbeat, or a join of the consumer group. */
   progressed(now: number): void {
     this.#since = now;
   }
 
-  /** Called every second. */
+  /** Checks for progress. Must be called every second. */
   look(now: number, brokersAnswer: boolean): void {
     const isLate = now - this.#lookedAt > LATE_MS;
     this.#lookedAt = now;
     if (this.#since === undefined || !brokersAnswer || isLate) this.#since = now;
   }
 
-  /** The fault in words, as of the last look. */
+  /** Description of the fault at the last check, or undefined if there is none. */
   get fault(): string | undefined {
     const quietMs = this.#quietMs;
     if (quietMs < QUIET_MS) return undefined;
@@ -49,7 +50,7 @@ export class FetchWatch {
 
 const LOOK_MS = 1_000;
 
-/** Makes liveness fail when the consumer silently stops, and ends the process if nothing restarts it. */
+/** Makes the liveness check fail when the consumer silently hangs, and ends the process if nothing restarts it. */
 @Injectable()
 export class ConsumerWatch {
   constructor(
@@ -59,7 +60,7 @@ export class ConsumerWatch {
     @Inject(FATAL) private readonly fatal: (reason: string) => void,
   ) {}
 
-  /** Called once the consumer has started: until then it may rightly get no answer. */
+  /** Must be called after the consumer has started, because before that it may get no answers for good reasons. */
   start(): void {
     const { watch } = this;
     this.health.live('consumer', () => watch.fault);

@@ -7,10 +7,10 @@ import { StoreConditions } from '../platform/store-conditions.adapter.js';
 import { KAFKA_ADMIN, WORKER_CONFIG } from '../platform/tokens.js';
 import type { WorkerConfig } from '@relay/settings';
 
-/** Bytes fetched at once: few, because live deliveries wait while a fetch is unpacked. */
+/** Maximum size of a fetch in bytes. It is small, because live deliveries wait while a fetch is decoded. */
 const FETCH_BYTES = 64 * 1024;
 
-/** Reads again the part of the log that was read before. */
+/** Reads parts of the log again that were read before. */
 @Injectable()
 export class LogArchive {
   constructor(
@@ -20,12 +20,15 @@ export class LogArchive {
     @Inject(StoreConditions) private readonly conditions: Pick<StoreConditions, 'retentionMs'>,
   ) {}
 
-  /** Returns how long the topic keeps a record, in milliseconds. */
+  /** Returns the retention time of a topic in milliseconds. */
   retentionMs(topic: string): number {
     return this.conditions.retentionMs(topic);
   }
 
-  /** Reads the offsets `[from, end)`. Reads on once `take` resolves, and stops if it rejects. Each gap is given once. */
+  /**
+   * Reads the offsets `[from, end)`. Waits for `take` before it continues, and stops if `take` rejects. Each gap is passed
+   * to `take` once.
+   */
   read(
     range: LogPartition & { from: number; end: number },
     take: (records: readonly LogRecord[], gaps: readonly OffsetGap[]) => Promise<void>,
@@ -35,13 +38,13 @@ export class LogArchive {
     return readRanges(this.kafka, [range], this.config.KAFKA_CONSUMER_GROUP, handOut, FETCH_BYTES);
   }
 
-  /** Returns the first offset that retention has left in the partition. */
+  /** Returns the first offset of the partition that Kafka has not deleted because of retention. */
   async lowest({ topic, partition }: LogPartition): Promise<number> {
     const bounds = await this.admin.fetchTopicOffsets(topic);
     return Number(bounds.find((entry) => entry.partition === partition)?.low ?? 0);
   }
 
-  /** Returns the record at this offset, or the first one after it; undefined if there is none. */
+  /** Returns the record at this offset or the first record after it. Returns undefined if there is none. */
   async recordAt(at: LogPartition, offset: number): Promise<LogRecord | undefined> {
     let found: LogRecord | undefined;
     await this.read({ ...at, from: offset, end: offset + 1 }, async ([first]) => {

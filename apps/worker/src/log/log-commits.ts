@@ -3,12 +3,13 @@ import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { LogBounds, LogControls, LogReaderOptions } from './log-reader-options.js';
 import type { PartitionReader } from './partition-reader.js';
 
-/** The readers of one partition, one for each shard. */
+/** The readers of one partition. There is one reader for each shard. */
 export type PartitionReaders = readonly PartitionReader[];
 
 /**
- * The group's committed offsets, for lag tools and to recognize a lost Redis. They are one interval old, so that a Redis
- * that loses its latest writes still knows every partition with a commit.
+ * Offsets that are committed to the consumer group. They are used by tools that show the lag, and to detect that Redis lost
+ * its data. Each offset is committed one interval late. Therefore, a partition with a commit is still known to Redis, even
+ * if Redis loses its latest writes.
  */
 export class LogCommits {
   #committed = new WeakMap<PartitionReaders, number>();
@@ -16,13 +17,16 @@ export class LogCommits {
 
   constructor(private readonly log: ThrottledLog) {}
 
-  /** Forgets the commit of a partition that is read from an earlier offset: the member may have reset it. */
+  /**
+   * Removes the last commit of a partition from memory. The partition is read from an earlier offset, so Kafka may have
+   * reset it.
+   */
   forget(readers: PartitionReaders): void {
     this.#committed.delete(readers);
     this.#ripening.delete(readers);
   }
 
-  /** Commits an offset of a partition once all of its readers have settled the records below it. */
+  /** Commits the offset of each partition below which all of its readers have settled all records. */
   async write(
     partitions: readonly PartitionReaders[],
     all: boolean,
@@ -54,8 +58,9 @@ export class LogCommits {
 }
 
 /**
- * Stores in each shard of Redis, once, that it knows every partition that was read. This distinguishes a Redis that was restored
- * from an older copy from one that was lost: both miss a partition that was read, but only the copy has this stored.
+ * Stores once in each shard of Redis that it knows the progress of every partition that was read. If a partition is missing
+ * in Redis later, this fact shows why. It is there if Redis was restored from an older backup, and missing if Redis lost its
+ * data.
  */
 export class KnownPartitions {
   readonly #shards: readonly number[];
@@ -71,14 +76,14 @@ export class KnownPartitions {
   }
 
   /**
-   * Makes `remember` store the fact again: a reconnected Redis may be another one. @param shard shard of the connection;
-   * undefined for all
+   * Makes `remember` store the fact again, because a reconnected Redis may have other data.
+   * @param shard shard that was reconnected; undefined for all shards
    */
   doubt(shard?: number): void {
     this.#open = new Set(shard === undefined ? this.#shards : [...this.#open, shard]);
   }
 
-  /** Stores the fact in each shard that does not have it. A store that is away is asked at the next call. */
+  /** Stores the fact in each shard that does not have it yet. If a shard is unavailable, the next call tries again. */
   async remember(): Promise<void> {
     if (this.#open.size === 0) return;
     const { groupId, topics } = this.options;

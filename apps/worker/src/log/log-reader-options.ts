@@ -1,19 +1,19 @@
 import type { CommittedOffset, KafkaAdmin } from '@relay/kafka';
 
-/** The calls of the transport that the reader needs. Both throw while the consumer does not run. */
+/** Methods of the Kafka consumer that the reader needs. Both throw while the consumer is not running. */
 export interface LogControls {
   seek(topic: string, partition: number, offset: number): void;
   commit(offsets: readonly CommittedOffset[]): Promise<void>;
 }
 
-/** The log's own bounds and the group's commits, asked when a partition is assigned. */
+/** Start and end of the log, and committed offsets. They are requested when a partition is assigned. */
 export type LogBounds = Pick<KafkaAdmin, 'fetchOffsets' | 'fetchTopicOffsets' | 'fetchTopicOffsetsByTimestamp'>;
 
-/** Kafka's ids of the topics. A topic that is created again has another id. */
+/** Kafka's ids of the topics. A topic that is created again gets another id. */
 export abstract class TopicIds {
   /**
-   * Returns undefined if the topic does not exist or the brokers have no ids. For a moment it may still return the id of a
-   * deleted topic.
+   * Returns the id of a topic, or undefined if the topic does not exist or the brokers have no topic ids. May return the id
+   * of a deleted topic for a short time.
    */
   abstract of(topic: string): Promise<string | undefined>;
 }
@@ -22,14 +22,17 @@ export const LOG_READER_OPTIONS = Symbol('options of the log reader');
 
 export interface LogReaderOptions {
   groupId: string;
-  /** Topics of envelopes, which the group reads. */
+  /** Topics with envelopes, which the consumer group reads. */
   topics: () => readonly string[];
-  /** Number of shards; default 1. */
+  /** Number of Redis shards. Default: 1. */
   shards?: number;
   flushEveryMs: number;
   commitEveryMs: number;
-  /** Interval at which idle partitions compare their position with the store: Redis may have gone back unnoticed. */
+  /**
+   * Interval at which idle partitions compare their position with Redis, because Redis may have lost its latest writes
+   * unnoticed.
+   */
   compareEveryMs: number;
-  /** Called with the number of records that were deleted before they were read. */
+  /** Called with the number of records that Kafka deleted before they were read. */
   expired?: (records: number) => void;
 }

@@ -17,14 +17,15 @@ import { Ownerships } from './ownerships.js';
 import { PartitionReader, type PartitionState } from './partition-reader.js';
 
 /**
- * All partitions that this worker reads. A partition is read once and has a reader for each shard, which takes the records of its
- * envelopes and owns, counts and loses its progress alone (docs/adr/0028). The worker owns a partition before it hands out any of
- * it, and begins at the high water in Redis, never at the committed offset: when Redis loses its latest writes, marks, jobs and
- * high water go back together and Kafka's offset does not (docs/adr/0003).
+ * All partitions that this worker reads. A partition is fetched once and has one reader for each shard. A reader handles the
+ * envelopes of its shard, and has its own ownership and progress (docs/adr/0028). Nothing of a partition is dispatched
+ * before the worker owns it. Reading begins at the high water in Redis, not at the offset that is committed in Kafka. If
+ * Redis loses its latest writes, it loses marks, jobs and high water together, so the high water still fits. The committed
+ * offset might be too high (docs/adr/0003).
  */
 @Injectable()
 export class LogReader {
-  /** Readers by topic and partition, one for each shard. */
+  /** Readers by topic and partition. There is one for each shard. */
   readonly #partitions = new Map<string, PartitionReaders>();
   readonly #leaving = new Set<PartitionReader>();
   readonly #ownerships: Ownerships;
@@ -65,7 +66,7 @@ export class LogReader {
     ];
   }
 
-  /** The fault that keeps this worker from reading, in words; undefined while it reads. */
+  /** Description of the fault that keeps this worker from reading, or undefined if there is none. */
   get fault(): string | undefined {
     if (this.#stoppedBy !== undefined) return `the consumer stopped: ${this.#stoppedBy}; it is being restarted`;
     if (!this.#joined) return 'the consumer has not joined its group yet';
@@ -75,7 +76,7 @@ export class LogReader {
     return `Redis knows no progress of ${nameOf(lost.at)} although it was read before: restore Redis from its append-only file, or run \`relay recover\`; the worker then continues by itself`;
   }
 
-  /** Returns the number of partitions in a state, by shard; empty if there is one shard. */
+  /** Returns the number of partitions in a state, by shard. Empty if there is only one shard. */
   countsOf(state: PartitionState): readonly number[] {
     const { shards = 1 } = this.options;
     if (shards === 1) return [];
@@ -95,16 +96,16 @@ export class LogReader {
   }
 
   /**
-   * Returns the readers of a partition that can hand out at once. A reader cannot until its ownership has ended with the seek to
-   * its first offset.
+   * Returns the readers of a partition that can dispatch now. A reader that has just become the owner cannot do so until the
+   * consumer was moved to its first offset.
    */
   reading(topic: string, partition: number): PartitionReaders {
     return this.#of({ topic, partition }).filter((reader) => isReading(reader) && !this.#ownerships.isOwning(reader));
   }
 
   /**
-   * Waits until a reader of the partition can hand out. @param offset beginning of the log if the store knows nothing of the
-   * partition
+   * Waits until a reader of the partition can dispatch.
+   * @param offset start of the log, from which to read if Redis knows nothing of the partition
    */
   async ready(topic: string, partition: number, offset: number): Promise<PartitionReaders> {
     const ready = this.#of({ topic, partition }).map(async (reader) => {
@@ -116,14 +117,14 @@ export class LogReader {
   }
 
   /**
-   * Checks whether Kafka lost records that were read. A reader that `reading` returns runs no step, so Kafka is asked after its
-   * batch was fetched.
+   * Checks whether Kafka lost records that were already read. If an older check is still in progress, its result is
+   * returned. A reader that `reading` returns has no older check, so Kafka is always asked after its batch was fetched.
    */
   compare(reader: PartitionReader): Promise<void> {
     return this.#ownerships.compare(reader);
   }
 
-  /** Takes a new assignment; partitions that stay continue unchanged. */
+  /** Handles a new assignment. Partitions that were assigned before continue unchanged. */
   assigned(assignment: Readonly<Record<string, readonly number[]>>): void {
     this.#joined = true;
     this.#stoppedBy = undefined;
@@ -161,7 +162,7 @@ export class LogReader {
     );
   }
 
-  /** Seeks to the lowest offset that one of the partition's readers has not handed out. */
+  /** Moves the consumer to the lowest offset that one of the partition's readers has not dispatched yet. */
   #seek(at: LogPartition): void {
     const next = this.#of(at)
       .filter(isReading)
@@ -178,8 +179,8 @@ export class LogReader {
   }
 
   /**
-   * Takes a successful heartbeat, which proves that this worker is still a member. Only now may a refused partition be owned
-   * again.
+   * Records a successful heartbeat, which proves that this worker is still a member of the group. Only now may it take
+   * doubtful partitions again.
    */
   heartbeat(): void {
     this.#lastHeartbeat = Date.now();
@@ -188,10 +189,10 @@ export class LogReader {
   }
 
   /**
-   * Confirms the ownership of each partition again after Redis was reconnected: Redis may have gone back in time and lost jobs of
-   * records that are settled here. A partition that left cannot be owned again to find out, so it writes nothing more, and its
-   * new owner reads again the records that are not marked.
-   * @param shard shard of the connection; undefined for all
+   * Confirms the ownership of each partition after Redis was reconnected. Redis may have lost its latest writes, including
+   * jobs of records that are settled here. For a partition that is moving to another worker, this check is impossible, so
+   * this worker stops writing. The new owner reads the records without a mark again.
+   * @param shard shard that was reconnected; undefined for all shards
    */
   reconnected(shard?: number): void {
     this.#known.doubt(shard);
@@ -204,27 +205,24 @@ export class LogReader {
   }
 
   /**
-   * Checks whether the topics are still those whose records were read. A consumer that keeps its session may not notice a new
-   * topic.
+   * Checks whether a topic was deleted and created again. A consumer that stays in its group may not notice that.
    */
   async look(): Promise<void> {
     await Promise.all(this.#readers.map((reader) => this.#ownerships.look(reader)));
   }
 
-  /**
-   * Tries to own lost partitions. They continue as soon as Redis knows them again, after it was restored or a recovery has ended.
-   */
+  /** Tries to take lost partitions again. This succeeds after Redis was restored or `relay recover` has ended. */
   #askAgain(): void {
     for (const reader of this.#readers) if (reader.state === 'lost') this.#ownerships.own(reader);
   }
 
-  /** Returns the first offset that the partition's log still has; 0 if Kafka does not answer. */
+  /** Returns the first offset that still exists in the partition, or 0 if Kafka does not answer. */
   async lowest(topic: string, partition: number): Promise<number> {
     const all = await this.bounds.fetchTopicOffsets(topic).catch(() => []);
     return Number(all.find((entry) => entry.partition === partition)?.low ?? 0);
   }
 
-  /** Reports gaps whose records Kafka deleted before they were read. */
+  /** Reports gaps in the offsets, whose records Kafka deleted before they were read. */
   overtaken(topic: string, partition: number, gaps: readonly OffsetGap[]): void {
     const [first, last] = [gaps[0], gaps.at(-1)];
     if (first === undefined || last === undefined) return;
@@ -237,31 +235,31 @@ export class LogReader {
     );
   }
 
-  /** Returns the parked webhooks and replays of each partition from which records may be handed out. */
+  /** Returns all partitions that may dispatch, for the catch-up of their parked webhooks and replays. */
   catchUpPartitions(): CatchUpPartition[] {
     return this.#readers.flatMap((reader) => reader.catchUpPartition() ?? []);
   }
 
   async flush(compare = false): Promise<void> {
     for (const reader of this.#leaving) if (reader.over) this.#leaving.delete(reader);
-    // Most partitions have nothing to write most of the time. A check of them 50 times a second must cost nothing.
+    // This runs 50 times a second. Most partitions have nothing to write, so they must cost nothing.
     const readers = [...this.#readers, ...this.#leaving].filter((reader) => compare || !reader.flushed);
     await Promise.all(readers.map((reader) => reader.flush(compare)));
   }
 
-  /** Commits the offsets of our partitions. `all` is the last commit of a worker that stops. */
+  /** Commits the offsets of all partitions. @param all true for the last commit before the worker stops */
   async commit(all = false): Promise<void> {
     if (this.#controls !== undefined) await this.#commits.write([...this.#partitions.values()], all, this.#controls);
   }
 
-  /** Makes the last flush and commit of a worker that stops. */
+  /** Makes the last writes and the last commit before the worker stops. */
   async close(): Promise<void> {
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
     await this.flush();
     await this.flush();
     await this.commit(true);
-    // Releases the partitions, so that the next owner begins at once.
+    // Releases the partitions, so that the next owner can begin at once.
     for (const reader of this.#readers) reader.leave();
     await this.flush();
   }
@@ -276,8 +274,8 @@ const nameOf = ({ topic, partition, shard }: LogPartition): string =>
 const STATES = ['lost', 'doubtful'] as const;
 
 /**
- * Gauge of the partitions that this worker does not read, by shard, counted at each scrape. With one shard it has no value,
- * because the worker's health reports the fault.
+ * Gauge of the partitions that are assigned to this worker but not read, by shard. They are counted at each scrape. It has
+ * no value if there is only one shard, because the health check reports the fault then.
  */
 @Injectable()
 export class ShardPartitionsGauge {

@@ -5,19 +5,24 @@ import type { LogBounds, TopicIds } from './log-reader-options.js';
 import type { PartitionReader } from './partition-reader.js';
 import { cached, pause } from './timing.js';
 
-/** Calls to the reader of the log. */
+/** Functions of `LogReader` that this class calls. */
 interface Reading {
-  /** Reads the partition on from its `next`. */
+  /** Moves the consumer so that the reader gets its `next` offset. */
   seek(reader: PartitionReader): void;
-  /** Forgets the commit of a partition that is read from an earlier offset because its log was shortened. */
+  /** Forgets the committed offset of a partition. It is read from an earlier offset because its log became shorter. */
   forget(reader: PartitionReader): void;
-  /** Whether the store once knew every partition that was read, and so was not lost since then. */
+  /**
+   * Whether Redis once stored that it knows every partition that was read. If so, Redis has not lost all its data since
+   * then.
+   */
   wasKnown(at: LogPartition): Promise<boolean>;
-  /** Whether this worker ends. */
+  /** Whether this worker is stopping. */
   isOver(): boolean;
 }
 
-/** Makes this worker the owner of partitions, one step of each at a time, and finds the offset at which each is read. */
+/**
+ * Takes the ownership of partitions and finds the offset at which each one is read. Each partition runs one step at a time.
+ */
 export class Ownerships {
   readonly #owning = new Map<PartitionReader, Promise<void>>();
   readonly #refused = new RefusedPartitions();
@@ -37,12 +42,12 @@ export class Ownerships {
     this.#boundsOf = cached((topic) => bounds.fetchTopicOffsets(topic), 2_000);
   }
 
-  /** The fault in words if a partition cannot be owned for long. */
+  /** Description of the fault if a partition could not be owned for a while, or undefined if there is none. */
   get fault(): string | undefined {
     return this.#refused.fault;
   }
 
-  /** Whether a step of the reader runs. An ownership ends with the seek to its first offset. */
+  /** Whether a step for this reader is in progress. Taking the ownership ends with the seek to the first offset. */
   isOwning(reader: PartitionReader): boolean {
     return this.#owning.has(reader);
   }
@@ -51,13 +56,13 @@ export class Ownerships {
     void this.#apart(reader, () => this.#become(reader));
   }
 
-  /** Waits until the partition is owned. @param offset beginning of its log if the store knows nothing of it */
+  /** Waits until the partition is owned. @param offset start of the log, from which to read if Redis knows no progress */
   async ready(reader: PartitionReader, offset: number): Promise<void> {
     while (this.#owning.has(reader)) await this.#owning.get(reader);
     if (reader.state !== 'owning' || !reader.isAlone) return;
     await this.#apart(reader, async () => {
       await reader.own(offset);
-      // The first record may belong to an earlier topic than the id that was asked for, so it is fetched again.
+      // The first record may come from an earlier topic with this name, before its id was read. So it is fetched again.
       this.reading.seek(reader);
     });
   }
@@ -66,15 +71,18 @@ export class Ownerships {
     this.#refused.over(reader.at);
   }
 
-  /** Compares the log if its topic has another id than before: it was created again, and nothing else may show it. */
+  /**
+   * Compares the log if its topic has a new id. In that case the topic was created again, which may show in no other way.
+   */
   async look(reader: PartitionReader): Promise<void> {
     const topicId = await this.topicIds.of(reader.at.topic).catch(() => undefined);
     if (reader.state === 'reading' && isAnotherTopic(reader.read, topicId)) await this.compare(reader);
   }
 
   /**
-   * Checks whether Kafka lost records that were read, after a join and before a batch whose log ends too early or has another
-   * leader. Nothing is handed out meanwhile. A partition whose log is whole goes on unchanged.
+   * Checks whether Kafka lost records that were already read. It is called after a rebalance, and before a batch whose log
+   * ends too early or has a new leader. Nothing is dispatched in the meantime. If no records were lost, the partition
+   * continues unchanged.
    */
   compare(reader: PartitionReader): Promise<void> {
     return this.#apart(reader, async () => {
@@ -82,7 +90,7 @@ export class Ownerships {
       const loss = reader.state === 'reading' ? await this.#lossOf(reader, reader.read, topicId) : undefined;
       if (reader.state === 'reading' && loss === undefined) {
         reader.isOf(topicId);
-        // Other shards may have moved past this reader; seek back so that it gets its records.
+        // The readers of other shards may be ahead of this reader. Seeking back gives it its own records.
         if (!reader.isAlone) this.reading.seek(reader);
         return;
       }
@@ -91,7 +99,9 @@ export class Ownerships {
     });
   }
 
-  /** Repeats a step of a partition until it succeeds. Only one step runs at a time: while one runs, its promise is returned. */
+  /**
+   * Repeats a step for a partition until it succeeds. If another step is already in progress, returns its promise instead.
+   */
   #apart(reader: PartitionReader, step: () => Promise<void>): Promise<void> {
     const running = this.#owning.get(reader);
     if (running !== undefined) return running;
@@ -102,7 +112,7 @@ export class Ownerships {
 
   async #become(reader: PartitionReader): Promise<void> {
     if (reader.state === 'left') return;
-    // The id is asked for before the first fetch from here on.
+    // The topic id must be read before the first record is fetched.
     const topicId = await this.topicIds.of(reader.at.topic);
     reader.isOf(topicId);
     let loss: LogLoss | undefined;
@@ -139,9 +149,10 @@ export class Ownerships {
   }
 
   /**
-   * Begins a partition of which the store knows nothing. It is new if the group has committed nothing. Otherwise Redis was lost,
-   * or was restored from a copy older than the partition's first record; after such a restore all of the log is read again. A
-   * partition that was begun here and never committed counts as new: Redis lost its beginning with its latest writes.
+   * Starts a partition whose progress Redis does not know. If the group has committed nothing, the partition is new.
+   * Otherwise, Redis either lost its data, or was restored from a backup that is older than the first record of the
+   * partition. After such a restore, all of the log is read again. A partition that this worker has started but never
+   * committed counts as new, because Redis has only lost its latest writes.
    */
   async #begin(reader: PartitionReader): Promise<number | undefined> {
     const { topic, partition } = reader.at;
@@ -176,7 +187,9 @@ export class Ownerships {
     return known === undefined ? undefined : reader.own(Number(known.low), undefined, readTo);
   }
 
-  /** Repeats the step until it succeeds or the partition has left: Redis or Kafka may be away. */
+  /**
+   * Repeats the step until it succeeds or the partition is assigned to another worker. Redis or Kafka may be unavailable.
+   */
   async #repeat(reader: PartitionReader, step: () => Promise<unknown>): Promise<void> {
     this.#refused.begun(reader.at);
     for (;;) {
@@ -195,7 +208,9 @@ export class Ownerships {
   }
 }
 
-/** Length of a refusal in ms that makes it a fault: Redis is away for some seconds now and then. */
+/**
+ * Milliseconds after which a failing ownership counts as a fault. Redis may be unavailable for some seconds now and then.
+ */
 const FAULT_AFTER_MS = 20_000;
 
 interface Refusal {
@@ -204,8 +219,8 @@ interface Refusal {
 }
 
 /**
- * Partitions that cannot be owned. Redis may refuse every write (it cannot save, or was made a replica) or leave a
- * step without an answer.
+ * Partitions that cannot be owned at the moment. For example, Redis may refuse all writes because it cannot save them or has
+ * become a replica, or it may not answer.
  */
 class RefusedPartitions {
   readonly #refusals = new Map<LogPartition, Refusal>();
@@ -222,7 +237,7 @@ class RefusedPartitions {
     this.#refusals.delete(at);
   }
 
-  /** The fault in words; undefined while no refusal lasts long. */
+  /** Description of the fault, or undefined if no partition has failed for long. */
   get fault(): string | undefined {
     for (const [{ topic, partition }, { since, reason }] of this.#refusals)
       if (Date.now() - since > FAULT_AFTER_MS)

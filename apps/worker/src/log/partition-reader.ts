@@ -14,35 +14,39 @@ import { PartitionRecord, PendingWrites } from './pending-writes.js';
 import { pause } from './timing.js';
 
 /**
- * State of a partition that this worker reads.
+ * State of a partition that is assigned to this worker.
  *
- * - `owning`: just assigned. Nothing is handed out or written until the store has confirmed this worker as the owner and given
- *   the position to read from.
- * - `reading`: records are handed out; every flush writes marks and high water together.
- * - `doubtful`: a flush was refused, Redis was reconnected, or the log is shorter. It ends only by `own`, which the reader of the
- *   log calls only while this worker is in the group, so a zombie never takes a partition back.
- * - `lost`: the store knows nothing of a log that was read before. An operator must act; nothing is handed out.
- * - `left`: the partition went to another member. Running deliveries end, and their marks are written until a flush is refused.
+ * - `owning`: The partition was just assigned. Nothing is dispatched or written until Redis has confirmed this worker as the
+ *   owner and returned the position from which to read.
+ * - `reading`: Records are dispatched. Each flush writes marks and high water together.
+ * - `doubtful`: Redis refused a flush, Redis was reconnected, or the log is shorter than before. The state ends only with
+ *   `own`. `LogReader` calls `own` only while this worker is a member of the group, so a worker that was removed from the
+ *   group never takes a partition back.
+ * - `lost`: Redis knows nothing of a log that was read before. Nothing is dispatched until an operator acts.
+ * - `left`: The partition was assigned to another worker. Deliveries in flight end, and are marked until Redis refuses a
+ *   flush.
  */
 export type PartitionState = 'owning' | 'reading' | 'doubtful' | 'lost' | 'left';
 
-/** One partition, or one shard's part of it, while this worker reads it. */
+/** One partition while it is assigned to this worker. If there are several shards, the part of one shard. */
 export class PartitionReader {
   #state: PartitionState = 'owning';
   #tracker: Tracker | undefined;
   #confirmed: Position = { highWater: -1, sequence: -1 };
   #sent: Position | undefined;
   readonly #read = new ReadSoFar();
-  /** Epoch of the leader that wrote the last record read; undefined before the first record. */
+  /** Epoch of the leader that wrote the last record read. Undefined before the first record. */
   leaderEpoch: number | undefined;
-  /** Records below this offset may have been handed out before. */
+  /** Records below this offset may have been dispatched before. */
   #readAgainBelow = 0;
   #restarts = 0;
   #interruptions = 0;
   #flushing: Promise<void> | undefined;
   readonly #pending = new PendingWrites();
   #refused = false;
-  /** Number of reconnections of Redis. An ownership, and the jobs stored again after it, hold until the next reconnection. */
+  /**
+   * Number of reconnections to Redis. An ownership, and the jobs stored again after it, are only valid until the next one.
+   */
   #doubts = 0;
   #released = false;
   readonly #claim: PartitionClaim;
@@ -60,20 +64,20 @@ export class PartitionReader {
     return this.#state;
   }
 
-  /** Next offset to hand out; undefined until the first record shows where the log begins. */
+  /** Next offset to dispatch. Undefined until the first record shows where the log begins. */
   get next(): number | undefined {
     return this.#tracker?.next;
   }
 
   /**
-   * Whether the partition has no other reader. If so, this reader takes up every record, and may begin at the first one that it
-   * meets.
+   * Whether the partition has only this reader. If so, the reader handles every record, and may start at the first record
+   * that it gets.
    */
   get isAlone(): boolean {
     return this.at.shard === undefined;
   }
 
-  /** End of the offsets that are settled and written, and of the empty ones that follow them. */
+  /** End of the offsets whose records are settled and written. Offsets without records that follow are included. */
   get settledTo(): number | undefined {
     return this.#state === 'reading' ? this.#tracker?.beyond(this.#confirmed.highWater) : undefined;
   }
@@ -83,14 +87,14 @@ export class PartitionReader {
   }
 
   /**
-   * Whether a partition that left is over: its deliveries have ended and are marked and it was released, or another member owns
-   * it.
+   * Whether nothing more happens in a partition with the state `left`. Either its deliveries have ended, their marks are
+   * written and it was released, or another worker owns it.
    */
   get over(): boolean {
     return this.#state === 'left' && (this.#refused || this.#released);
   }
 
-  /** Whether nothing waits to be written and nothing is being written. */
+  /** Whether nothing needs to be written and no write is in progress. */
   get flushed(): boolean {
     return this.#flushing === undefined && this.#written && (this.#state !== 'left' || this.over);
   }
@@ -103,20 +107,21 @@ export class PartitionReader {
     return this.#tracker !== undefined && this.#tracker.highWater !== this.#confirmed.highWater;
   }
 
-  /** How far the partition was read, by this worker or an earlier owner. */
+  /** How far this worker or an earlier owner has read the partition. */
   get read(): ReadTo {
     return this.#read.to(this.next);
   }
 
-  /** Takes this topic id as the log's, unless another is known. @param topicId asked for before the first record was fetched */
+  /** Stores the id of the topic if none is known yet. @param topicId must be requested before the first record is fetched */
   isOf(topicId: string | undefined): void {
     this.#read.isOf(topicId);
   }
 
   /**
-   * Becomes the owner. If the store knows nothing, begins at `start` in a log that was handed out up to `readTo`.
-   * @param lost finds out whether Kafka has lost records that were read; called before anything is handed out
-   * @returns the offset to read from; undefined if the store knows nothing and no start was given
+   * Takes the ownership. If Redis knows nothing of the partition, starts at `start`.
+   * @param lost checks whether Kafka has lost records that were already read; called before anything is dispatched
+   * @param readTo offset up to which the log was dispatched before, if Redis does not know it
+   * @returns the offset from which to read; undefined if Redis knows nothing and `start` is not given
    */
   async own(start?: number, lost?: LossOf, readTo = 0): Promise<number | undefined> {
     await this.#flushing;
@@ -125,7 +130,7 @@ export class PartitionReader {
       const position = await this.#claim.make(start, () => this.#hasLeft);
       if (position === undefined) return undefined;
       if (this.#hasLeft) {
-        // Redis may have got the release before the claim.
+        // Redis may have received the release before this claim, so the partition is released again.
         await this.#release();
         return undefined;
       }
@@ -146,8 +151,8 @@ export class PartitionReader {
   }
 
   /**
-   * Continues, because the store holds our last write. Only later adds may be lost, so they are stored again before the next
-   * flush.
+   * Continues at the current position, because Redis still has the last write of this worker. Redis can only have lost jobs
+   * that were stored after it. These are stored again before the next flush.
    */
   async #goOn(position: Position): Promise<void> {
     this.#confirmed = owned(position);
@@ -155,7 +160,7 @@ export class PartitionReader {
     await Promise.all(this.#pending.repeats.map((repeat) => repeat()));
   }
 
-  /** Reads again from the store's position: deliveries that are not marked there are attempted again. */
+  /** Reads again from the position in Redis. Deliveries that are not marked there are attempted again. */
   async #restart(position: OwnedPosition, readTo: number): Promise<void> {
     const { highWater, read } = position;
     if (this.#tracker !== undefined) {
@@ -172,7 +177,8 @@ export class PartitionReader {
   }
 
   /**
-   * Restarts at the first offset that may hold a record never read, after Kafka lost records. The next flush writes the position.
+   * Reads again after Kafka lost records, from the first offset that may hold a record that was never read. The next flush
+   * writes the new position.
    */
   async #cut({ end, sameBelow, topicIds }: LogLoss): Promise<void> {
     const start = Math.min(this.#confirmed.highWater, sameBelow);
@@ -184,7 +190,7 @@ export class PartitionReader {
     else this.#pending.parked.renew(end, next);
   }
 
-  /** Begins at an offset. Returns false if the partition has left meanwhile. */
+  /** Starts at an offset. Returns false if the partition was assigned to another worker in the meantime. */
   async #beginAt(start: number, before: ReadTo): Promise<boolean> {
     const parking = await this.progress.parking(this.at); // only the owner writes it
     if (this.#hasLeft) return false;
@@ -201,7 +207,7 @@ export class PartitionReader {
     this.#interruptions += 1;
   }
 
-  /** Stops writing after Redis was reconnected, until ownership is confirmed again. */
+  /** Stops writing after Redis was reconnected, until the ownership is confirmed again. */
   doubt(): void {
     this.#doubts += 1;
     if (this.#state === 'reading') this.#stopAs('doubtful');
@@ -212,23 +218,23 @@ export class PartitionReader {
   }
 
   /**
-   * Leaves the partition. Settled records are still written, unless Redis may have gone back and lost jobs that were added. A
-   * partition that has none, such as one that was claimed and not read yet, is released.
+   * Gives up the partition. Settled records are still written, unless Redis may have lost its latest writes, including
+   * stored jobs. If there is nothing to write, the partition is released.
    */
   leave(): void {
     this.#refused = this.#state !== 'reading' && (this.running > 0 || !this.#written);
     this.#stopAs('left');
   }
 
-  /** Number of restarts at another offset. Records fetched before a restart must no longer be handed out. */
+  /** Number of restarts at another offset. Records that were fetched before a restart must not be dispatched. */
   get restarts(): number {
     return this.#restarts;
   }
 
   /**
-   * Starts a record; returns undefined if it was handed out before or nothing may be handed out now. `restarts` is the number
-   * when its batch was fetched. Without it, a record fetched before a restart looks like the far side of a gap, and all records
-   * before it look settled.
+   * Starts a record. Returns undefined if the record was dispatched before, or if nothing may be dispatched now.
+   * @param restarts value of `restarts` when the batch was fetched; without it, a record that was fetched before a restart
+   *   looks like the end of a gap, and all records before it count as settled
    */
   accept(offset: number, restarts = this.#restarts, time = 0): PartitionRecord | undefined {
     const tracker = this.#tracker;
@@ -239,9 +245,9 @@ export class PartitionReader {
   }
 
   /**
-   * Passes the records below `to`, which were handed out or belong to the shards of other readers.
-   * @param restarts as for `accept`
-   * @param time largest time of these records
+   * Marks all records below `to` as passed. They were dispatched or belong to the shards of other readers.
+   * @param restarts same as for `accept`
+   * @param time largest timestamp of these records
    */
   passed(to: number, restarts: number, time: number): void {
     if (restarts !== this.#restarts || this.#state !== 'reading') return;
@@ -249,30 +255,33 @@ export class PartitionReader {
     this.#read.saw(time);
   }
 
-  /** Notes that the log holds no record at the offsets `[from, to)`. */
+  /** Stores the information that the log has no records at the offsets `[from, to)`. */
   foundEmpty(from: number, to: number): void {
     this.#tracker?.foundEmpty(from, to);
   }
 
-  /** Returns the partition's parked webhooks and replays; undefined while nothing may be handed out. */
+  /**
+   * Returns the partition for the catch-up of its parked webhooks and replays. Undefined while nothing may be dispatched.
+   */
   catchUpPartition(): CatchUpPartition | undefined {
     const tracker = this.#tracker;
     if (this.#state !== 'reading' || tracker === undefined) return undefined;
     const [restarts, interruptions] = [this.#restarts, this.#interruptions];
     return new CatchUpPartition(this.at, this.#pending, tracker, {
       counts: () => restarts === this.#restarts,
-      // A pass never resumes after an interruption; otherwise skipped records count as read.
+      // A pass never continues after an interruption. Otherwise, records that it has skipped count as read.
       mayBegin: () => restarts === this.#restarts && interruptions === this.#interruptions && this.#state === 'reading',
     });
   }
 
-  /** The content hash of an envelope that runs here, or is settled and not known to be marked yet. */
+  /** Returns the content hash of an envelope that is in flight, or is settled but not yet confirmed as written to Redis. */
   hashOf(envelopeId: string): string | undefined {
     return this.#pending.hashOf(envelopeId);
   }
 
   /**
-   * Writes the results since the last flush, one flush at a time. With `compare`, compares positions even if nothing was settled.
+   * Writes the results since the last flush. Only one flush runs at a time.
+   * @param compare whether to compare the position with Redis even if there is nothing to write
    */
   flush(compare = false): Promise<void> {
     this.#flushing ??= this.#flush(compare).finally(() => (this.#flushing = undefined));
@@ -303,8 +312,8 @@ export class PartitionReader {
       if (this.#state === 'left') this.#refused = true;
       else if (restarts === this.#restarts) this.#stopAs('doubtful');
     } catch {
-      // Redis is away, which its connection reports. The next ownership finds out whether this was written before anything else
-      // is: after a second write of unknown outcome, more than one position of the store is possible.
+      // Redis is unavailable, which its connection reports. The next ownership must find out whether this write succeeded
+      // before anything else is written. After two writes with an unknown result, Redis may have one of several positions.
       if (this.#state === 'reading' && restarts === this.#restarts) this.#stopAs('doubtful');
     }
     if (restarts === this.#restarts) this.#pending.putBack({ repeats, ...writes });
@@ -315,28 +324,28 @@ export class PartitionReader {
       await this.progress.release(this.at, this.#claim.token);
       this.#released = true;
     } catch {
-      // Redis is away, which its connection reports. The next flush tries again.
+      // Redis is unavailable, which its connection reports. The next flush tries again.
     }
   }
 }
 
-/** Returns our own position after an ownership, which has raised the sequence. */
+/** Returns the position in Redis after this worker has become the owner, because that increases the sequence by one. */
 const owned = ({ highWater, sequence }: Position): Position => ({ highWater, sequence: sequence + 1 });
 
 const same = (a: Position, b: Position | undefined): boolean =>
   b !== undefined && a.highWater === b.highWater && a.sequence === b.sequence;
 
 /**
- * Longest wait in ms for the earlier owner of a partition to end its running deliveries, and the interval of the claims. The
- * owner releases the partition as soon as they have ended, mostly within milliseconds; longer deliveries are attempted twice. A
- * killed owner releases nothing, so this time adds to the recovery from a crash.
+ * Maximum time in ms to wait until the earlier owner of a partition has ended its deliveries, and the interval at which the
+ * partition is claimed again. The earlier owner releases it after its last delivery, mostly within milliseconds. Deliveries
+ * that take longer are attempted twice. A killed owner releases nothing, so a recovery from a crash takes this much longer.
  */
 const [HAND_OVER_MS, HAND_OVER_STEP_MS] = [3_000, 50];
 
-/** Takes the ownership of a partition, under one token for as long as a worker reads it. */
+/** Claims the ownership of a partition. All claims of one reader use the same token. */
 class PartitionClaim {
   readonly token = randomUUID();
-  /** Id of a claim without an answer yet; Redis may still have received it. */
+  /** Id of a claim that has no answer yet. Redis may have received the claim nevertheless. */
   #id: string | undefined;
 
   constructor(
@@ -345,10 +354,13 @@ class PartitionClaim {
     private readonly handOverMs = HAND_OVER_MS,
   ) {}
 
-  /** Claims the partition. Waits a moment for an owner with running deliveries, which are attempted twice otherwise. */
+  /**
+   * Claims the partition. If the former owner still has deliveries in flight, waits a moment first. Deliveries that have not
+   * ended by then are attempted twice.
+   */
   async make(start: number | undefined, hasLeft: () => boolean): Promise<OwnedPosition | undefined> {
     const since = performance.now();
-    // A claim after the release of a partition that has left keeps its next owner waiting.
+    // The loop must stop when the partition was assigned to another worker. A claim after the release delays that worker.
     while (!hasLeft()) {
       const take = performance.now() - since >= this.handOverMs;
       this.#id ??= randomUUID();

@@ -1,20 +1,20 @@
 import type { SeenEntry } from '@relay/dedupe';
 import { ParkedRanges, type Flush, type Parking, type PartialMark, type Tracker } from '@relay/progress';
 
-/** Stores a job or dead letter again. A repeat is harmless: its id is there already unless the store has lost it. */
+/** Stores a job or dead letter again. If Redis still has it, nothing changes, because its id exists already. */
 export type StoreAgain = () => Promise<void>;
 
-/** The results that one flush writes. */
+/** The results that are written with one flush. */
 type Taken = Pick<Flush, 'settled' | 'partial' | 'whole' | 'parking'> & { readonly repeats: readonly StoreAgain[] };
 
-/** Results of a partition's records that are not known to be written yet. */
+/** Results of a partition's records that are not yet confirmed as written to Redis. */
 export class PendingWrites {
   #settled: SeenEntry[] = [];
-  /** Hashes of envelopes that run, or are settled and whose mark is not confirmed yet, by id. */
+  /** By envelope id: content hashes of envelopes that are in flight, or are settled but whose mark is not confirmed yet. */
   readonly #hashes = new Map<string, string>();
   readonly #partial = new Map<string, Set<string>>();
   readonly #dirty = new Set<string>();
-  /** Envelopes of which the store has, or may have, a partial mark. */
+  /** Ids of the envelopes for which Redis has, or may have, a mark of some of their webhooks. */
   readonly #marked = new Set<string>();
   #whole: string[] = [];
   #repeats: StoreAgain[] = [];
@@ -24,12 +24,12 @@ export class PendingWrites {
     return this.#settled.length === 0 && this.#dirty.size === 0 && this.parked.isWritten;
   }
 
-  /** Adds since the last flush, which Redis may have lost. */
+  /** Functions that store again the jobs since the last flush, because Redis may have lost these jobs. */
   get repeats(): readonly StoreAgain[] {
     return this.#repeats;
   }
 
-  /** Clears the results: the store has another position, to which they do not belong. */
+  /** Clears all results, because they do not belong to the new position in Redis. */
   clear(parking: Parking): void {
     this.#settled = [];
     this.#hashes.clear();
@@ -54,7 +54,10 @@ export class PendingWrites {
     this.#dirty.add(envelopeId);
   }
 
-  /** Takes over a partial mark of the store. Further webhooks are added to it, and it is deleted once the envelope is settled. */
+  /**
+   * Adds a partial mark that Redis already has. It is extended by further webhooks, and deleted once the envelope is
+   * settled.
+   */
   marked({ id, webhookIds }: PartialMark): void {
     if (webhookIds.length === 0) return;
     this.#marked.add(id);
@@ -68,12 +71,12 @@ export class PendingWrites {
     if (this.#marked.delete(mark.id)) this.#whole.push(mark.id);
   }
 
-  /** Returns the content hash of an envelope that runs, or is settled and whose mark is not confirmed yet. */
+  /** Returns the content hash of an envelope that is in flight, or is settled but whose mark is not confirmed yet. */
   hashOf(envelopeId: string): string | undefined {
     return this.#hashes.get(envelopeId);
   }
 
-  /** Takes everything to write in one flush. @param next the next offset to hand out */
+  /** Removes and returns everything that the next flush must write. @param next next offset to dispatch */
   take(next: number): Taken {
     const partial = [...this.#dirty].flatMap((id) => {
       const webhooks = this.#partial.get(id);
@@ -104,16 +107,20 @@ export class PendingWrites {
 }
 
 /**
- * One record that was handed out, until all of it is settled. Its outcome counts only until reading restarts elsewhere.
+ * One record from its dispatch until it is settled. Its results are ignored after the reader has restarted at another
+ * offset.
  */
 export class PartitionRecord {
-  /** Ranges that were current when the record began; a restart makes new ones. */
+  /** The ranges at the time of the dispatch. A restart replaces them. */
   readonly #parked: ParkedRanges;
   readonly #restarts: number;
 
   constructor(
     private readonly offset: number,
-    /** Whether an earlier owner, or this worker before a restart of reading, may have handed the record out. */
+    /**
+     * Whether the record may have been dispatched before, by an earlier owner or by this worker before a restart of the
+     * reader.
+     */
     readonly isReadAgain: boolean,
     private readonly reader: { readonly restarts: number },
     private readonly tracker: Tracker,
@@ -133,41 +140,41 @@ export class PartitionRecord {
   }
 
   /**
-   * Parks the webhook from this record on. Called only before a delivery of the record has begun.
-   * @param notice notice to its partner, as a line that is stored with the range
+   * Parks the webhook from this record on. Must be called before a delivery of the record has started.
+   * @param notice serialized notice to the partner, which is stored with the range
    */
   park(webhookId: string, notice?: string): void {
     this.#parked.park(webhookId, this.offset, notice);
   }
 
-  /** Marks the record as a repeat or conflict, so that no parked webhook gets it later. Called while it is handed out. */
+  /**
+   * Marks the record as a repeat or conflict, so that parked webhooks never get it. Must be called while it is dispatched.
+   */
   markDuplicate(): void {
     this.#parked.drop(this.offset);
   }
 
-  /**
-   * Adds a confirmed job or dead letter of the record. It is stored again if Redis loses its latest writes before the next flush.
-   */
+  /** Registers a stored job or dead letter of the record. It is stored again if Redis loses it before the next flush. */
   added(again: StoreAgain): void {
     if (this.#isCurrent) this.pending.added(again);
   }
 
-  /** Marks the record's envelope as running. */
+  /** Marks the envelope of the record as in flight. */
   begun(entry: SeenEntry): void {
     if (this.#isCurrent) this.pending.begun(entry);
   }
 
-  /** Takes over the partial mark that the store has of the record's envelope. */
+  /** Adds the partial mark that Redis has for the envelope of the record. */
   marked(mark: PartialMark): void {
     if (this.#isCurrent) this.pending.marked(mark);
   }
 
-  /** Settles one webhook of the envelope while others run. */
+  /** Settles the delivery to one webhook of the envelope while others are in flight. */
   webhookSettled(envelopeId: string, webhookId: string): void {
     if (this.#isCurrent) this.pending.webhookSettled(envelopeId, webhookId);
   }
 
-  /** Settles the record. Called once; `mark` is written for its envelope, if it has one. */
+  /** Settles the record. Must be called once. @param mark written for the envelope of the record, if it has one */
   settled(mark?: SeenEntry): void {
     if (!this.#isCurrent) return;
     this.tracker.settle(this.offset);
