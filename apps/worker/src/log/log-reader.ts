@@ -260,10 +260,10 @@ export class LogReader {
     this.#timers = [];
     await this.flush();
     await this.flush();
-    await this.commit(true);
-    // Releases the partitions, so that the next owner begins at once.
+    const committed = this.commit(true);
+    // Releases the partitions, so that the next owner begins at once, also while Kafka does not answer the commit.
     for (const reader of this.#readers) reader.leave();
-    await this.flush();
+    await Promise.all([committed, this.flush()]);
   }
 }
 
