@@ -213,4 +213,14 @@ describe('the reader of the log', () => {
     await reader.close();
     expect(commits).toEqual(['2', '3']);
   });
+
+  it('releases its partitions at the end although Kafka does not answer the last commit', async () => {
+    const { reader, log, progress } = await assigned();
+    log.high = 1;
+    reader.reading(topic, 0)[0]?.accept(0)?.settled();
+    jest.spyOn(reader, 'commit').mockReturnValue(new Promise(() => undefined));
+    void reader.close();
+    await turn();
+    expect(await progress.own({ topic, partition: 0 }, 'next', { take: false })).toMatchObject({ highWater: 1 });
+  });
 });

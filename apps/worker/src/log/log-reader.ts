@@ -258,10 +258,10 @@ export class LogReader {
     this.#timers = [];
     await this.flush();
     await this.flush();
-    await this.commit(true);
-    // Releases the partitions, so that the next owner can begin at once.
+    const committed = this.commit(true);
+    // Releases the partitions, so that the next owner can begin at once, even if Kafka does not answer the commit.
     for (const reader of this.#readers) reader.leave();
-    await this.flush();
+    await Promise.all([committed, this.flush()]);
   }
 }
 
