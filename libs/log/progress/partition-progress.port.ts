@@ -19,6 +19,7 @@ export interface LogPartition {
  * owner. If a worker finds another sequence than the one that it wrote, another worker has written, or the store has lost
  * its latest writes.
  */
+export interface Position {
   highWater: number;
   sequence: number;
 }

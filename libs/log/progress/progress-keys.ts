@@ -75,8 +75,8 @@ export const RESHARDING = globalKey('resharding');
 /**
  * Checks that the state in Redis is divided into as many shards as this process assumes. With another number, the process
  * does not find the state.
- * @param topics topics of envelopes. Each worker owns the first partition of each topic from its first start on, so their
- *   progress shows that the state is divided into one shard.
+ * @param topics topics of envelopes. If no number is stored and the first partition of one of these topics has progress, the
+ *   state has one shard.
  * @throws Error if the number is another one, or is being changed
  */
 export async function assertNumberOfShards(redis: Redis, count: number, topics: readonly string[]): Promise<void> {
