@@ -4,21 +4,23 @@ import type { Publisher } from '@relay/publishing';
 import { type Log, ThrottledLog } from '@relay/telemetry';
 import { RegistryLog, type LoggedCommand } from './registry-log.port.js';
 
-/** Shorter than the 9 s that a change of the registry waits. */
+/** Maximum wait for an answer, in ms. It is shorter than the 9 s that a change of the registry waits. */
 const BOUNDS_MS = 8_000;
 const WARN_EVERY_MS = 3_600_000;
 const HEADERS = { 'content-type': 'application/json' };
 
 /**
- * The topic `relay.registry`: acks=all, no retention; only `deleteBefore` removes records. Commands need the order of one
- * partition, so the relay writes and reads only the first, even if somebody added others, which Kafka cannot remove.
+ * The topic `relay.registry`. It is written with acks=all and has no retention; only `deleteBefore` removes records.
+ * Commands need one order, so the relay uses only partition 0. If somebody has added partitions, which Kafka cannot remove,
+ * they are ignored.
  */
 export class KafkaRegistryLog extends RegistryLog {
   readonly #log: ThrottledLog;
 
   /**
-   * @param admin reads the bounds of the log; one connection serves all, or every read of a partner could open one
-   * @param group that of the workers, and prefix of the names of short-lived reading groups
+   * @param admin reads the bounds of the log. It is one shared connection, so that a read by a partner does not open a new
+   *   one.
+   * @param group consumer group of the workers, and the prefix for the names of short-lived consumer groups
    */
   constructor(
     private readonly admin: KeptAdmin,
@@ -65,7 +67,7 @@ export class KafkaRegistryLog extends RegistryLog {
     const partitions = [{ partition: 0, offset: String(offset) }];
     return this.#ask(async (admin) => {
       try {
-        await admin.fetchTopicOffsets(this.name); // the driver knows no leaders before it has asked for something
+        await admin.fetchTopicOffsets(this.name); // the driver learns the leaders with this request
         await admin.deleteTopicRecords({ topic: this.name, partitions });
         return 'deleted';
       } catch (error) {

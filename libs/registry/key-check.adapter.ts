@@ -12,9 +12,10 @@ export type KeyCommand =
 const LOOK_MS = 5_000;
 
 /**
- * Compares the keys of this process with those that a stored value may be sealed with. The registry holds a check value of each key
- * that ever wrote, until an operator removes it. A process that lacks some goes on: values that it cannot open wait. A process
- * without any of them, or whose writing key has a registered name and another value, does nothing.
+ * Compares the encryption keys of this process with the keys that stored values may be sealed with. The registry has a check
+ * value for each key that was ever used to write, until an operator removes it. A process that lacks some of these keys
+ * continues; only the values that it cannot open must wait. A process may do nothing if it has none of these keys, or if its
+ * writing key has the name of a registered key but another value.
  */
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';
@@ -28,12 +29,17 @@ export class KeyCheck {
     private readonly log: Log,
   ) {}
 
-  /** Why this process may do nothing, for the operator, by the last look. */
+  /** Why this process may do nothing, as a text for the operator; undefined if it may work. It is updated by `look`. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** Compares the keys, and registers the writing key unless it is known or the process may do nothing. Rejects when Redis or the log is away. */
+  /**
+   * Compares the keys. It also registers the writing key of this process, unless the key is already known or the process may
+   * do nothing.
+   * @returns the new `fault`
+   * @throws Error if Redis or the log cannot be reached
+   */
   async look(): Promise<string | undefined> {
     await this.registry.current();
     const known = await this.redis.hgetall(keyKeys[0]);
@@ -41,11 +47,11 @@ export class KeyCheck {
     this.keyring.missing = new Set(missingKeys(known, checks));
     this.#fault = refusalOf(known, checks);
     const [[kid, check] = []] = checks;
-    // Once: a key that an operator removes while this process runs stays removed.
+    // This is done only once: if an operator removes the key while this process runs, the key must stay removed.
     if (this.#fault === undefined && kid !== undefined && check !== undefined && !this.#isRegistered) {
       if (known[kid] === undefined) {
         await this.registry.change({ kind: 'register', kid, check });
-        // Every process that lacks the key knows of it before the first value is sealed with it.
+        // Before the first value is sealed with this key, every process that lacks the key must have noticed that it exists.
         if (Object.keys(known).length > 0) await delay(LOOK_MS + 1_000);
       }
       this.#isRegistered = true;
@@ -54,13 +60,13 @@ export class KeyCheck {
     return this.#fault;
   }
 
-  /** Checks at intervals and calls `changed` with each new fault and at its end. */
+  /** Checks at intervals. Calls `changed` when a fault begins or changes, and with undefined when it ends. */
   start(changed: (fault: string | undefined) => void = () => undefined): void {
     setInterval(() => {
       const before = this.#fault;
       this.look().then(
         (fault) => fault !== before && changed(fault),
-        // The last result stands: other parts report that Redis or the log is away.
+        // The last result stays valid. Other parts of the process report that Redis or the log cannot be reached.
         (error: unknown) => this.log.debug('keys.not_compared', reasonOf(error)),
       );
     }, LOOK_MS).unref();
@@ -73,18 +79,20 @@ export class KeyCheck {
   }
 }
 
-/** Check values by the name of the key. */
+/** Check values by name of the key. */
 type Known = Readonly<Record<string, string>>;
-/** Check values of the keys of a process by name, the writing key first. */
+/** Check values of a process's keys by name. The writing key is the first. */
 type Ours = ReadonlyMap<string, string>;
 
-/** Names of registered keys that a process lacks, or has another key for. */
+/** Returns the names of registered keys that a process does not have, or has with another value. */
 const missingKeys = (known: Known, ours: Ours): string[] =>
   Object.keys(known)
     .filter((kid) => ours.get(kid) !== known[kid])
     .toSorted();
 
-/** Names the registered keys that a process lacks; it can open values under the other keys. */
+/**
+ * Describes which registered keys a process lacks; undefined if it has them all. It can still open values of the other keys.
+ */
 export function faultOfKeys(known: Known, ours: Ours): string | undefined {
   const missing = missingKeys(known, ours);
   const lacking = missing.filter((kid) => !ours.has(kid));
@@ -98,8 +106,9 @@ export function faultOfKeys(known: Known, ours: Ours): string | undefined {
 }
 
 /**
- * Why a process must not work. Either it has none of the keys that ever wrote, and opens nothing. Or its writing key has a registered
- * name and another value, and no other process opens what it writes.
+ * Returns why a process must not work; undefined if it may. There are two reasons. It has none of the registered keys, so it
+ * cannot open any value. Or its writing key has the name of a registered key but another value, so no other process could
+ * open the values that it writes.
  */
 export function refusalOf(known: Known, ours: Ours): string | undefined {
   const missing = missingKeys(known, ours);
@@ -108,7 +117,9 @@ export function refusalOf(known: Known, ours: Ours): string | undefined {
   return isForeign || (ours.has(writing) && missing.includes(writing)) ? faultOfKeys(known, ours) : undefined;
 }
 
-/** Why a command may seal nothing: as `refusalOf`, or because no process has its writing key yet. */
+/**
+ * Returns why a command must not seal values: for the reasons of `refusalOf`, or because no process has its writing key yet.
+ */
 export function sealingFault(known: Known, ours: Ours): string | undefined {
   const [writing = ''] = ours.keys();
   const isNew = Object.keys(known).length > 0 && known[writing] === undefined;

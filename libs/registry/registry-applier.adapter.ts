@@ -17,20 +17,29 @@ import {
 import type { RegistryClaim } from './registry-claim.adapter.js';
 import type { LoggedCommand, RegistryLog } from './registry-log.port.js';
 
-/** Limits of one call, which blocks Redis: the number of commands, and their bytes when there are several. */
+/** Limits of one call, during which Redis is blocked: number of commands, and their total bytes if there are several. */
 const SLICE = 100;
 const SLICE_BYTES = 64 * 1024;
 
 const Reply = z.tuple([z.number(), z.string(), z.number()]);
 
-/** Result of applying commands: the last offset, the requested result, and the reason why it ended. */
+/**
+ * Result of applying commands.
+ * @property applied the last offset that is applied in Redis
+ * @property result the requested result as JSON; undefined if there is none
+ * @property state `applied`, or why the script stopped
+ */
 interface Applied {
   readonly applied: number;
   readonly result: string | undefined;
   readonly state: (typeof STATES)[number];
 }
 
-/** State of the view: the last applied offset, -1 before the first, and whether it is being emptied. */
+/**
+ * State of the view in Redis.
+ * @property applied the last offset that was applied, -1 before the first
+ * @property isEmptying whether the view is being emptied
+ */
 interface Position {
   readonly applied: number;
   readonly isEmptying: boolean;
@@ -58,7 +67,7 @@ export class RegistryApplier {
     return { applied: Number(applied ?? -1), isEmptying: rebuilding?.startsWith('empty') ?? false };
   }
 
-  /** Makes Redis the view of a log without any command. */
+  /** Marks an empty Redis as the view of a log that has no commands yet. */
   async markEmpty(): Promise<void> {
     await this.redis.setnx(REGISTRY_APPLIED, '-1');
   }
@@ -69,8 +78,10 @@ export class RegistryApplier {
   }
 
   /**
-   * @param first offset of the first of these commands, which are complete from there on
-   * @param id the command whose result the caller needs
+   * Applies commands.
+   * @param first offset from which on the commands are complete: no command of the log between this offset and the last one
+   *   is missing
+   * @param id id of the command whose result the caller needs
    */
   async apply(first: number, commands: readonly LoggedCommand[], id = ''): Promise<Applied> {
     const args = commands.flatMap(({ offset, value }) => [offset, value]);
@@ -81,8 +92,8 @@ export class RegistryApplier {
   }
 
   /**
-   * Applies consecutive commands from `first` on.
-   * @throws NotApplied, or Error when Redis went back in time
+   * Applies consecutive commands, starting at `first`.
+   * @throws NotApplied if the script stopped; Error if Redis has lost its latest writes meanwhile
    */
   async applyAll(first: number, commands: readonly LoggedCommand[]): Promise<void> {
     let next = first;
@@ -118,21 +129,21 @@ function slicesOf(commands: readonly LoggedCommand[]): LoggedCommand[][] {
   return slices;
 }
 
-/** The snapshot under way, during which nothing changes, and the number of its next record. */
+/** The snapshot that is being written, during which nothing may change, and the number of its next record. */
 interface Freeze {
   readonly snapshot: string;
   readonly next: number;
 }
 
-/** A snapshot without progress for this time is given up: its process has died or hangs. */
+/** A snapshot that makes no progress for this time is aborted, because the process that writes it has died or hangs. */
 const STUCK_MS = 10_000;
 
-/** Watches the progress of the snapshot under way, as this process sees it. */
+/** Watches whether the snapshot that is being written makes progress. */
 export class FreezeWatch {
   #seen: Freeze | undefined;
   #since = 0;
 
-  /** @param now time of a monotonic clock in milliseconds */
+  /** @param now time of a monotonic clock, in ms */
   look(freeze: Freeze | undefined, now: number): 'none' | 'moving' | 'stuck' {
     if (freeze?.snapshot !== this.#seen?.snapshot || freeze?.next !== this.#seen?.next) {
       this.#seen = freeze;
@@ -143,25 +154,26 @@ export class FreezeWatch {
   }
 }
 
-/** A command in the log, under an id of its own. */
+/** Makes a command for the log. It gets an id of its own. */
 export function commandOf(entity: Entity | 'snapshot', command: object): { id: string; value: Buffer } {
   const id = randomUUID();
   return { id, value: Buffer.from(JSON.stringify({ v: 1, id, entity, at: Date.now(), command })) };
 }
 
-/** Whether a command had no effect because a snapshot was under way. */
+/** Whether a command had no effect because a snapshot was being written. */
 export const isFrozen = (result: unknown): boolean =>
   typeof result === 'object' && result !== null && 'kind' in result && result.kind === 'frozen';
 
-/** Keys that one call scans; it removes at most as many. */
+/** Number of keys that one SCAN examines. `REMOVED` is the maximum number of keys that one call removes. */
 const SCANNED = 1_000;
 const REMOVED = 100;
 
 /**
- * Empties the view of a Redis whose next commands are deleted, so that the snapshot at the start of the log fills it. Several
- * processes may do it at once and each may die at any step: keys are removed only while the view says that it is being
- * emptied, which it says until one process has seen all keys, and nothing is applied meanwhile.
- * @returns whether the log has a whole snapshot at that offset; without one nothing is removed
+ * Empties the view in Redis if the next commands that it needs were deleted from the log. The snapshot at the start of the
+ * log then fills the view again. Several processes may do this at the same time, and each may die at any step. This is safe
+ * because keys are removed only while a mark in Redis says that the view is being emptied. The mark stays until one process
+ * has seen all keys, and no command is applied before that.
+ * @returns whether a whole snapshot begins at `start`; if not, nothing is removed
  */
 export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: number, end: number): Promise<boolean> {
   if (!(await isSnapshot(log, start, end))) return false;
@@ -183,10 +195,10 @@ export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: nu
 const isOfView = (key: string): boolean =>
   !rebuildKeys.some((own) => own === key) && VIEW_KEYS.some((name) => key === name || key.startsWith(`${name}:`));
 
-/** Whether a whole snapshot begins at the log's start; without one the view stays unchanged. */
+/** Returns whether a whole snapshot begins at the start of the log. If not, the view must stay unchanged. */
 async function isSnapshot(log: RegistryLog, start: number, end: number): Promise<boolean> {
   let [snapshot, next, isWhole]: [string | undefined, number, boolean] = [undefined, 0, false];
-  /** Whether it takes more records to know. */
+  /** Takes the next record. Returns whether more records are needed for the answer. */
   const take = ({ value }: LoggedCommand): boolean => {
     const command = snapshotCommandOf(value);
     if (snapshot === undefined) {
@@ -207,7 +219,7 @@ async function isSnapshot(log: RegistryLog, start: number, end: number): Promise
   return isWhole;
 }
 
-/** A record of a snapshot in the log; `at` is epoch milliseconds. */
+/** A record of a snapshot in the log. `at` is in epoch milliseconds. */
 const SnapshotRecord = z.object({
   v: z.literal(1),
   id: z.string(),
@@ -233,7 +245,7 @@ const SnapshotRecord = z.object({
 });
 export type SnapshotCommand = z.infer<typeof SnapshotRecord>['command'];
 
-/** The snapshot's command in a record of the log; undefined for any other record. */
+/** Returns the snapshot command in a record of the log; undefined if the record is not part of a snapshot. */
 export function snapshotCommandOf(value: Buffer): SnapshotCommand | undefined {
   try {
     return SnapshotRecord.safeParse(JSON.parse(value.toString('utf8'))).data?.command;

@@ -4,26 +4,26 @@ import { z } from 'zod';
 import type { RegistryLog } from './registry-log.port.js';
 import { CLAIM, RESULTS_ORDER, LAST_SNAPSHOT, RESULTS_KEY, SNAPSHOT } from './registry.script.js';
 
-/** Identity of a deployment; a Redis holds the state of one deployment. */
+/** Identity of a deployment. A Redis has the state of one deployment only. */
 export const Deployment = z.object({
-  /** Id that the brokers report; null when they report none. */
+  /** Id of the Kafka cluster; null if its brokers report none. */
   cluster: z.string().nullable(),
-  /** The registry topic, which begins with the prefix of all topics. */
+  /** Name of the registry topic. It begins with the prefix of all topics. */
   topic: z.string(),
   group: z.string(),
-  /** A move to this deployment has begun and not ended: only the command that moves may go on. */
+  /** Set while Redis is being moved to this deployment. Until the move ends, only the command that moves may continue. */
   moving: z.literal(true).optional(),
 });
 export type Deployment = z.infer<typeof Deployment>;
 
-/** The text that is stored and compared, with its members in one order. */
+/** Returns the text that is stored and compared. Its members are always in the same order. */
 export const deploymentText = ({ cluster, topic, group, moving }: Deployment): string =>
   JSON.stringify({ cluster, topic, group, moving });
 
 export const deploymentName = ({ cluster, topic, group }: Deployment): string =>
   `Kafka cluster ${cluster ?? 'without an id'}, topic ${topic}, group ${group}`;
 
-/** Redis holds the state of another deployment. Nothing of this one may touch it. */
+/** Redis has the state of another deployment, so this deployment must not change it. */
 export class ForeignRedis extends Error {
   override readonly name = 'ForeignRedis';
 
@@ -41,20 +41,26 @@ function wayOut(held: Deployment, own: Deployment): string {
     : `give each deployment a Redis of its own. To move the other one here, stop all its roles and run ${command}`;
 }
 
-/** Key in which versions before the claim stored the name of the registry topic. */
+/** Key in which earlier versions, which had no claim, stored the name of the registry topic. */
 const FORMER_CLAIM = globalKey('registry', 'log');
 
-/** Compares the deployment whose state a Redis holds with this one, before anything is applied, owned or cut. */
+/**
+ * Checks that the state in Redis belongs to this deployment. The claim, a key in Redis, says which deployment it belongs to.
+ * The check is made before anything in Redis is changed.
+ */
 export class RegistryClaim {
-  /** How often the connection was closed or became ready: it may lead to another Redis then. */
+  /** How often the connection was closed or became ready. After that, it may lead to another Redis. */
   #connections = 0;
   #comparedAt: number | undefined;
-  /** Brokers are asked once for each connection to Redis: callers wait for the answer. */
+  /**
+   * Identity of this deployment, read from the brokers once for each connection to Redis, because callers wait for the
+   * answer.
+   */
   #asked: { readonly own: Deployment; readonly at: number } | undefined;
   #text = '';
   #fault: string | undefined;
 
-  /** @param isMove of the command that moves a deployment: it goes on under the claim of a move */
+  /** @param isMove whether this is the command that moves a deployment: it may continue while a move is unfinished */
   constructor(
     private readonly redis: Redis,
     private readonly registryLog: RegistryLog,
@@ -65,27 +71,28 @@ export class RegistryClaim {
     redis.on('ready', doubt);
   }
 
-  /** Why this deployment may do nothing with this Redis; undefined while it may, or nobody has compared. */
+  /** Why this deployment may not use this Redis; undefined if it may, or if the claim was not compared yet. */
   get fault(): string | undefined {
     return this.#fault;
   }
 
-  /** The claim as it was last compared; the scripts that change the view compare it again. */
+  /** The claim when it was last compared. The scripts that change the view compare it again. */
   get text(): string {
     return this.#text;
   }
 
   /**
-   * Resolves at once unless the connection to Redis is new; then once it is known to hold the state of this deployment.
-   * @throws ForeignRedis when it does not, Error when the log or Redis cannot be read
+   * Resolves when it is known that Redis has the state of this deployment. It resolves at once, unless the connection to
+   * Redis is new.
+   * @throws ForeignRedis if Redis has the state of another deployment, Error if the log or Redis cannot be read
    */
   async made(): Promise<void> {
     while (this.#comparedAt !== this.#connections) await this.compare();
   }
 
   /**
-   * Compares the claim with this deployment, and claims a Redis that nobody has claimed.
-   * @throws ForeignRedis, Error when the log or Redis cannot be read
+   * Compares the claim with this deployment. A Redis without a claim is claimed for this deployment.
+   * @throws ForeignRedis if Redis has the state of another deployment, Error if the log or Redis cannot be read
    */
   async compare(): Promise<void> {
     const connections = this.#connections;
@@ -95,14 +102,17 @@ export class RegistryClaim {
       this.registryLog.claimed(Deployment.parse(JSON.parse(this.#text)).cluster);
     } catch (error) {
       if (error instanceof ForeignRedis) this.#fault = error.message;
-      // The brokers at this address may be others at the next look.
+      // At the next attempt, other brokers may answer at the same address.
       this.#asked = undefined;
       throw error;
     }
     this.#comparedAt = connections;
   }
 
-  /** Why brokers of this cluster are not those of the claim; undefined if they are, or if one of the two has no id. */
+  /**
+   * Returns why brokers with this cluster id do not belong to the claim; undefined if they do, or if the brokers or the
+   * claim have no cluster id.
+   */
   faultOf(cluster: string | null): string | undefined {
     if (this.#text === '' || cluster === null) return undefined;
     const held = Deployment.parse(JSON.parse(this.#text));
@@ -110,27 +120,29 @@ export class RegistryClaim {
     return `the brokers belong to Kafka cluster ${cluster}, and Redis to the deployment of ${deploymentName(held)}`;
   }
 
-  /** The deployment of this process, as its brokers know it. */
+  /** Returns the identity of this deployment; the cluster id comes from its brokers. */
   async own(): Promise<Deployment> {
     const { name: topic, group } = this.registryLog;
     const moving = this.isMove ? { moving: true as const } : {};
     return { cluster: await this.registryLog.cluster(), topic, group, ...moving };
   }
 
-  /** Undefined when nobody has claimed this Redis. */
+  /** Returns the deployment that has claimed this Redis; undefined if there is no claim. */
   async held(): Promise<Deployment | undefined> {
     const text = await this.redis.get(CLAIM);
     return text === null ? undefined : Deployment.parse(JSON.parse(text));
   }
 
-  /** Returns the deployment of a state that is older than the claim; undefined if Redis has no such state. */
+  /**
+   * Returns the deployment of a state that an earlier version wrote without a claim; undefined if Redis has no such state.
+   */
   async former(): Promise<Deployment | undefined> {
     const { name, group } = this.registryLog;
     const [topic, applied] = await this.redis.mget(FORMER_CLAIM, REGISTRY_APPLIED);
     return topic == null && applied == null ? undefined : { cluster: null, topic: topic ?? name, group };
   }
 
-  /** @returns the text of the claim */
+  /** Returns the text of the claim after it was compared. @throws ForeignRedis if it is the claim of another deployment */
   async #check(): Promise<string> {
     const at = this.#connections;
     if (this.#asked?.at !== at) this.#asked = { own: await this.own(), at };
@@ -143,18 +155,25 @@ export class RegistryClaim {
       await this.#assertSame(held, own);
       if (held !== undefined && deploymentText(held) === text) return text;
       if (held === undefined) await this.#claim(text);
-      // Brokers that reported no id before.
+      // The claim has no cluster id, because the brokers reported none before. It now gets the id.
       else await this.redis.set(CLAIM, text);
     }
   }
 
-  /** A mistyped prefix must not keep an empty Redis from its owner. @throws Error if the registry topic does not exist */
+  /**
+   * Claims Redis for this deployment.
+   * @throws Error if the registry topic does not exist. A process with a mistyped topic prefix therefore cannot claim an
+   *   empty Redis.
+   */
   async #claim(text: string): Promise<void> {
     await this.registryLog.bounds();
     await this.redis.setnx(CLAIM, text);
   }
 
-  /** Whether Redis, whose claim names no cluster, is the view of this log. @throws ForeignRedis */
+  /**
+   * Checks that Redis, whose claim has no cluster id or is missing, is the view of this log.
+   * @throws ForeignRedis if it is not
+   */
   async #assertSame(held: Deployment | undefined, own: Deployment): Promise<void> {
     const former = held ?? (await this.former());
     if (former === undefined) return;
@@ -163,7 +182,7 @@ export class RegistryClaim {
     if (!isSame || !(await this.#isInLog())) throw new ForeignRedis(former, own);
   }
 
-  /** Whether the last command that Redis applied is in the log at the offset that Redis stored. */
+  /** Returns whether the last command that Redis applied is in the log at the offset that Redis has stored for it. */
   async #isInLog(): Promise<boolean> {
     const [applied, [id, at]] = await Promise.all([
       this.redis.get(REGISTRY_APPLIED),
@@ -181,7 +200,7 @@ export class RegistryClaim {
   }
 }
 
-/** Changes the claim, and makes what is registered the state before the first record of the other log. */
+/** Replaces the claim. Everything that is registered becomes the state before the first record of the other log. */
 const begin = defineScript(
   'registry-move',
   `
@@ -199,15 +218,16 @@ const end = defineScript(
 
 const movedKeys = [CLAIM, REGISTRY_APPLIED, REGISTRY_REBUILDING, SNAPSHOT, LAST_SNAPSHOT, RESULTS_KEY, RESULTS_ORDER];
 
-/** Writes the claim that the state of a version before it stands for. */
+/** Writes the claim for a state that an earlier version wrote without one. */
 export async function takeUp(redis: Redis, held: Deployment): Promise<void> {
   await redis.setnx(CLAIM, deploymentText(held));
 }
 
 /**
- * Makes a Redis the view of an empty log, whose registrations only Redis holds until a snapshot is written.
- * @param next the offset that the next record of the other log has
- * @throws Error when the claim has changed, or the view is not whole
+ * Begins a move: Redis becomes the view of the empty log of the other deployment. Until a snapshot is written to this log,
+ * only Redis has the registrations.
+ * @param next offset of the next record in the other log
+ * @throws Error if the claim has changed, or if the view is being rebuilt
  */
 export async function beginMove(redis: Redis, from: Deployment, to: Deployment, next: number): Promise<void> {
   const texts = [deploymentText(from), deploymentText({ ...to, moving: true })];
@@ -217,7 +237,7 @@ export async function beginMove(redis: Redis, from: Deployment, to: Deployment, 
     );
 }
 
-/** Ends the move once the other log has the registrations. @throws Error when the claim has changed */
+/** Ends the move after the other log has the registrations. @throws Error if the claim has changed */
 export async function endMove(redis: Redis, from: Deployment, to: Deployment): Promise<void> {
   if ((await runScript(redis, end, [CLAIM], [deploymentText(from), deploymentText(to)])) !== 1)
     throw new Error('Redis is claimed by another deployment by now');

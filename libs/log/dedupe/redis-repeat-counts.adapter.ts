@@ -1,22 +1,26 @@
 import { defineScript, runScript, type Shards } from '@relay/redis';
 import { packedIds, wholeSeconds } from './redis-seen-store.adapter.js';
 
-/** Number of repeats of an id: with the same content, and with other content. */
+/** How often an envelope id was sent again: with the same content (`duplicates`) and with other content (`conflicts`). */
 export interface RepeatCount {
   readonly duplicates: number;
   readonly conflicts: number;
 }
 
 const DAY_MS = 86_400_000;
-/** Days whose counts are read for an id: the days for which the log keeps envelopes, and one more. */
+/** Number of days whose counts are read for an id. The log keeps envelopes for 7 days; the eighth day is the current one. */
 const DAYS = 8;
 const BUCKETS = 1_024;
-/** Maximum of fields of a bucket: Redis keeps this many in a listpack, of about 25 bytes each. An id has one or two. */
+/**
+ * Maximum number of fields in a bucket. Redis stores a hash of this size as a listpack, about 25 bytes a field. An id has 1
+ * or 2.
+ */
 const FIELDS = 128;
 
 /**
- * KEYS: base. ARGV: seconds to live; then for each id its 16 bytes, its bucket, its duplicates and its conflicts. A field of a
- * bucket is an id with `d` or `c` behind it. An id that finds its bucket of the day full is not counted.
+ * Adds to the counts of several ids. KEYS: base. ARGV: seconds to live, then four values for each id: its 16 raw bytes, its
+ * bucket, its duplicates and its conflicts. In the hash of a bucket, a field is the id followed by `d` or `c`. An id is not
+ * counted if its bucket of the day is full.
  */
 const add = defineScript(
   'repeats-add',
@@ -36,13 +40,13 @@ return 1
 );
 
 /**
- * Counts of repeated ids in Redis: by day, in small hashes. They hold some 130,000 ids a day, which is 4 MB, whatever sources
- * send. They inform, and decide nothing.
+ * Keeps the counts of repeated ids in Redis, in small hashes by day. Their size is bounded: at most about 130,000 fields a
+ * day, which take about 4 MB. The counts are for information only; no decision depends on them.
  */
 export class RedisRepeatCounts {
   readonly #seconds: number;
 
-  /** @param windowMs time for which counts are kept, and a day longer */
+  /** @param windowMs how long counts are kept; Redis keeps them one day longer */
   constructor(
     private readonly shards: Shards,
     windowMs: number,
@@ -81,15 +85,21 @@ export class RedisRepeatCounts {
   }
 }
 
-/** Returns the bucket of an id. A source may choose the bytes of its ids, so it can fill one bucket, but not all. */
+/**
+ * Returns the bucket of an id. A source chooses the bytes of its ids, so it could fill one bucket on purpose, but not all of
+ * them.
+ */
 const bucketOf = (id: Buffer): number => (id.readUInt32BE(0) ^ id.readUInt32BE(12)) & (BUCKETS - 1);
 
-/** Maximum of ids that wait to be written; further ids are not counted. */
+/** Maximum number of ids whose counts wait to be written. Further ids are not counted. */
 const MOST_WAITING = 5_000;
 const BATCH = 500;
 const GATHER_MS = 200;
 
-/** Gathers repeated ids and writes their counts, beside the path of delivery. Counts that the store does not take are lost. */
+/**
+ * Collects repeated ids in memory and writes their counts in batches, so that deliveries never wait for them. Counts are
+ * lost if Redis does not accept them.
+ */
 export class RepeatCounter {
   readonly #waiting = new Map<string, RepeatCount>();
   #timer: NodeJS.Timeout | undefined;

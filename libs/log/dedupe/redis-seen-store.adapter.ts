@@ -2,9 +2,11 @@ import { defineScript, runScript, type Shard, type Shards } from '@relay/redis';
 import { seenMarkLua } from './seen-mark.script.js';
 
 /**
- * State of an envelope id, which only advances:
- * - `published`: an ingress has Kafka's acknowledgement. Best effort; decides only about `duplicate` and 409 at the ingress.
- * - `settled`: every delivery was answered 2xx or has its own job, dead letter or range. A duplicate is dropped.
+ * State of an envelope id. It only ever goes from `published` to `settled`.
+ * - `published`: an ingress has Kafka's acknowledgement of the envelope. This state may be missing; it is only used by the
+ *   ingress, to answer `duplicate` or 409.
+ * - `settled`: every delivery of the envelope was answered 2xx or is stored as a job, a dead letter or a range. A duplicate
+ *   of the envelope is dropped.
  */
 export type SeenState = 'published' | 'settled';
 
@@ -21,14 +23,14 @@ export interface SeenEntry {
 }
 
 /**
- * The seen marks as the ingress uses them, best effort: the worker decides about deliveries. Calls reject while the store is
- * away; the caller then continues without them.
+ * The seen marks as the ingress uses them. The ingress may miss a duplicate, because the worker checks again before it
+ * delivers. Calls reject while Redis cannot be reached; the caller then continues without marks.
  */
 export abstract class SeenStore {
-  /** Returns the marks of these ids, in their order; undefined for an id without a mark in the window. */
+  /** Returns the marks of these ids in the same order; undefined for an id that has no mark. */
   abstract find(ids: readonly string[]): Promise<(SeenMark | undefined)[]>;
 
-  /** Marks ids whose envelopes Kafka has acknowledged; never changes an existing mark. */
+  /** Marks ids as published after Kafka has acknowledged their envelopes. It never changes an existing mark. */
   abstract markPublished(entries: readonly SeenEntry[]): Promise<void>;
 }
 
@@ -63,8 +65,9 @@ return 1
 );
 
 /**
- * Marks in Redis, in the layout of `seen-mark.script.ts`. The scripts take all ids as one argument and return only found marks:
- * each argument costs ioredis, and each item of an answer costs Redis, more than the id itself.
+ * Seen marks in Redis, in the layout that `seen-mark.script.ts` describes. The scripts take all ids packed into one argument
+ * and return only the marks that exist. This is faster, because ioredis spends more on each argument, and Redis on each item
+ * of a reply, than on the bytes of an id.
  */
 export class RedisSeenStore extends SeenStore {
   readonly #window: number;
@@ -111,14 +114,14 @@ const STATE_OF_BYTE: Readonly<Record<number, SeenState>> = { 112: 'published', 1
 const ID_BYTES = 16;
 const HASH_BYTES = 8;
 
-/** The raw bytes of the ids, 16 each, as the scripts take them. */
+/** Packs ids into raw bytes, 16 for each id, as the scripts expect them. */
 export function packedIds(ids: readonly string[]): Buffer {
   const bytes = Buffer.alloc(ids.length * ID_BYTES);
   for (const [index, id] of ids.entries()) writeId(bytes, id, index * ID_BYTES);
   return bytes;
 }
 
-/** The raw bytes of the entries, 24 each: an id and its hash. */
+/** Packs entries into raw bytes, 24 for each entry: the id and the content hash. */
 export function packed(entries: readonly SeenEntry[]): Buffer {
   const bytes = Buffer.alloc(entries.length * (ID_BYTES + HASH_BYTES));
   let at = 0;
@@ -133,11 +136,11 @@ export function packed(entries: readonly SeenEntry[]): Buffer {
 const writeId = (bytes: Buffer, id: string, at: number): number =>
   bytes.write(id.replaceAll('-', ''), at, ID_BYTES, 'hex');
 
-/** Reads a mark as stored: one byte of state (`p`, `s`), then the 8 bytes of the content hash. */
+/** Reads a stored mark: one byte for the state (`p` or `s`), followed by the 8 bytes of the content hash. */
 function readMark(raw: Buffer): SeenMark | undefined {
   const state = raw.length === 9 ? STATE_OF_BYTE[raw[0] as number] : undefined;
   return state === undefined ? undefined : { state, hash: raw.subarray(1).toString('hex') };
 }
 
-/** Converts a window to seconds, the unit of the scripts. */
+/** Converts a window in milliseconds to seconds, rounded up. The scripts use seconds. */
 export const wholeSeconds = (windowMs: number): number => Math.ceil(windowMs / 1_000);

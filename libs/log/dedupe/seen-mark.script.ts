@@ -1,22 +1,26 @@
 /**
- * Lua functions over the seen marks, put before every script that reads or writes them (ingress and worker).
+ * Lua functions that read and write seen marks. They are prepended to every script of the ingress and the worker that uses
+ * marks.
  *
- * An id costs little only in a small hash that is well filled. Up to 128 fields, Redis keeps a hash as a listpack of 29 bytes an
- * id, and the ids share the rest of the hash (its key, its expiry). How many hashes are well filled depends on how many ids come,
- * so marks are written in generations:
+ * Memory is the reason for this layout. Redis stores a hash of up to 128 fields as a listpack, in which an id takes about 29
+ * bytes. Each hash also has a fixed cost for its key and its expiry. The cost for each id is therefore low only if each hash
+ * contains many ids. The right number of hashes depends on how many ids arrive, so the marks are written in generations:
  *
- * - `<base>:<number>:<bucket>` is a bucket of a generation: field = the 16 raw bytes of an id, value = state byte and 8 bytes of
- *   content hash. A generation has 2^bits buckets; the id's own bytes, folded, choose one.
- * - `<base>` is a small hash: `generations`, newest first, as `<number>:<bits>:<expires at>`, and for the newest one the time at
- *   which it was opened (`openedAt`) and its number of ids (`count`).
- * - A writer opens the next generation when the newest is a day old, or holds `FULL` ids a bucket on average. The new size fits
- *   the ids of a day at the last generation's rate, with at most four times as many buckets: a burst must not fix a size.
- * - A generation and all its buckets expire together: a day of writing, the window and `MARGIN` after it was opened. Therefore an
- *   id is remembered at least for the window, and at most for `MARGIN` and a day longer.
+ * - `<base>:<number>:<bucket>` is one bucket of a generation: a hash from the 16 raw bytes of an id to its state byte
+ *   followed by 8 bytes of content hash. A generation has 2^bits buckets. The bucket of an id is computed from the bytes of
+ *   the id.
+ * - `<base>` is a small hash that describes the generations. Its field `generations` lists them, newest first, as
+ *   `<number>:<bits>:<expires at>`. For the newest generation it also has the time at which the generation was opened
+ *   (`openedAt`) and its number of ids (`count`).
+ * - A writer opens a new generation if the newest one is a day old, or if its buckets contain `FULL` ids on average. The
+ *   size of the new generation is chosen for the ids of one day at the rate of the previous generation. It has at most four
+ *   times as many buckets as the previous one, so that a short burst does not cause a far too large generation.
+ * - All buckets of a generation expire at the same time: one day, the window and `MARGIN` after the generation was opened.
+ *   An id is therefore remembered for at least the window, and for at most one day and `MARGIN` longer.
  *
- * A mark found in an older generation is advanced in place, so a later one never hides it. Only Redis' own clock is read, so the
- * clocks of the hosts do not matter. If it is set forward by less than `MARGIN`, no window is shortened; if it is set back,
- * windows only get longer.
+ * If a mark exists in an older generation, it is updated there, so an id never has marks in two generations. The scripts
+ * only use Redis' clock, so the clocks of the hosts do not matter. If Redis' clock is set forward by less than `MARGIN`, ids
+ * are still remembered for the whole window. If it is set back, they are remembered longer.
  */
 export const seenMarkLua = `
 local DAY, MARGIN, FIRST_BITS, FULL, AIM = 86400, 18000, 8, 72, 48

@@ -12,52 +12,59 @@ import {
 import { Tracker } from './tracker.js';
 
 interface Parked {
-  /** At most one range is open. The first range is caught up; its `from` is its cursor at the beginning of the catch-up. */
+  /**
+   * At most one range is open. Catch-up works on the first range, whose `from` is the cursor at which this catch-up began.
+   */
   ranges: ParkedRange[];
-  /** The running and settled offsets of the first range. */
+  /** Tracks which offsets of the first range are in progress and which are settled. */
   tracker: Tracker;
 }
 
 interface ReplayState {
   counts: ReplayCounts;
-  /** Deliveries that ended at or beyond the cursor. They count once the cursor has passed them, because a crash repeats them. */
+  /**
+   * Deliveries that ended at or beyond the cursor. They are counted only after the cursor has passed them. After a crash
+   * they are made again, so counting them earlier could count them twice.
+   */
   beyond: { readonly offset: number; readonly isDone: boolean }[];
 }
 
 /**
- * The first range of a webhook or a replay while it is caught up. Calls have an effect only while the range is the first. Once it
- * is settled, the next range begins at its own start with a `CatchUpRange` of its own; otherwise a running pass counts offsets
- * before its position as read.
+ * The first range of a webhook or replay, while it is caught up. After this range is settled, the calls of this object have
+ * no effect. The next range needs a `CatchUpRange` of its own, so that the cursor of this range is not applied to it.
  */
 export interface CatchUpRange extends ParkedRange {
-  /** Begins the record at this offset; returns false if it does not wait here. */
+  /** Begins the delivery of the record at this offset. Returns false if the record does not wait in this range. */
   begin(offset: number): boolean;
-  /** Settles a record that was delivered (`isDone`) or whose job is stored. */
+  /**
+   * Settles a record after it was delivered (`isDone` is true) or after its job or dead letter was stored (`isDone` is
+   * false).
+   */
   settle(offset: number, isDone: boolean): void;
-  /** Marks every record below this offset as read: records that were not begun are not for this range. */
+  /** Marks all records below this offset as read. Records among them that were not begun do not belong to this range. */
   passed(offset: number): void;
 }
 
 /**
- * The ranges of one partition: the offsets that wait in the log for parked webhooks, and how far they are caught up. A range
- * changes when an offset is handed out, and is written with the flush that covers that offset. A replay is a range of earlier
- * offsets, under a key of its own.
+ * The ranges of one partition: which offsets wait in the log for parked webhooks, and how far catch-up has come in them.
+ * Changes are kept in memory until the next flush writes them. A replay is stored as a range of earlier offsets under its
+ * own key.
  */
 export class ParkedRanges {
   readonly #webhooks = new Map<string, Parked>();
-  /** All replays that were begun, ended ones included: none is begun twice. */
+  /** All replays that this partition has begun. Ended ones are kept, so that no replay is begun twice. */
   readonly #replays = new Map<string, ReplayState>();
   readonly #dropped: Set<number>;
   readonly #changed = new Set<string>();
   #unwritten: number[] = [];
   #notices: string[] = [];
   /**
-   * Every duplicate and conflict below this offset is stored. A record below it that newly looks like one was settled by a dead
-   * worker.
+   * Every duplicate and conflict below this offset is already stored. If a record below it looks like a duplicate and is not
+   * stored as one, it is the original record: a worker that has died settled it.
    */
   #handedOut: number;
   #lostFrom: number | undefined;
-  /** Upper bounds of the records that waited in a log that is gone, by range key. */
+  /** Upper bounds for the number of waiting records that were lost with their log, by range key. */
   #expired = new Map<string, number>();
 
   constructor(parking: Parking = NOTHING_PARKED) {
@@ -74,7 +81,9 @@ export class ParkedRanges {
     return [...this.#webhooks.keys()];
   }
 
-  /** Begins a stored replay; a known replay stays unchanged. A replay without ranges has ended here, and is known from now on. */
+  /**
+   * Begins a stored replay. A replay that is already known stays unchanged. A replay without ranges is remembered as ended.
+   */
   replay(key: string, ranges: readonly ParkedRange[], counts: ReplayCounts): void {
     if (this.#replays.has(key)) return;
     this.#replays.set(key, { counts, beyond: [] });
@@ -87,17 +96,18 @@ export class ParkedRanges {
   }
 
   /**
-   * Whether the record at this offset waits, or waited, in the log for the webhook. After a restart only waiting records are
-   * known, because a stored range begins at its cursor.
+   * Whether the record at this offset waits in the log for the webhook, or has waited for it in a range that still exists.
+   * After a restart, only records that still wait are known, because a stored range begins at its cursor.
    */
   isParked(webhookId: string, offset: number): boolean {
     return this.#webhooks.get(webhookId)?.ranges.some((range) => isInside(range, offset)) ?? false;
   }
 
   /**
-   * Parks the webhook: every record from this offset on, which is handed out now, waits in the log for it. A record that is read
-   * again after a crash is parked alone: it may lie before the open range, and duplicates behind it were not stored.
-   * @param notice notice to its partner, as a line that is stored with the range
+   * Parks the webhook: all records from this offset on wait in the log for it. The record at this offset is the one that is
+   * dispatched now. If that record was already read before a crash, only this one record is parked. An open range could then
+   * contain duplicates that were read before the crash and not stored.
+   * @param notice notice to the partner, as a line that is stored together with the range
    */
   park(webhookId: string, offset: number, notice?: string): void {
     if (this.isParked(webhookId, offset)) return;
@@ -111,8 +121,9 @@ export class ParkedRanges {
   }
 
   /**
-   * Closes the webhook's open range at this offset, the next one to hand out. Records that were handed out before a crash stay in
-   * the range, because they may be settled without this webhook.
+   * Closes the webhook's open range.
+   * @param offset the next offset to dispatch, at which the range ends. The range ends later if records beyond it were
+   *   already dispatched before a crash, because they may have been settled without a delivery to this webhook.
    */
   close(webhookId: string, offset: number): void {
     const parked = this.#webhooks.get(webhookId);
@@ -130,18 +141,22 @@ export class ParkedRanges {
   }
 
   /**
-   * Cuts the ranges after Kafka lost the end of the log: no closed range reaches beyond the new `end`. From `sameBelow` on the
-   * log may have other records than were read. A record that was read and is read again looks like a repeat, so all of these
-   * count as handed out, and drops of them are forgotten.
+   * Shortens the ranges after Kafka has lost the end of the log, so that no closed range reaches beyond the new end. The
+   * same offsets may now have other records than before. A record that was read before the loss looks like a duplicate if it
+   * is read again, so duplicates below `end` are not stored as dropped, and stored drops from `sameBelow` on are removed.
+   * @param end end of the log after the loss
+   * @param sameBelow first offset that may have another record than before
    */
   cut(end: number, sameBelow: number): void {
     this.#change(end, sameBelow, (_key, ranges) => ranges.flatMap((range) => cutAt(end, range)));
   }
 
   /**
-   * Replaces all ranges after the topic was created again: their log is gone. A webhook with ranges gets all of the new log up to
-   * its `end` as a range, because records of the new log that were read before this was known, up to `next`, may be settled as
-   * waiting. Replays end.
+   * Replaces all ranges after the topic was deleted and created again, because the records of the old ranges no longer
+   * exist. A webhook that had ranges now waits for all records of the new log up to `end`. A worker may already have
+   * settled some of them as waiting, before it noticed that the topic is new. Replays end.
+   * @param end end of the new log
+   * @param next end of an open range, for counting the records that were lost
    */
   renew(end: number, next: number): void {
     for (const [key, { ranges, tracker }] of this.#webhooks)
@@ -149,7 +164,10 @@ export class ParkedRanges {
     this.#change(end, 0, (key, ranges) => (this.#replays.has(key) ? [] : renewed(end, ranges)));
   }
 
-  /** Returns upper bounds of the waiting records that are gone with their log, by range key. Each is returned once. */
+  /**
+   * Returns, by range key, upper bounds for the number of waiting records that were lost with their log. Each bound is
+   * returned only once.
+   */
   takeExpired(): ReadonlyMap<string, number> {
     const expired = this.#expired;
     this.#expired = new Map();
@@ -169,21 +187,24 @@ export class ParkedRanges {
     }
   }
 
-  /** Drops the record at this offset, which is handed out now and is a duplicate or a conflict. */
+  /**
+   * Stores that the record at this offset, which is dispatched now, is a duplicate or a conflict, so that no parked webhook
+   * gets it.
+   */
   drop(offset: number): void {
     if (offset < this.#handedOut || offset < this.#lowest) return;
     this.#dropped.add(offset);
     this.#unwritten.push(offset);
   }
 
-  /** Returns the rest of the webhook's first range, which is caught up next. */
+  /** Returns the part of the webhook's first range that was not read yet; undefined without ranges. */
   rest(webhookId: string): ParkedRange | undefined {
     const parked = this.#webhooks.get(webhookId);
     const first = parked?.ranges[0];
     return parked === undefined || first === undefined ? undefined : { from: parked.tracker.next, to: first.to };
   }
 
-  /** Returns the first range of this key, to be caught up; undefined without ranges. */
+  /** Returns the first range of this key for catch-up; undefined without ranges. */
   catchUp(key: string): CatchUpRange | undefined {
     const parked = this.#webhooks.get(key);
     const first = parked?.ranges[0];
@@ -195,7 +216,7 @@ export class ParkedRanges {
       to: first.to,
       begin: (offset) => isOn() && this.#begin(key, parked, offset),
       settle: (offset, isDone) => {
-        if (!isOn()) return; // its webhook was deleted meanwhile
+        if (!isOn()) return; // the webhook was deleted, or the range has ended
         this.#replays.get(key)?.beyond.push({ offset, isDone });
         this.#settle(key, parked, offset);
       },
@@ -207,12 +228,12 @@ export class ParkedRanges {
 
   #begin(key: string, { ranges: [first], tracker }: Parked, offset: number): boolean {
     if (first === undefined || !isInside(first, offset)) return false;
-    // For a replay, a dropped offset may be a record that was read again after a crash, which only looks like a duplicate.
+    // A replay ignores drops: a record that was read again after a crash may have been stored as a duplicate by mistake.
     if (this.#dropped.has(offset) && !this.#replays.has(key)) return false;
     const cursor = tracker.highWater;
     const isTaken = tracker.accept(offset);
-    // Skipped offsets count as read. The cursor must be written; otherwise dropped offsets below it are forgotten before it is
-    // stored.
+    // Skipped offsets count as read, so the cursor may have moved. It must be written; otherwise the dropped offsets below
+    // it are removed before the new cursor is stored.
     if (tracker.highWater !== cursor) this.#changed.add(key);
     return isTaken;
   }
@@ -230,13 +251,16 @@ export class ParkedRanges {
     this.#settle(key, parked, last);
   }
 
-  /** Upper bound of deliveries that wait in the log for parked webhooks. @param next the next offset to hand out */
+  /**
+   * Returns an upper bound for the number of deliveries that wait in the log for parked webhooks.
+   * @param next the next offset to dispatch
+   */
   waiting(next: number): number {
     const parked = [...this.#webhooks].filter(([key]) => !this.#replays.has(key));
     return parked.reduce((sum, [, { ranges, tracker }]) => sum + offsetsIn(ranges, tracker.highWater, next), 0);
   }
 
-  /** Number of records that were begun and are not settled. */
+  /** Number of records that were begun and are not settled yet. */
   get running(): number {
     let running = 0;
     for (const { tracker } of this.#webhooks.values()) running += tracker.running;
@@ -247,7 +271,10 @@ export class ParkedRanges {
     return this.#changed.size === 0 && this.#unwritten.length === 0 && this.#lostFrom === undefined;
   }
 
-  /** Returns the changes since the last call; undefined without ranges and changes. @param next the next offset to hand out */
+  /**
+   * Returns the changes since the last call; undefined if there are no ranges and no changes.
+   * @param next the next offset to dispatch
+   */
   take(next: number): ParkingWrite | undefined {
     if (this.#webhooks.size === 0 && this.isWritten) return undefined;
     const changed = new Map([...this.#changed].map((id) => [id, this.#ranges(id)]));
@@ -258,11 +285,11 @@ export class ParkedRanges {
     this.#lostFrom = undefined;
     const keptFrom = this.#lowest === Infinity ? undefined : this.#lowest;
     for (const offset of this.#dropped) if (offset < (keptFrom ?? Infinity)) this.#dropped.delete(offset);
-    // After a crash earlier records are read again, and `next` begins below those handed out before.
+    // After a crash, records are read again, so `next` may be lower than the offsets that were dispatched before the crash.
     return { changed, replays, dropped, notices, keptFrom, lostFrom, next: Math.max(next, this.#handedOut) };
   }
 
-  /** Adds the changes of a failed write to the next one. */
+  /** Adds the changes of a failed write to the next write. */
   putBack({ changed, dropped, notices = [], lostFrom }: ParkingWrite): void {
     this.#lostFrom = lostFrom;
     this.#notices.unshift(...notices);
@@ -290,7 +317,7 @@ export class ParkedRanges {
     return [[key, replay.counts]];
   }
 
-  /** Returns the lowest offset that may still be delivered to a parked webhook; infinite without parked webhooks. */
+  /** The lowest offset that may still be delivered to a parked webhook; infinite if no webhook is parked. */
   get #lowest(): number {
     let lowest = Infinity;
     for (const [key, { tracker, ranges }] of this.#webhooks)
@@ -299,7 +326,7 @@ export class ParkedRanges {
     return lowest;
   }
 
-  /** Removes the ranges that are caught up. */
+  /** Removes the first ranges that are completely caught up. */
   #advance(webhookId: string, parked: Parked): void {
     const [first, second] = parked.ranges;
     if (first?.to === undefined || parked.tracker.highWater < first.to) return;

@@ -1,41 +1,43 @@
-/** Offsets `[from, to)` of a partition that wait in the log for one webhook; without `to`, all further offsets. */
+/**
+ * Offsets `[from, to)` of a partition whose records wait in the log for one webhook. Without `to`, the range has no end yet.
+ */
 export interface ParkedRange {
   readonly from: number;
   readonly to?: number | undefined;
 }
 
-/** Ended deliveries of a replay below its cursor. */
+/** Number of deliveries of a replay that have ended below the replay's cursor. */
 export interface ReplayCounts {
-  /** Delivered at once. */
+  /** Deliveries whose first attempt succeeded. */
   readonly done: number;
-  /** Left to the retry queue, or dead letters. */
+  /** Deliveries that were passed to the retry queue or became dead letters. */
   readonly failed: number;
 }
 
-/** The stored ranges of a partition, of parked webhooks and replays. */
+/** The stored ranges of a partition, for parked webhooks and replays. */
 export interface Parking {
-  /** Ranges by key (`readRangeKey`), in the order in which they are caught up. */
+  /** Ranges by range key (`readRangeKey`), in the order in which they are caught up. */
   readonly ranges: ReadonlyMap<string, readonly ParkedRange[]>;
-  /** Counts of the replays among them. */
+  /** Counts of the replays that have ranges here, by range key. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
-  /** Offsets inside a range whose record is a duplicate or a conflict: no webhook gets it. */
+  /** Offsets inside a range whose record is a duplicate or a conflict, so no parked webhook gets it. */
   readonly dropped: readonly number[];
-  /** First offset that was not handed out when this was written; 0 before the first write. */
+  /** First offset that was not dispatched yet when this was written; 0 before the first write. */
   readonly next: number;
 }
 
-/** Changes of the ranges to be written. */
+/** Changes of the ranges that a flush writes. */
 export interface ParkingWrite {
-  /** The keys whose ranges changed, each with all of its ranges. */
+  /** Ranges by range key, for each key that has changed. The list has all ranges of the key. */
   readonly changed: ReadonlyMap<string, readonly ParkedRange[]>;
-  /** Counts of the replays among them. */
+  /** Counts of the changed replays, by range key. */
   readonly replays: ReadonlyMap<string, ReplayCounts>;
   readonly dropped: readonly number[];
   /** Lines of notices about webhooks that this write parks. */
   readonly notices?: readonly string[];
-  /** Dropped offsets below this are no longer needed; undefined when none is needed. */
+  /** Stored dropped offsets below this offset are removed. If it is undefined, all of them are removed. */
   readonly keptFrom: number | undefined;
-  /** Dropped offsets from here on are forgotten, because the log may have other records there than before. */
+  /** Stored dropped offsets from here on are removed, because the log may have other records there than before. */
   readonly lostFrom?: number | undefined;
   readonly next: number;
 }
@@ -43,8 +45,9 @@ export interface ParkingWrite {
 export const NOTHING_PARKED: Parking = { ranges: new Map(), replays: new Map(), dropped: [], next: 0 };
 
 /**
- * Reads a range key: the id of a parked webhook, or `<webhook id>/<series>` of a replay. The series distinguishes the replay's
- * deliveries from all others of the same envelopes. A key that begins with `failed:` belongs to a replay of dead letters only.
+ * Reads a range key: the id of a parked webhook, or `<webhook id>/<series>` for a replay. The series is part of the replay's
+ * delivery ids and distinguishes them from other deliveries of the same envelopes. A key that begins with `failed:` belongs
+ * to a replay of dead letters only.
  */
 export function readRangeKey(key: string): RangeKey {
   const isOfFailed = key.startsWith(ONLY_FAILED);
@@ -61,7 +64,7 @@ interface RangeKey {
 
 const ONLY_FAILED = 'failed:';
 
-/** Prefix of the range key of a replay. */
+/** Returns the prefix of a replay's range key. */
 export const rangeKeyPrefix = (status: 'all' | 'failed'): string => (status === 'failed' ? ONLY_FAILED : '');
 
 export const isReplay = (key: string): boolean => key.includes('/');
@@ -69,21 +72,25 @@ export const isReplay = (key: string): boolean => key.includes('/');
 export const isInside = ({ from, to = Infinity }: ParkedRange, offset: number): boolean =>
   from <= offset && offset < to;
 
-/** Returns the part of a range within a log that ends at `end`. An open range stays open: its webhook is still parked. */
+/**
+ * Returns the part of a range below `end`, the end of the log. An open range stays open, because its webhook is still
+ * parked.
+ */
 export function cutAt(end: number, { from, to }: ParkedRange): ParkedRange[] {
   if (to === undefined) return [{ from: Math.min(from, end) }];
   return from < end ? [{ from, to: Math.min(to, end) }] : [];
 }
 
 /**
- * Returns the range that replaces ranges of a log that is gone: all of the new log up to `end`, or open if one of them was open.
+ * Returns the range that replaces the ranges of a deleted topic: the whole new log up to `end`, or an open range if one of
+ * the old ranges was open.
  */
 export function renewed(end: number, ranges: readonly ParkedRange[]): ParkedRange[] {
   if (ranges.some(({ to }) => to === undefined)) return [{ from: 0 }];
   return end > 0 && ranges.length > 0 ? [{ from: 0, to: end }] : [];
 }
 
-/** Returns the first ranges without the offsets of the others. */
+/** Returns the ranges without the offsets that are also in `others`. */
 export const without = (ranges: readonly ParkedRange[], others: readonly ParkedRange[]): readonly ParkedRange[] =>
   others.reduce<readonly ParkedRange[]>(
     (left, other) =>
@@ -96,7 +103,11 @@ export const without = (ranges: readonly ParkedRange[], others: readonly ParkedR
     ranges,
   );
 
-/** Counts the offsets in ranges, of which the first is caught up to the cursor. @param next the end of an open range */
+/**
+ * Counts the offsets in the ranges that are still to be delivered.
+ * @param cursor offset up to which the first range is caught up
+ * @param next end of an open range
+ */
 export const offsetsIn = (ranges: readonly ParkedRange[], cursor: number, next: number): number =>
   ranges.reduce(
     (sum, { from, to = next }, index) => sum + Math.max(0, to - (index === 0 ? Math.max(from, cursor) : from)),
@@ -104,8 +115,8 @@ export const offsetsIn = (ranges: readonly ParkedRange[], cursor: number, next: 
   );
 
 /**
- * Writes ranges as `from-to` separated by commas, an open end empty. A replay's counts follow: `17-40|3|0`, and `|26|0` once it
- * has ended.
+ * Formats ranges as `from-to`, separated by commas; an open range has no `to`. For a replay, its counts follow: for example
+ * `17-40|3|0`, and `|26|0` after the replay has ended.
  */
 export function rangesText(ranges: readonly ParkedRange[], counts?: ReplayCounts): string {
   const text = ranges.map(({ from, to }) => `${from}-${to ?? ''}`).join(',');

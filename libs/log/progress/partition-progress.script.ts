@@ -2,12 +2,17 @@ import { seenMarkLua } from '@relay/dedupe';
 import { noticeLinesLua, registryVersionLua } from '@relay/redis';
 
 /**
- * KEYS: progress hash of the partition, recovery. ARGV: token, start or '', '1' to take it from its owner, claim or ''.
- * Returns {highWater, sequence found, how far it was read or ''}. Without progress and start it stores the owner and returns
- * nothing. It returns 'owned-elsewhere', without a write, while another token owns the partition and it is not to be taken. While
- * a recovery runs, only the recovery may own a partition: for all other tokens the script returns nothing and writes nothing.
- * The sequence is raised by one, so that a Redis that goes back behind this ownership is detected. A repeated claim, whose answer
- * was lost (Redis may stop answering for a while and then run every command it was sent), returns the first answer.
+ * Takes a partition for a token. KEYS: progress hash of the partition, recovery. ARGV: token, high water to begin with or
+ * '', '1' to take the partition from its owner, claim or ''.
+ *
+ * Returns the high water, the sequence before this call, and how far the partition was read or ''. The script raises the
+ * sequence by one: if Redis later loses this write, the sequence shows it. If there is no progress and no high water to
+ * begin with, the script stores the owner and returns an empty list. It returns 'owned-elsewhere', without any write, if
+ * another token owns the partition and ARGV[3] is not '1'. While a recovery runs, only the token of the recovery may own a
+ * partition. For all other tokens, the script then returns an empty list and writes nothing.
+ *
+ * Redis may stop answering for a while and then run all commands that it received, so a claim may be repeated. A repeated
+ * claim gets the first answer.
  */
 export const ownLua = `
 local recovery = redis.call('GET', KEYS[2])
@@ -27,15 +32,16 @@ if not highWater then return {} end
 return { highWater, redis.call('HINCRBY', KEYS[1], 'sequence', 1) - 1, redis.call('HGET', KEYS[1], 'read') or '' }
 `;
 
-/** KEYS: progress hash of the partition. ARGV: token. Gives the partition up, if this token owns it. */
+/** Gives a partition up if this token owns it. KEYS: progress hash of the partition. ARGV: token. */
 export const releaseLua = `
 if redis.call('HGET', KEYS[1], 'owner') == ARGV[1] then redis.call('HSET', KEYS[1], 'owner', '') end
 return 1
 `;
 
 /**
- * KEYS: known, recovery, then the progress hash of every partition that was read. Stores that the shard knows all of them.
- * @returns whether this is stored
+ * Stores that the shard knows all partitions that were read, unless the progress of one is missing or a recovery runs. KEYS:
+ * known, recovery, then the progress hash of each partition that was read.
+ * @returns 1 if this is stored, otherwise 0
  */
 export const rememberLua = `
 if redis.call('EXISTS', KEYS[1]) == 1 then return 1 end
@@ -47,7 +53,10 @@ redis.call('SET', KEYS[1], 1)
 return 1
 `;
 
-/** Lua: calls `each(id, hash)` for every entry of a packed text, 16 raw bytes of id and 8 of content hash an entry. */
+/**
+ * Lua function that calls `each(id, hash)` for each entry of a packed text. An entry is 16 raw bytes of id and 8 of content
+ * hash.
+ */
 const entriesLua = `
 local function each_entry(packed, each)
   for at = 1, #packed, 24 do each(string.sub(packed, at, at + 15), string.sub(packed, at + 16, at + 23)) end
@@ -55,9 +64,10 @@ end
 `;
 
 /**
- * KEYS: seen base, then `registryVersionKeys` if they are in its slot. ARGV: the packed entries of the chunk.
- * Returns the registry's version, then a letter for each entry: o(pen), d(uplicate), c(onflict).
- * The mark of an ingress never decides: the first envelope in the log wins.
+ * Looks up the ids of a chunk. KEYS: base of the seen marks, then `registryVersionKeys` if they are in the same hash slot.
+ * ARGV: the packed entries of the chunk. Returns the version of the registry (-1 without its keys), and a text with one
+ * letter for each entry: `o` for open, `d` for duplicate, `c` for conflict. A mark of an ingress (`published`) counts as
+ * open, because the first envelope in the log wins.
  */
 export const lookUpLua = `${seenMarkLua}${entriesLua}${registryVersionLua}
 seen_read(KEYS[1])
@@ -70,40 +80,48 @@ end)
 return { KEYS[2] and registry_version(KEYS[2], KEYS[3], KEYS[4]) or -1, table.concat(results) }
 `;
 
-/** The rarer writes of a flush, beside positions and settled marks. */
+/** The parts of a flush that most flushes do not have. Every flush has the position and the settled marks. */
 export interface FlushRest {
-  /** Envelope id and its settled webhooks, for envelopes with running deliveries. */
+  /** Envelope id and the ids of its settled webhooks, for envelopes that have other deliveries in progress. */
   readonly partial: readonly (readonly [string, string])[];
-  /** Ids whose partial marks are removed. */
+  /** Ids of envelopes whose partial marks are removed. */
   readonly whole: readonly string[];
-  /** Set only while the partition has ranges. Offsets are texts. */
+  /** Set only while the partition has ranges, or changes of them. Offsets are texts. */
   readonly parking?: {
     /** `<topic>/<partition>` */
     readonly name: string;
-    /** The next offset to hand out. */
+    /** The next offset to dispatch. */
     readonly next: string;
-    /** The lowest dropped offset to keep; without it all are removed. */
+    /** Dropped offsets below this one are removed. If it is missing, all of them are removed. */
     readonly keptFrom?: string;
-    /** Dropped offsets from here on are removed, before the new ones are added. */
+    /** Dropped offsets from this one on are removed before the new ones are added. */
     readonly lostFrom?: string;
-    /** Range key and its ranges, which are empty if none is left; for a replay with its counts. */
+    /** Range keys that changed, each with all of its ranges as text (`rangesText`). For a replay, its counts follow. */
     readonly changed: readonly (readonly [string, string])[];
-    /** Offsets of repeats and conflicts inside a range. */
+    /** Offsets inside a range whose records are duplicates or conflicts. */
     readonly dropped: readonly string[];
-    /** Lines of notices about the webhooks that are parked; a worker publishes them once they are stored. */
+    /** Lines of notices about webhooks that were parked. A worker publishes them after they are stored. */
     readonly notices?: readonly string[];
   };
 }
 
 /**
- * The flushes of several partitions. KEYS: seen base, index of the parked webhooks, running replays; then for each partition
- * progress hash, partial marks, ranges and dropped offsets. ARGV: window in seconds; the seconds for which the index of a replay
- * is kept, or '' with one shard; then for each partition token; high water and sequence of the last confirmed flush, and of the
- * last one sent (or '' ''), one of which Redis must hold; the next ones; the packed settled entries; a `FlushRest` as JSON, or
- * ''; how far the partition was read, or ''.
- * Returns for each partition 1; or 0, without a write to it, if Redis holds another owner or position.
- * With one shard, the flush that leaves no range of a replay ends the replay. With several shards, the order is in another slot:
- * the index of the shard shows how far each partition came, even once the replay has ended there, and a worker ends the replay.
+ * Writes the flushes of several partitions.
+ *
+ * KEYS: base of the seen marks, index of the parked webhooks, running replays; then for each partition its progress hash,
+ * partial marks, ranges and dropped offsets.
+ *
+ * ARGV: window in seconds; how many seconds the index of a replay is kept, or '' if there is only one shard; then ten values
+ * for each partition: token; high water and sequence of the last confirmed flush; the same of the last sent flush, or two
+ * times ''; the same to write; the packed settled entries; a `FlushRest` as JSON, or ''; how far the partition was read, or
+ * ''.
+ *
+ * Returns for each partition 1, or 0 if nothing was written. Nothing is written if the partition has another owner, or
+ * neither the confirmed nor the sent position.
+ *
+ * If there is one shard, the flush that leaves no range of a replay also ends the replay. If there are several shards, the
+ * order of a replay is in another hash slot. Each shard then keeps an index of how far its partitions have come, also after
+ * its part of the replay is done, and a worker ends the replay.
  */
 export const flushLua = `${seenMarkLua}${entriesLua}${noticeLinesLua}
 local seen, parked, replays = KEYS[1], KEYS[2], KEYS[3]
@@ -114,7 +132,7 @@ local function keep_index(index, name, ranges)
   if redis.call('TTL', index) < 0 then redis.call('EXPIRE', index, ARGV[2]) end
 end
 local function end_replay_if_done(index, id, name, ranges)
-  -- Its order has expired: it must not keep its webhook from other replays forever.
+  -- The order of the replay has expired, so the replay ends. Otherwise its webhook could never be replayed again.
   if redis.call('EXISTS', index) == 0 then return redis.call('HDEL', replays, id) end
   redis.call('HSET', index, name, ranges)
   local all = redis.call('HGETALL', index)
@@ -174,7 +192,7 @@ local function flush(key, arg)
     for _, id in ipairs(write.whole) do redis.call('HDEL', partials, id) end
     if write.parking then write_parking(progress, parked_here, dropped, write.parking) end
   end
-  -- Last: a script that a moving slot cuts off has then settled nothing that it did not write.
+  -- The position is written last. If the slot moves while the script runs, no position then covers a mark that is missing.
   if read ~= '' then redis.call('HSET', progress, 'read', read) end
   redis.call('HSET', progress, 'highWater', next_high, 'sequence', next_sequence)
   return 1

@@ -2,31 +2,37 @@ import { globalKey, onlyShard, type Shard, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import type { LogPartition } from './partition-progress.port.js';
 
-/** Token of the running recovery; absent otherwise. */
+/** Token of the recovery that is running; absent if none is. */
 export const recoveryKey = (shard: Shard): string => shard.key('recovery');
 
-/** Present once the shard has known every partition that was read: it was not lost since then, and can only be older. */
+/**
+ * Present after the shard has had the progress of every partition that was read. While the key exists, the shard was not
+ * emptied since then. It can only have been restored from a backup.
+ */
 export const knownKey = (shard: Shard): string => shard.key('known');
 
-/** Hash of a partition: owner, high water, sequence and how far it was read. */
+/** Hash of a partition: its owner, high water, sequence, and how far it was read. */
 export const progressKey = (shard: Shard, at: LogPartition): string => shard.key('progress', at.topic, at.partition);
 
-/** Hash of a partition: envelope id → the webhooks that are settled while others run. */
+/**
+ * Hash of a partition: envelope id → ids of the webhooks that are settled while other deliveries of the envelope are in
+ * progress.
+ */
 export const partialKey = (shard: Shard, at: LogPartition): string => shard.key('partial', at.topic, at.partition);
 
-/** Hash of a partition: range key → ranges there. */
+/** Hash of a partition: range key → ranges in this partition. */
 export const parkingKey = (shard: Shard, at: LogPartition): string => shard.key('parking', at.topic, at.partition);
 
-/** Sorted set of a partition: the offsets of repeats and conflicts inside a range. */
+/** Sorted set of a partition: offsets inside a range whose records are duplicates or conflicts. */
 export const droppedKey = (shard: Shard, at: LogPartition): string => shard.key('dropped', at.topic, at.partition);
 
-/** Set of the parked webhooks; with a range key, the hash `<topic>/<partition>` → its ranges there. */
+/** Set of the parked webhooks. With a range key: the hash `<topic>/<partition>` → ranges of this key in that partition. */
 export const parkedKey = (shard: Shard, ...rangeKey: readonly string[]): string => shard.key('parked', ...rangeKey);
 
-/** Hash of the running replays, range key → id; used with one shard, whose flushes end replays. */
+/** Hash of the running replays: range key → id of the replay. It is used only with one shard, whose flushes end replays. */
 export const replaysKey = (shard: Shard): string => shard.key('replays');
 
-/** Retention of a replay, in seconds. The log itself is kept for 7 days. */
+/** How long a replay is kept, in seconds. The log is kept for 7 days. */
 export const REPLAY_KEPT_S = 30 * 86_400;
 
 interface Registered {
@@ -34,22 +40,22 @@ interface Registered {
   readonly status: 'active' | 'disabled' | 'parked';
 }
 
-/** A parked webhook is registered as active, and its deliveries wait in the log. */
+/** Status that a partner sees. In the registry, a parked webhook is `active`; only its deliveries wait in the log. */
 export type ShownStatus = Registered['status'];
 
-/** Returns the ids of the webhooks whose deliveries wait in the log. */
+/** Returns the ids of the webhooks that have deliveries waiting in the log. */
 export async function parkedWebhooks(shards: Shards): Promise<ReadonlySet<string>> {
   const found = await Promise.all(shards.all.map((shard) => shard.redis.smembers(parkedKey(shard))));
   return new Set(found.flat());
 }
 
-/** Whether deliveries to this webhook wait in the log. */
+/** Returns whether this webhook has deliveries waiting in the log. */
 export async function isParked(shards: Shards, webhookId: string): Promise<boolean> {
   const found = await Promise.all(shards.all.map((shard) => shard.redis.exists(parkedKey(shard, webhookId))));
   return found.includes(1);
 }
 
-/** Adds to each webhook the status that its partner sees. */
+/** Returns each webhook together with the status that its partner sees. */
 export async function withShownStatus<W extends Registered>(
   shards: Shards,
   webhooks: readonly W[],
@@ -61,15 +67,16 @@ export async function withShownStatus<W extends Registered>(
   }));
 }
 
-/** Key with the number of shards that the state is divided into, if that is not 1. */
+/** Key with the number of shards that the state is divided into. It may be missing if that number is 1. */
 const SHARDS = globalKey('shards');
-/** Key that a running `relay reshard` holds; it expires if the command is killed. */
+/** Key that exists while `relay reshard` is running. It expires if the command is killed. */
 export const RESHARDING = globalKey('resharding');
 
 /**
- * Checks that the state in Redis is divided into as many shards as this process assumes. Otherwise the process finds nothing of
- * the state.
- * @param topics topics of envelopes, whose first partitions a worker owns from its first start on
+ * Checks that the state in Redis is divided into as many shards as this process assumes. With another number, the process
+ * does not find the state.
+ * @param topics topics of envelopes. If no number is stored and the first partition of one of these topics has progress, the
+ *   state has one shard.
  * @throws Error if the number is another one, or is being changed
  */
 export async function assertNumberOfShards(redis: Redis, count: number, topics: readonly string[]): Promise<void> {
@@ -81,7 +88,7 @@ export async function assertNumberOfShards(redis: Redis, count: number, topics: 
   );
 }
 
-/** @throws Error while `relay reshard` copies the state: writes at that time are lost */
+/** @throws Error while `relay reshard` copies the state, because writes during that time are lost */
 export async function assertNotResharding(redis: Redis): Promise<void> {
   if ((await redis.exists(RESHARDING)) === 1)
     throw new Error(
@@ -89,7 +96,7 @@ export async function assertNotResharding(redis: Redis): Promise<void> {
     );
 }
 
-/** Returns the number of shards that is stored for the state in Redis; undefined if none was ever stored, as with one shard. */
+/** Returns the stored number of shards; undefined if no number was stored, which is normal for one shard. */
 export async function saidShards(redis: Redis): Promise<number | undefined> {
   const said = await redis.get(SHARDS);
   return said === null ? undefined : Number(said);

@@ -40,7 +40,10 @@ const flush = defineScript('progress-flush', flushLua);
 
 const RESULTS: Readonly<Record<string, LookUpResult>> = { o: 'open', d: 'duplicate', c: 'conflict' };
 
-/** Maximum of ids in one script, unless one chunk or flush has more: a script blocks Redis. */
+/**
+ * Maximum number of ids in one call of a script, unless a single chunk or flush has more. A script blocks Redis while it
+ * runs.
+ */
 const MAX_LOOKED_UP = 400;
 const MAX_FLUSHED = 1_000;
 
@@ -49,13 +52,16 @@ interface PartitionFlush {
   readonly write: Flush;
 }
 
-/** Progress in Redis, in the shard of the seen marks and jobs that it counts. */
+/** Progress in Redis, stored in the same shard as the seen marks and jobs of its envelopes. */
 export class RedisPartitionProgress extends PartitionProgress {
   readonly #window: number;
   readonly #lookUps = new CallBatch<SeenEntry, LookUp>((entries) => this.#lookUp(entries), MAX_LOOKED_UP);
   readonly #flushes = new CallBatch<PartitionFlush, readonly number[]>((all) => this.#flush(all), MAX_FLUSHED);
 
-  /** @param agreed resolves when jobs are stored on the same server as progress, so that both go back in time together */
+  /**
+   * @param agreed resolves once it is known that jobs and progress are stored on the same server, so that both go back
+   *   together if the server loses its latest writes
+   */
   constructor(
     private readonly shard: Shard,
     dedupeWindowMs: number,
@@ -81,7 +87,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     return { highWater: Number(highWater), sequence: Number(sequence), read: readOf(read) };
   }
 
-  /** Returns the owner of each partition: '' for none, undefined if the store has no progress of it. */
+  /** Returns the owner of each partition: '' if it has none, undefined if the store has no progress of the partition. */
   async owners(partitions: readonly LogPartition[]): Promise<(string | undefined)[]> {
     const found = await Promise.all(
       partitions.map((at) => this.shard.redis.hmget(progressKey(this.shard, at), 'highWater', 'owner')),
@@ -103,7 +109,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     return (await this.shard.redis.exists(knownKey(this.shard))) === 1;
   }
 
-  /** Chunks that arrive in one turn of the event loop, as the partitions of one fetch do, share a round trip. */
+  /** Chunks that are looked up in one turn of the event loop share a round trip, for example the partitions of one fetch. */
   async lookUp(_at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const { answer, from } = await this.#lookUps.add(entries, entries.length);
     return { ...answer, results: answer.results.slice(from, from + entries.length) };
@@ -118,7 +124,7 @@ export class RedisPartitionProgress extends PartitionProgress {
     return { registryVersion, results: Array.from(letters, (letter) => RESULTS[letter] as LookUpResult) };
   }
 
-  /** The partitions that flush in one turn of the event loop share a script. */
+  /** Partitions that are flushed in one turn of the event loop share one call of the script. */
   async flush(at: LogPartition, write: Flush): Promise<boolean> {
     const { answer, from } = await this.#flushes.add([{ at, write }], 1 + write.settled.length + write.partial.length);
     return answer[from] === 1;
@@ -192,16 +198,16 @@ const parkingText = (at: LogPartition, write: ParkingWrite): NonNullable<FlushRe
 });
 
 /**
- * Progress over the shards of a deployment. Each shard has the progress of its parts of the partitions, which goes back in time
- * with that shard alone.
+ * Progress of a deployment with several shards. Each shard keeps the progress of its own part of each partition. If a shard
+ * loses its latest writes, only its own progress goes back.
  */
 export class ShardedPartitionProgress extends PartitionProgress {
   readonly #all: readonly PartitionProgress[];
   readonly #versions = new CallBatch<never, number>(() => readRegistryVersion(this.global), 0);
 
   /**
-   * @param global connection to the keys that belong to no shard
-   * @param agreed resolves when the jobs of this shard are stored on the same server as its progress
+   * @param global connection for the keys that belong to no shard
+   * @param agreed resolves once it is known that the jobs and the progress of this shard are stored on the same server
    */
   constructor(
     shards: Shards,
@@ -233,8 +239,8 @@ export class ShardedPartitionProgress extends PartitionProgress {
   }
 
   /**
-   * Reads the version of the registry after the records were fetched, so that it has all that was registered before they were
-   * sent.
+   * Also reads the version of the registry. The records were fetched before, so a view of this version has everything that
+   * was registered before they were sent.
    */
   async lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const [{ results }, { answer: registryVersion }] = await Promise.all([
@@ -269,17 +275,17 @@ interface Open<Item, Answer> {
   readonly answer: Promise<Answer>;
 }
 
-/** Combines the calls of one turn of the event loop into as few as their sizes allow. */
+/** Combines the calls that are made in one turn of the event loop into as few batches as the maximum size allows. */
 class CallBatch<Item, Answer> {
   #open: Open<Item, Answer> | undefined;
 
-  /** @param maxSize maximum size of a batch, unless a single call is larger: a script blocks Redis */
+  /** @param maxSize maximum size of a batch, unless a single call is larger. A script blocks Redis while it runs. */
   constructor(
     private readonly run: (items: readonly Item[]) => Promise<Answer>,
     private readonly maxSize: number,
   ) {}
 
-  /** @returns the answer of the whole batch, and the position of these items in it */
+  /** @returns the answer for the whole batch, and the index of the first of these items in the batch */
   async add(items: readonly Item[], size: number): Promise<{ answer: Answer; from: number }> {
     let open = this.#open;
     if (open === undefined || open.size + size > this.maxSize) this.#open = open = this.#begin();

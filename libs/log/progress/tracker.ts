@@ -5,11 +5,13 @@ interface RunningOffset {
 }
 
 /**
- * Progress of one partition: its running offsets, and the high water below which every offset is settled. Offsets are accepted
- * in ascending order and settle in any order. The running offsets form a linked list instead of a Set in insertion order:
- * the first element of a Set whose head was deleted lies behind a run of holes (100,000 offsets settled in order, the high
- * water read after each: 1,000 ms with a Set, 15 ms with the list), and an iterator kept on the Set holds memory while one
- * offset is slow.
+ * Progress of one partition: the offsets that are in progress, and the high water, below which every offset is settled.
+ * Offsets are accepted in ascending order and may be settled in any order.
+ *
+ * The offsets in progress are kept in a linked list. A `Set` would be too slow if its first elements are deleted again and
+ * again, because finding the first element then skips all deleted ones: with 100,000 offsets settled in order, and the high
+ * water read after each, a `Set` takes 1,000 ms and the list 15 ms. An iterator that is kept open on the `Set` is no
+ * solution, because it holds memory while one offset is slow.
  */
 export class Tracker {
   readonly #running = new Map<number, RunningOffset>();
@@ -24,8 +26,9 @@ export class Tracker {
   }
 
   /**
-   * Begins an offset. Returns false if it is below `next`: Kafka delivers records again after a rejoin. Skipped offsets between
-   * `next` and this one (compaction, control records, retention) count as settled.
+   * Begins an offset. Returns false if the offset is below `next`, because Kafka delivers records again after a rebalance.
+   * Offsets that were skipped between `next` and this one count as settled: they have no records (compaction, control
+   * records, retention).
    */
   accept(offset: number): boolean {
     if (checked(offset) < this.#next) return false;
@@ -39,8 +42,8 @@ export class Tracker {
   }
 
   /**
-   * Ends a running offset.
-   * @throws RangeError if it is not running, which is a bug
+   * Settles an offset that is in progress.
+   * @throws RangeError if the offset is not in progress, which is a bug
    */
   settle(offset: number): void {
     const entry = this.#running.get(offset);
@@ -52,37 +55,43 @@ export class Tracker {
     else this.#last = entry.before;
   }
 
-  /** End of the settled prefix: the smallest running offset, or `next` when none runs. Never goes back. */
+  /** First offset that is not settled: the smallest offset in progress, or `next` if there is none. It never goes back. */
   get highWater(): number {
     return this.#first?.offset ?? this.#next;
   }
 
-  /** The smallest offset that was not accepted. */
+  /** The first offset that was not accepted yet. */
   get next(): number {
     return this.#next;
   }
 
-  /** Passes the offsets below `to`. Offsets below it that were not accepted belong to other shards and count as settled. */
+  /** Moves `next` to `to`. Offsets below `to` that were not accepted belong to other shards and count as settled. */
   pass(to: number): void {
     this.#next = Math.max(this.#next, checked(to));
   }
 
-  /** Notes that the log holds no record at the offsets `[from, to)`: markers of transactions, or records of aborted ones. */
+  /**
+   * Notes that the log has no records at the offsets `[from, to)`, only transaction markers or records of aborted
+   * transactions.
+   */
   foundEmpty(from: number, to: number): void {
     if (from <= this.emptyTo) this.#emptyTo = Math.max(this.#emptyTo, to);
   }
 
-  /** The first offset that may hold a record that was not accepted. */
+  /** The first offset at or after `next` that may have a record. */
   get emptyTo(): number {
     return Math.max(this.#next, this.#emptyTo);
   }
 
-  /** Returns a stored high water, or the end of the markers and aborted records that directly follow it. */
+  /**
+   * Returns the given high water, moved past the transaction markers and aborted records that directly follow it. It is
+   * moved only if it equals `next`.
+   */
   beyond(highWater: number): number {
     return highWater === this.#next ? this.emptyTo : highWater;
   }
 
-  /** Number of running offsets. */
+  /** Number of offsets in progress. */
   get running(): number {
     return this.#running.size;
   }

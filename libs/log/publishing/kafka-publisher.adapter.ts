@@ -9,11 +9,15 @@ import { TopicDirectory } from './topic-directory.adapter.js';
 
 export interface KafkaPublisherSettings extends LaneSettings {
   /**
-   * Off: a repeat after a lost answer can store a record twice; consumers drop the second by its envelope id. On: the driver needs
-   * one repeat of its own, which a frozen broker can receive after the deadline.
+   * Whether Kafka's idempotent producer is used. If false, a repeat after a lost answer may store a record twice; consumers
+   * drop the second one by its envelope id. If true, the driver repeats a request once by itself, and a broker that was
+   * frozen may receive this repeat after the deadline.
    */
   readonly idempotent: boolean;
-  /** Milliseconds to look for a new topic, or for one whose brokers are away; they add to the deadline. */
+  /**
+   * Maximum time in ms to look for a topic that is new to this process, or while the brokers cannot be reached. It adds to
+   * the deadline.
+   */
   readonly lookMs: number;
 }
 
@@ -30,15 +34,16 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
 };
 
 /**
- * Publisher on `KafkaProducer`: acks=all, the partition chosen here, every partition of an answer compared with the request.
+ * Publishes records by `KafkaProducer` with acks=all. It chooses the partition itself, and checks that the answer has an
+ * acknowledgement for every partition of the request.
  *
- * After each failed send the publisher opens a new producer, because of three faults of the driver:
- * - It keeps using a connection whose requests time out.
- * - Once a used topic is deleted, it fails every topic.
- * - With `idempotent` it gives the sequence number of a lost answer to the next record. The broker acknowledges this record,
- *   but drops it as a duplicate, so it is lost.
- * Its own repeats are off, so that
- * nothing is sent after the deadline; the lanes repeat.
+ * After each failed send, the publisher opens a new producer. There are three faults in the driver that make this necessary:
+ * - The driver keeps using a connection whose requests time out.
+ * - After a used topic was deleted, the driver fails the sends to every topic.
+ * - With `idempotent`, the driver gives the sequence number of a record whose answer was lost to the next record. The broker
+ *   takes the next record for a duplicate, drops it and acknowledges it, so that record is lost.
+ *
+ * The driver's own repeats are off, so that nothing is sent after the deadline. The lanes repeat instead.
  */
 @Injectable()
 export class KafkaPublisher extends Publisher {
@@ -105,7 +110,7 @@ export class KafkaPublisher extends Publisher {
       this.#failedSends.stored(record.topic, partition);
       return offset;
     } catch (error) {
-      // A record that a broker refuses, or that has no room in memory, is no fault of its partition.
+      // A record that a broker refuses, or that has no room in memory, does not mean that its partition has a fault.
       const isOfCluster = error instanceof PublishFailed && /^(unavailable|timeout)$/.test(error.reason);
       if (isOfCluster) this.#failedSends.failed(record.topic, partition, error.message, Date.now());
       if (error instanceof PublishFailed && !error.retryable)
@@ -118,7 +123,7 @@ export class KafkaPublisher extends Publisher {
     }
   }
 
-  /** Publishes a record whose topic is new to this process, or that arrives while the brokers are away. */
+  /** Publishes a record whose topic is not known yet, or while the brokers cannot be reached. */
   async #publishNew(record: OutgoingRecord): Promise<number | undefined> {
     if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
     const { lookMs } = this.#settings;
@@ -159,8 +164,8 @@ const systemClock: LaneClock = {
 };
 
 /**
- * Error codes by which a broker refuses the record itself. Any other code is a fault of the cluster, of the access to it, or
- * (INVALID_TIMESTAMP) of this clock: the record is sent again.
+ * Error codes by which a broker refuses the record itself. All other codes are faults of the cluster or of the access to it,
+ * or of the clock of this host (INVALID_TIMESTAMP). The record is then sent again.
  */
 const REFUSED = ['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE', 'INVALID_RECORD'];
 
@@ -174,29 +179,30 @@ function failureOf(error: unknown): PublishFailed {
 type Sent = Pick<Batch, 'topic' | 'partition'>;
 
 /**
- * The unacknowledged part of a request. If a leader moves between two tries of the driver, a send to several partitions
- * can resolve although one of them was never written. So only a partition with error code 0 in the answer counts as stored.
+ * Returns the batches of a request that were not acknowledged. If a leader moves between two attempts of the driver, a send
+ * to several partitions may resolve although one of them was never written. A batch therefore counts as stored only if the
+ * answer has its partition with error code 0.
  */
 export function unacknowledged<S extends Sent>(sent: readonly S[], answers: readonly Acknowledgement[]): S[] {
   const stored = new Set(answers.filter((a) => a.errorCode === 0).map((a) => `${a.topicName}/${a.partition}`));
   return sent.filter((batch) => !stored.has(`${batch.topic}/${batch.partition}`));
 }
 
-/** Offset of the first record of each batch; undefined if the answer has none, or -1. */
+/** Returns the offset of the first record of each batch; undefined if the answer has no offset for it, or -1. */
 export function baseOffsets(sent: readonly Sent[], answers: readonly Acknowledgement[]): (number | undefined)[] {
   const known = new Map(answers.map((a) => [`${a.topicName}/${a.partition}`, Number(a.baseOffset ?? -1)]));
   return sent.map((batch) => known.get(`${batch.topic}/${batch.partition}`)).map((at) => (at === -1 ? undefined : at));
 }
 
 /**
- * A failure is reported until a later record is stored in that partition, but for 30 s at most. Without this limit an idle
- * partition stays unhealthy for ever.
+ * A failure is reported until a later record is stored in the same partition, but for at most 30 s. Without this limit, a
+ * partition that gets no more records is reported as failed for ever.
  */
 const REPORTED_MS = 30_000;
 
 /**
- * Partitions whose newest record was not stored. Brokers may answer every other request and yet take no record: too few
- * replicas in sync, no leader, a full disk, a revoked right.
+ * Partitions whose newest record could not be stored. Brokers may answer all other requests and still not store records, for
+ * example if too few replicas are in sync, if there is no leader, if a disk is full, or if a right was revoked.
  */
 export class FailedSends {
   readonly #newest = new Map<string, { readonly at: number; readonly reason: string }>();
@@ -209,12 +215,12 @@ export class FailedSends {
     if (this.#newest.size > 0) this.#newest.delete(nameOf(topic, partition));
   }
 
-  /** The brokers are back: earlier failures no longer count. */
+  /** Forgets all failures. Called when the brokers answer again. */
   forget(): void {
     this.#newest.clear();
   }
 
-  /** In words; undefined without failures. */
+  /** Describes a failure in words; undefined if there is none. */
   fault(now: number): string | undefined {
     for (const [name, { at, reason }] of this.#newest) {
       if (now - at < REPORTED_MS) return `${name} takes no records: ${reason}`;
@@ -226,7 +232,7 @@ export class FailedSends {
 
 const nameOf = (topic: string, partition: number): string => `${topic}/${partition}`;
 
-/** Adds a span for each record that belongs to a trace; the record's headers name that span to its readers. */
+/** Publisher that adds a span for each record with a `traceparent`. The record gets the new span as its `traceparent`. */
 export class TracedPublisher extends Publisher {
   constructor(
     private readonly publisher: Publisher,

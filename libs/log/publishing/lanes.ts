@@ -1,6 +1,6 @@
 import { PublishFailed, type OutgoingRecord } from './publisher.port.js';
 
-/** Records of one partition in order, sent together. */
+/** Records of one partition that are sent together, in order. */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
@@ -8,32 +8,35 @@ export interface Batch {
 }
 
 /**
- * Sends batches of different partitions. Resolves when all of them are acknowledged, with the offset of the first record of each
- * if it is known. Rejects with PublishFailed.
+ * Sends batches of different partitions in one request. Resolves when all of them are acknowledged, with the offset of the
+ * first record of each batch, or undefined if that offset is not known. Rejects with PublishFailed.
  */
 type Send = (batches: readonly Batch[]) => Promise<readonly (number | undefined)[]>;
 
 export interface LaneSettings {
-  /** Bytes of one batch; below the broker's `max.message.bytes`, which counts a whole batch. */
+  /** Maximum bytes of one batch. It must be below the broker's `max.message.bytes`, which limits a whole batch. */
   readonly maxBatchBytes: number;
   readonly maxBatchRecords: number;
-  /** Milliseconds from the call to its answer, at most. */
+  /** Maximum time from a call to its answer, in ms. */
   readonly deadlineMs: number;
-  /** Bytes in memory over all lanes; beyond them records are refused as `overloaded`. */
+  /** Maximum bytes of waiting records over all lanes. Further records are refused as `overloaded`. */
   readonly maxWaitingBytes: number;
-  /** Bytes of one request, over all its batches. */
+  /** Maximum bytes of one request over all its batches. */
   readonly maxRequestBytes: number;
-  /** Requests in flight to one broker. A broker answers the requests of one connection one after the other anyway. */
+  /**
+   * Maximum number of requests in flight to one broker. A broker handles the requests of one connection one by one in any
+   * case.
+   */
   readonly maxRequestsPerBroker: number;
-  /** Milliseconds before each repeat of a failed batch; after the last repeat its callers get the failure. */
+  /** Wait in ms before each repeat of a failed batch. After the last repeat, the callers get the failure. */
   readonly retryWaitsMs: readonly number[];
 }
 
 export interface LaneClock {
   now(): number;
-  /** Runs a function after so many milliseconds. @returns a function that cancels it */
+  /** Calls a function after so many milliseconds. @returns a function that cancels the call */
   after(ms: number, run: () => void): () => void;
-  /** Runs a function after the pending events. */
+  /** Calls a function after the pending events of the event loop. */
   soon(run: () => void): void;
 }
 
@@ -49,18 +52,18 @@ interface Part {
 }
 
 /**
- * Group commit. Each partition has a lane with one send in flight; records that arrive meanwhile form the next batch, so load
- * makes its own batches and no record waits for a timer. Lanes of the same leader share a request; lanes of different leaders
- * never do, so that a hanging broker holds its own partitions only.
+ * Group commit. Each partition has a lane, and each lane has at most one send in flight. Records that arrive during a send
+ * form the next batch. Batches therefore grow with the load, and no record waits for a timer. Lanes with the same leader
+ * share a request. Lanes with different leaders never do, so a broker that hangs delays only its own partitions.
  *
- * A failed send is repeated a few times, each lane then on its own. A batch that the broker refuses is split until the refused
- * record is alone. A record past its deadline is answered `timeout` and not sent again; its lane stays busy until the send in
- * flight has ended, because a second one could overtake it.
+ * A failed send is repeated a few times, each lane in a request of its own. A batch that the broker refuses is split until
+ * the refused record is alone. If a record passes its deadline, its call is rejected with `timeout` and the record is not
+ * sent again. Its lane stays busy until the send in flight has ended, because a second send could overtake the first.
  */
 export class Lanes {
   readonly #lanes = new Map<string, Map<number, Lane>>();
   readonly #brokers = new Map<number, Broker>();
-  /** Entries without an answer, in order of their deadlines. */
+  /** Entries whose callers have no answer yet, in the order of their deadlines. */
   readonly #open = new Set<Entry>();
   #bytes = 0;
   #alarm: (() => void) | undefined;
@@ -94,7 +97,7 @@ export class Lanes {
     });
   }
 
-  /** Resolves when every record has its answer. */
+  /** Resolves when every caller has an answer. */
   async idle(): Promise<void> {
     if (this.#open.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -142,7 +145,7 @@ export class Lanes {
       broker.ready.shift();
       const entries = takeBatch(lane, this.settings);
       if (entries.length === 0) {
-        lane.busy = false; // the waiting records have passed their deadlines
+        lane.busy = false; // all waiting records have passed their deadlines
         continue;
       }
       parts.push({ lane, entries });
@@ -221,7 +224,7 @@ export class Lanes {
     this.#onIdle?.();
   }
 
-  /** One timer for all: deadlines are in order of arrival, so the oldest entry expires first. */
+  /** Rejects expired entries. One timer is enough: all calls have the same deadline, so the oldest entry expires first. */
   #expire(): void {
     this.#alarm = undefined;
     const now = this.clock.now();
@@ -249,16 +252,16 @@ const asFailure = (error: unknown): PublishFailed =>
   error instanceof PublishFailed ? error : new PublishFailed('unavailable', 'The send failed', error);
 
 /**
- * Isolation of a record after a failed send, so that other records cannot make it fail again, nor it them:
- * 0 = sent with other lanes, 1 = its lane is sent alone, 2 = the record is sent alone.
+ * How a record is isolated after a failed send, so that it and other records cannot make each other fail again:
+ * 0 = sent together with other lanes, 1 = its lane is sent alone, 2 = the record is sent alone.
  */
 type Isolation = 0 | 1 | 2;
 
-/** A record and its waiting caller. */
+/** A record and the caller that waits for it. */
 interface Entry {
   readonly record: OutgoingRecord;
   readonly bytes: number;
-  /** Time of the lanes' clock, in milliseconds, from which on the record is not sent. */
+  /** Time by the clock of the lanes, in ms, after which the record is no longer sent. */
   readonly deadline: number;
   readonly lane: Lane;
   readonly resolve: (offset: number | undefined) => void;
@@ -267,17 +270,17 @@ interface Entry {
   answered: boolean;
 }
 
-/** The records for one partition, in order. `busy` while some of them are being sent or wait before a repeat. */
+/** The records of one partition, in order. `busy` is true while a send is in flight, or ready, or waits to be repeated. */
 interface Lane {
   readonly topic: string;
   readonly partition: number;
   readonly waiting: Entry[];
   busy: boolean;
-  /** Failed sends in a row. */
+  /** Number of failed sends in a row. */
   failures: number;
 }
 
-// Memory beside key and value: lengths, times, the promise of the caller.
+// Estimated memory of a record besides key, value and headers, for example the promise of the caller.
 const RECORD_OVERHEAD = 128;
 
 function sizeOf(record: OutgoingRecord): number {
@@ -286,7 +289,7 @@ function sizeOf(record: OutgoingRecord): number {
   return bytes;
 }
 
-/** Removes the next batch from a lane: at least one record if any waits, and as many as bounds and isolation allow. */
+/** Removes the next batch from a lane: as many records as bounds and isolation allow, and at least one if any waits. */
 function takeBatch(lane: Lane, bounds: Pick<LaneSettings, 'maxBatchBytes' | 'maxBatchRecords'>): Entry[] {
   const { waiting } = lane;
   const alone = waiting[0]?.isolation === 2;
@@ -301,7 +304,10 @@ function takeBatch(lane: Lane, bounds: Pick<LaneSettings, 'maxBatchBytes' | 'max
   return waiting.splice(0, count);
 }
 
-/** Returns taken records to the front of their lane, except those whose callers have an answer, which are never sent again. */
+/**
+ * Puts records back at the front of their lane. Records whose callers already have an answer are left out: they are not sent
+ * again.
+ */
 function putBack(lane: Lane, entries: readonly Entry[], isolation: Isolation): void {
   const again = entries.filter((entry) => !entry.answered);
   for (const entry of again) entry.isolation = isolation;

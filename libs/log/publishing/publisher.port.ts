@@ -1,24 +1,28 @@
 export interface OutgoingRecord {
   readonly topic: string;
-  /** Chooses the partition: records of one key keep their order. */
+  /** Determines the partition, so records with the same key are stored in order. */
   readonly key: string;
   readonly value: Buffer;
   readonly headers: Readonly<Record<string, string>>;
-  /** Only for a record that its key must not place, such as one that is stored again beside another. */
+  /**
+   * Partition to use instead of the key's one, for example if a record is stored again in the partition of another record.
+   */
   readonly partition?: number;
 }
 
 /**
- * - `unavailable`: no broker took it, or its topic does not exist
- * - `overloaded`: too many records wait already; it was not sent
- * - `timeout`: no acknowledgement within the deadline
- * - `refused`: the broker refuses the record itself, such as one that is too large
+ * - `unavailable`: no broker stored the record, or its topic does not exist
+ * - `overloaded`: too many records already wait; the record was not sent
+ * - `timeout`: there was no acknowledgement within the deadline
+ * - `refused`: the broker refuses the record itself, for example because it is too large
  */
 export type PublishFailureReason = 'unavailable' | 'overloaded' | 'timeout' | 'refused';
 
-/** A record was not acknowledged. The log may still have it, unless the reason is `overloaded` or `refused`. */
+/**
+ * The record was not acknowledged. Kafka may have stored it nevertheless, unless the reason is `overloaded` or `refused`.
+ */
 export class PublishFailed extends Error {
-  /** Whether the same record may succeed later. */
+  /** Whether a repeat of the same record may succeed. */
   readonly retryable: boolean;
 
   constructor(
@@ -34,26 +38,30 @@ export class PublishFailed extends Error {
 
 export abstract class Publisher {
   /**
-   * Resolves when every in-sync replica has the record (acks=all). Records of one topic and key are stored in order of their
-   * calls. Repeating a failed call can store the record twice; consumers drop the second by its envelope id. Never creates a
-   * topic.
-   * @returns the record's offset in its partition; undefined when the broker's answer has none
-   * @throws PublishFailed within 8 s (6.5 s, and 1.5 s to look for a new topic), whatever the broker does
+   * Publishes a record. Resolves when every in-sync replica has the record (acks=all). Records of one topic and key are
+   * stored in the order of the calls. If a failed call is repeated, the record may be stored twice; consumers drop the
+   * second one by its envelope id. It never creates a topic.
+   * @returns the offset of the record in its partition; undefined if the broker's answer has no offset
+   * @throws PublishFailed within 8 s in any case (6.5 s, and 1.5 s to look for a topic that is new to this process)
    */
   abstract publish(record: OutgoingRecord): Promise<number | undefined>;
 
   /**
-   * Finds these topics before their first records, which then have the whole of the 6.5 s. A missing topic is left out.
-   * @throws PublishFailed when no broker answers
+   * Looks for these topics in advance, so that their first records do not spend part of their time on it. A topic that does
+   * not exist is ignored.
+   * @throws PublishFailed if no broker answers
    */
   abstract learn(topics: readonly string[]): Promise<void>;
 
-  /** Brokers of another cluster get no record from now on. @param _cluster its id; null if it has none, and all get records */
+  /**
+   * Says which Kafka cluster the deployment belongs to. Brokers of another cluster get no more records.
+   * @param _cluster id of the cluster; null if the cluster has no id, and then no broker is excluded
+   */
   belongsTo(_cluster: string | null): void {}
 
-  /** `connected`, or in words why records are not stored now, by the outcome of the last requests. */
+  /** `connected`, or a description of why records cannot be stored now. It is based on the last requests. */
   abstract get state(): string;
 
-  /** Refuses further records, waits for those in flight, then disconnects. */
+  /** Refuses new records, waits for the answers to records that were already accepted, then disconnects. */
   abstract close(): Promise<void>;
 }

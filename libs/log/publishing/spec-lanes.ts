@@ -4,12 +4,12 @@ import { PublishFailed, type OutgoingRecord } from './publisher.port.js';
 export interface Sending {
   readonly batches: readonly Batch[];
   readonly texts: string[];
-  /** @param bases offset of the first record of each batch */
+  /** Acknowledges the batches. @param bases offset of the first record of each batch */
   succeed(...bases: number[]): void;
   fail(reason?: PublishFailed['reason']): void;
 }
 
-/** Time that moves only when told to. */
+/** Clock that moves only when a spec calls `pass`. */
 class ManualClock implements LaneClock {
   #now = 1_000_000;
   #timers: { at: number; run: () => void }[] = [];
@@ -51,10 +51,10 @@ const settings: LaneSettings = {
   retryWaitsMs: [100, 400],
 };
 
-/** Lets everything that can happen without time passing happen. */
+/** Resolves after everything has happened that needs no time to pass. */
 export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
 
-/** Lanes over a sender and a clock that obey the spec. */
+/** Opens lanes whose sender and clock are controlled by the spec. */
 export function open(
   changes: Partial<LaneSettings> = {},
   leaderOf: (topic: string, partition: number) => number = () => 1,

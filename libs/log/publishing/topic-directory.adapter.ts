@@ -2,20 +2,20 @@ import { answeredWithin, codeOf, type Kafka, type KafkaAdmin } from '@relay/kafk
 import { reasonOf, type Log } from '@relay/telemetry';
 import { PublishFailed } from './publisher.port.js';
 
-/** Node id of the leader by partition; -1 while there is none. */
+/** Node id of the leader of each partition; -1 while a partition has no leader. */
 type Leaders = readonly number[];
 
 const CONNECTING = 'connecting';
-/** Together with `ASK_MS` below the 30 s in which readiness must report frozen brokers. */
+/** This wait and `ASK_MS` together must be below the 30 s within which readiness must report frozen brokers. */
 const WHEN_WELL_MS = 8_000;
-/** Enough for two frozen brokers, 5 s each, and an answer of the third. */
+/** Time for two frozen brokers, 5 s each, and for the answer of a third. */
 const ASK_MS = 12_000;
 const WHEN_FAILED_MS = 1_000;
 
 /**
- * The existing topics, with their partitions and leaders. Reads a topic at its first use and all used topics every 8 s, or every
- * second while the brokers do not answer, each time on a new connection: on a kept one the driver hides errors. Readiness reports
- * the last result. Never creates a topic.
+ * The topics that exist, with their partitions and leaders. A topic is read at its first use. All used topics are read again
+ * every 8 s, or every second while the brokers do not answer. Each read opens a new connection, because the driver hides
+ * errors on a connection that is kept open. Readiness reports the last result. It never creates a topic.
  */
 export class TopicDirectory {
   readonly #topics = new Map<string, Leaders>();
@@ -23,20 +23,22 @@ export class TopicDirectory {
   #timer: NodeJS.Timeout | undefined;
   #refreshing: Promise<void> | undefined;
   #fault: string | undefined = CONNECTING;
-  /** Brokers of another cluster at the same address count as away; null if the id is not known. */
+  /**
+   * Id of the Kafka cluster of the deployment; null if it is not known. Brokers of another cluster count as not answering.
+   */
   cluster: string | null = null;
   #isClosed = false;
 
   constructor(
     private readonly kafka: Kafka,
     private readonly log: Log,
-    /** Called when the brokers answer again. */
+    /** Called when the brokers answer again after a failure. */
     private readonly onBack: () => void,
   ) {
     void this.refresh();
   }
 
-  /** Why the brokers do not answer; undefined when they do. */
+  /** Why the brokers do not answer; undefined if they do. */
   get fault(): string | undefined {
     return this.#fault;
   }
@@ -50,8 +52,8 @@ export class TopicDirectory {
   }
 
   /**
-   * Finds a topic at its first use.
-   * @throws PublishFailed when no broker answers or the topic does not exist
+   * Reads a topic at its first use and returns its number of partitions.
+   * @throws PublishFailed if no broker answers or the topic does not exist
    */
   async look(topic: string): Promise<number> {
     if (this.#fault === CONNECTING) await this.#refreshing;
@@ -63,7 +65,7 @@ export class TopicDirectory {
 
   /**
    * Reads these topics before their first use.
-   * @throws PublishFailed when no broker answers
+   * @throws PublishFailed if no broker answers
    */
   async learn(topics: readonly string[]): Promise<void> {
     try {
@@ -75,7 +77,7 @@ export class TopicDirectory {
     if (this.#fault !== undefined) throw away(this.#fault);
   }
 
-  /** Reads all used topics again, now. */
+  /** Reads all used topics again now. */
   refresh(): Promise<void> {
     this.#refreshing ??= this.#refresh().finally(() => {
       this.#refreshing = undefined;
@@ -99,7 +101,7 @@ export class TopicDirectory {
       this.#looking.delete(topic);
       return leaders.length;
     } catch (error) {
-      // A missing topic is remembered for a second.
+      // The failed result is kept for a second, so a missing topic is not asked for with each record.
       setTimeout(() => this.#looking.delete(topic), WHEN_FAILED_MS).unref();
       throw isMissing(error) ? missing(topic, error) : away(reasonOf(error), error);
     }
@@ -126,7 +128,9 @@ export class TopicDirectory {
     }
   }
 
-  /** With one faulty topic the driver rejects the answer for all of them: then each is asked for alone. */
+  /**
+   * Reads topics. If one topic is faulty, the driver rejects the answer for all of them; each topic is then read separately.
+   */
   async #read(admin: KafkaAdmin, topics: readonly string[]): Promise<void> {
     try {
       (await leadersOf(admin, topics)).forEach((leaders, topic) => this.#topics.set(topic, leaders));
@@ -148,7 +152,7 @@ export class TopicDirectory {
   async #ask<T>(question: (admin: KafkaAdmin) => Promise<T>): Promise<T> {
     const admin = this.kafka.admin({ retry: { retries: 0 } });
     const answer = admin.connect().then(() => question(admin));
-    // Disconnects only after the end of `connect`; otherwise the driver keeps connecting.
+    // Waits for `connect` to end before it disconnects; otherwise the driver goes on connecting.
     const leave = (): unknown => admin.disconnect().catch(() => undefined);
     answer.then(leave, leave);
     return answeredWithin(ASK_MS, answer);
@@ -169,7 +173,7 @@ async function leadersOf(admin: KafkaAdmin, topics: readonly string[]): Promise<
 const away = (reason: string, cause?: unknown): PublishFailed =>
   new PublishFailed('unavailable', `Kafka is away: ${reason}`, cause);
 
-/** For the sender this is an outage: the record is valid, and is accepted once the topic is created. */
+/** A missing topic is an outage for the sender: the record is valid, and is accepted after the topic was created. */
 const missing = (topic: string, cause: unknown): PublishFailed =>
   new PublishFailed('unavailable', `There is no topic ${topic}: make it with \`relay topics create\``, cause);
 

@@ -4,7 +4,12 @@ import { addFailures, readTotals } from './history.script.js';
 import { placesIn, repliesOf, type Places } from './delivery-history.adapter.js';
 import { HOUR_MS, lineOf, newestFirst, type HistoryLine, type StreamEntry } from './history-line.js';
 
-/** The failed attempts of a webhook since they were last written, and the last good answer that was kept. */
+/**
+ * The failed attempts of a webhook that are not written to Redis yet.
+ * @property count number of these attempts
+ * @property last the last of them
+ * @property good the last successful attempt that was kept with its answer
+ */
 export interface Failures {
   readonly webhookId: string;
   readonly count: number;
@@ -12,29 +17,32 @@ export interface Failures {
   readonly good?: AttemptFacts | undefined;
 }
 
-/** Number of attempts of a webhook in the window of the history. */
+/** Number of a webhook's attempts within the window of the history. */
 export interface AttemptTotals {
   readonly delivered: number;
-  /** Failed ones, by whole hours. */
+  /** Number of failed attempts, counted by whole hours. */
   readonly failed: number;
 }
 
-/** Share of failed attempts, 0 to 1; `null` if there was no attempt. */
+/** Share of failed attempts, from 0 to 1; `null` if there were no attempts. */
 export const failureRateOf = ({ delivered, failed }: AttemptTotals): number | null =>
   delivered + failed === 0 ? null : failed / (delivered + failed);
 
-/** The attempts of a webhook in the window of the history. */
+/** The attempts of a webhook within the window of the history. */
 export interface AttemptCounts extends AttemptTotals {
   readonly lastDelivered?: HistoryLine | undefined;
   readonly lastFailure?: AttemptFacts | undefined;
-  /** A successful attempt with its answer: one is kept every ten minutes. It may be older than the window. */
+  /** A successful attempt with its answer. Only one in ten minutes is kept, and it may be older than the window. */
   readonly lastGood?: AttemptFacts | undefined;
 }
 
-/** Webhooks read in one pipeline, which bounds the wait of other commands. */
+/** Number of webhooks that are read in one pipeline. Other commands wait for the pipeline, so it is kept short. */
 const SLICE = 100;
 
-/** The attempts at envelopes of one shard: successful attempts are known from its history, failed ones are counted here. */
+/**
+ * Counts the attempts of one shard's envelopes. Successful attempts are in the history; only failed attempts are counted
+ * here.
+ */
 export class ShardAttemptCounts {
   constructor(
     private readonly shard: Shard,
@@ -71,7 +79,7 @@ export class ShardAttemptCounts {
       const slice = webhookIds.slice(from, from + SLICE);
       const pipeline = this.shard.redis.pipeline();
       for (const id of slice) {
-        // The writers drop whole nodes, and only when they write.
+        // Writers trim only approximately (whole nodes), and only when they write. This trim is exact.
         pipeline.xtrim(this.shard.key('history', id), 'MINID', oldest);
         pipeline.xlen(this.shard.key('history', id));
         pipeline.xrevrange(this.shard.key('history', id), '+', '-', 'COUNT', 1);
@@ -100,7 +108,7 @@ function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[
   };
 }
 
-/** Counts of successful and failed attempts of webhooks, over all shards. */
+/** Counts of successful and failed attempts of webhooks over all shards. */
 export class RedisAttemptCounts {
   readonly #parts: readonly { readonly counts: ShardAttemptCounts; readonly places: Places }[];
 
@@ -112,15 +120,15 @@ export class RedisAttemptCounts {
   }
 
   /**
-   * Returns the totals alone, in the order of the ids, for long lists: 10,000 webhooks take 100 scripts of each shard one after
-   * another, each of which blocks other commands of Redis for a millisecond or two.
+   * Returns only the totals, in the order of the ids. It is made for long lists: for 10,000 webhooks, each shard runs 100
+   * scripts one after another. Each script blocks Redis for one or two milliseconds.
    */
   async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
     const all = await Promise.all(this.#parts.map(({ counts }) => counts.totalsOf(webhookIds)));
     return webhookIds.map((_, index) => totalsOver(all.flatMap((totals) => totals[index] ?? [])));
   }
 
-  /** Returns the counts in the order of the ids. It does not check whose webhooks a caller names: callers must. */
+  /** Returns the counts in the order of the ids. The caller must check that it may read these webhooks. */
   async of(webhookIds: readonly string[]): Promise<AttemptCounts[]> {
     const all = await Promise.all(
       this.#parts.map(async ({ counts, places }) => (await counts.of(webhookIds)).map((each) => placed(each, places))),
@@ -134,7 +142,7 @@ const placed = ({ lastDelivered, ...counts }: AttemptCounts, places: Places): At
   lastDelivered: lastDelivered && places.amongAll(lastDelivered),
 });
 
-/** Returns the counts of one webhook over several shards: sums, and the last of each kind. */
+/** Combines the counts of one webhook from several shards: the sums, and the latest attempt of each kind. */
 function countsOver(parts: readonly AttemptCounts[]): AttemptCounts {
   const [lastDelivered] = parts.flatMap((each) => each.lastDelivered ?? []).toSorted(newestFirst);
   const [lastFailure] = parts.flatMap((each) => each.lastFailure ?? []).toSorted(lastFirst);

@@ -18,19 +18,19 @@ import {
 } from './history-line.js';
 import { addLines } from './history.script.js';
 
-/** Bytes of a packed line's fields with a fixed length. */
+/** Number of bytes that the fixed-length fields of a packed line take. */
 const HEAD_BYTES = 13;
-/** Reads of streams in one pipeline, which bounds the wait of other commands. */
+/** Number of streams that are read in one pipeline. Other commands wait for the pipeline, so it is kept short. */
 const SLICE = 100;
 /**
- * Maximum of deliveries of one envelope in one answer: a partner with many webhooks may replay an envelope to all of them, again
- * and again.
+ * Maximum number of deliveries in the answer for one envelope. Without it, a partner who has many webhooks and replays an
+ * envelope to all of them repeatedly could make an answer too large.
  */
 const DELIVERIES_OF_ENVELOPE = 1_000;
 
-/** The history of the envelopes of one shard. The place of a line is that in its shard. */
+/** The history of one shard's envelopes. The `place` of a line is its place in this shard. */
 export class ShardHistory {
-  /** The salt of this process until Redis has one. */
+  /** Salt of the hash of envelope ids. The process makes one up, and uses the salt in Redis instead if there is one. */
   #salt: string = randomUUID();
 
   constructor(
@@ -54,7 +54,7 @@ export class ShardHistory {
     }
   }
 
-  /** Returns lines newest first. */
+  /** Returns the lines of a webhook, newest first. */
   async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
     const oldest = Math.max(period.since ?? 0, (await this.#now()) - this.windowMs);
     const end = endOf(period);
@@ -63,7 +63,10 @@ export class ShardHistory {
     return entries.map((entry) => lineOf(webhookId, entry));
   }
 
-  /** Returns the newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  /**
+   * Returns the deliveries of an envelope to these webhooks, newest first, at most 1,000. Each replay of the envelope has a
+   * line of its own.
+   */
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const moments = await this.#momentsOf(envelopeId);
     if (moments.length === 0) return [];
@@ -87,7 +90,10 @@ export class ShardHistory {
       .slice(0, DELIVERIES_OF_ENVELOPE);
   }
 
-  /** Returns when deliveries of envelopes with the same hash ended, each with the hash of its webhook. */
+  /**
+   * Returns when deliveries of this envelope ended, each with the hash of its webhook. Other envelopes with the same hash
+   * are included.
+   */
   async #momentsOf(envelopeId: string): Promise<{ at: number; fold: number }[]> {
     const [now, salt] = await Promise.all([this.#now(), this.shard.redis.get(this.#key('salt'))]);
     if (salt === null) return [];
@@ -116,9 +122,9 @@ export class ShardHistory {
 }
 
 /**
- * Packs the lines into one argument, since each argument costs ioredis more than its bytes. A line has the number of its
- * webhook, bucket, rest and hash of the webhook with two bytes each, the short id behind one byte of length, the attempts behind
- * four.
+ * Packs lines into one argument, because ioredis spends more on each argument than on its bytes. A packed line has these
+ * fields: number of its webhook, bucket, rest, and hash of the webhook (two bytes each), length of the short id (one byte),
+ * short id, length of the attempts (four bytes), attempts.
  */
 function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[], salt: string): Buffer {
   const numbers = new Map(webhooks.map((id, number) => [id, number]));
@@ -141,16 +147,16 @@ function packedLines(lines: readonly DeliveredLine[], webhooks: readonly string[
   return Buffer.concat(parts);
 }
 
-/** Returns the end of the range of stream ids; undefined for an empty range. */
+/** Returns the end of the range of stream ids to read; undefined if the range is empty. */
 function endOf({ until, before }: HistoryPeriod): string | undefined {
-  // Redis rejects an exclusive end at its first id.
+  // Redis rejects an exclusive end at the lowest possible id.
   if (before?.endedAt === 0 && before.place === 0) return undefined;
   if (before !== undefined && before.endedAt < (until ?? Infinity)) return `(${before.endedAt}-${before.place}`;
   if (until === undefined) return '+';
   return until > 0 ? `(${until}-0` : undefined;
 }
 
-/** Drops repeats: a batch whose acknowledgement was lost is written again, with the same attempts. */
+/** Removes repeated lines. If the acknowledgement of a batch is lost, the batch is written again with the same attempts. */
 function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
   const begun = new Set<string>();
   return lines.filter(({ webhookId, attempts }) => {
@@ -161,7 +167,7 @@ function firstsOf(lines: readonly HistoryLine[]): HistoryLine[] {
   });
 }
 
-/** Returns the replies to a pipeline. Rejects with the first error among them. */
+/** Returns the replies to the commands of a pipeline. Rejects with the first error among them. */
 export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]> {
   return ((await pipeline.exec()) ?? []).map(([error, reply]) => {
     if (error !== null) throw error;
@@ -170,26 +176,29 @@ export async function repliesOf(pipeline: ChainableCommander): Promise<unknown[]
 }
 
 /**
- * Maps places of the lines of a shard to places among the lines of all shards that ended in the same millisecond: each shard
- * numbers its lines from 0 on, so line p of shard k is `p · n + k` of n shards. No two lines of a webhook have the same place,
- * and with one shard it is that of Redis.
+ * Converts between the places of lines in one shard and their places among the lines of all shards. Each shard numbers the
+ * lines of a millisecond from 0 on. With n shards, line p of shard k gets the place `p · n + k`, so no two lines of a
+ * webhook have the same place. With one shard, the places do not change.
  */
 export function placesIn({ all }: Shards, shard: Shard) {
   const [number, count] = [all.indexOf(shard), all.length];
   return {
-    /** A line of the shard with its place among all. */
+    /** Returns a line of this shard with its place among the lines of all shards. */
     amongAll: (line: HistoryLine): HistoryLine => ({ ...line, place: line.place * count + number }),
-    /** Returns the first place in the shard that is not before a place among all. */
+    /** Returns the first place in this shard that does not precede the given place among the lines of all shards. */
     inShard: (place: number): number => Math.max(0, Math.ceil((place - number) / count)),
   };
 }
 
 export type Places = ReturnType<typeof placesIn>;
 
-/** Factor of each shard's first request over its even share of a page: ids are spread by chance, and few shards have more. */
+/**
+ * The first request to each shard asks for this many times its even share of a page. Ids are spread over the shards at
+ * random, so a second request is rarely needed.
+ */
 const OF_SHARE = 2;
 
-/** The history in Redis, over all shards. It does not check whose webhook a caller names: callers must. */
+/** The history in Redis over all shards. The caller must check that it may read the webhook or the envelope. */
 export class RedisDeliveryHistory {
   readonly #parts: PerShard<{ readonly history: ShardHistory; readonly places: Places }>;
 
@@ -200,7 +209,7 @@ export class RedisDeliveryHistory {
     }));
   }
 
-  /** Returns lines newest first. */
+  /** Returns the lines of a webhook, newest first. */
   async ofWebhook(webhookId: string, period: HistoryPeriod, limit: number): Promise<HistoryLine[]> {
     const { all } = this.#parts;
     const lists = all.map(({ history, places }): SortedList<HistoryLine> => async (last, count) => {
@@ -215,14 +224,17 @@ export class RedisDeliveryHistory {
     return lines;
   }
 
-  /** Returns the newest 1,000 deliveries of an envelope to these webhooks, newest first; each replay is a line of its own. */
+  /**
+   * Returns the deliveries of an envelope to these webhooks, newest first, at most 1,000. Each replay of the envelope has a
+   * line of its own.
+   */
   async ofEnvelope(envelopeId: string, webhookIds: readonly string[]): Promise<HistoryLine[]> {
     const { history, places } = this.#parts.of(envelopeId);
     return (await history.ofEnvelope(envelopeId, webhookIds)).map((line) => places.amongAll(line));
   }
 }
 
-/** Reads at most `count` entries of a sorted list after `last`. It returns fewer only at the end of the list. */
+/** Reads up to `count` entries of a sorted list that follow `last`. It returns fewer only at the end of the list. */
 export type SortedList<E> = (last: E | undefined, count: number) => Promise<readonly E[]>;
 
 interface Head<E> {
@@ -232,10 +244,13 @@ interface Head<E> {
   isOver: boolean;
 }
 
-/** Most lists read at once. */
+/** Maximum number of lists that are read at the same time. */
 const AT_ONCE = 16;
 
-/** Yields the entries of sorted lists in one order. @param count entries that are read of each list at once */
+/**
+ * Merges sorted lists into one and yields the entries in order.
+ * @param count number of entries that one request reads from a list
+ */
 export async function* merged<E>(
   lists: readonly SortedList<E>[],
   compare: (a: E, b: E) => number,

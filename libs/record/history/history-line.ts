@@ -1,40 +1,51 @@
 import { hash } from 'node:crypto';
 import { type AttemptFacts, uuidBytes, uuidOf } from '@relay/events';
 
-/** A delivery that was answered 2xx, with its attempts, the last of which succeeded. */
+/** A delivery that was answered 2xx, with all its attempts. The last attempt is the successful one. */
 export interface DeliveredLine {
   readonly webhookId: string;
   /** UUID, in lower case. */
   readonly envelopeId: string;
-  /** When the relay accepted the envelope, epoch milliseconds. */
+  /** When the relay accepted the envelope, in epoch milliseconds. */
   readonly acceptedAt: number;
-  /** 0 before any replay, see `Delivery`. */
+  /** Number of the series: 0 before any replay. */
   readonly series: number;
   readonly attempts: readonly AttemptFacts[];
 }
 
 /**
- * @property endedAt when it was stored, epoch milliseconds by Redis' clock
- * @property place its position within that millisecond
+ * A stored delivery.
+ * @property endedAt when the line was stored, in epoch milliseconds by Redis' clock
+ * @property place position of the line among the lines of the same millisecond
  */
 export interface HistoryLine extends DeliveredLine {
   readonly endedAt: number;
   readonly place: number;
 }
 
-/** The order in which a webhook's lines are shown. */
+/** Compares two lines of a webhook in the order in which they are shown. */
 export const newestFirst = (a: HistoryLine, b: HistoryLine): number => b.endedAt - a.endedAt || b.place - a.place;
 
-/** `since` inclusive, `until` exclusive, epoch milliseconds; `before` is the last line of the previous page. */
+/**
+ * The lines to read.
+ * @property since earliest time of a line, in epoch milliseconds
+ * @property until time in epoch milliseconds; lines of this time and later are left out
+ * @property before last line of the previous page; only lines before it are read
+ */
 export interface HistoryPeriod {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
   readonly before?: Pick<HistoryLine, 'endedAt' | 'place'> | undefined;
 }
 
-/** An attempt as Redis holds it: begin, duration, status or error, the failure in words, and what the endpoint answered. */
+/**
+ * An attempt as it is stored in Redis: begin, duration, status or error, description of the failure, and the answer of the
+ * endpoint.
+ */
 type StoredAttempt = [at: number, durationMs: number, end: number | string, detail?: string, answer?: string];
-/** The time from acceptance to the first attempt, the series unless it is 0, and the attempts. */
+/**
+ * A line as it is stored in Redis: time from acceptance to the first attempt, the series unless it is 0, then the attempts.
+ */
 type StoredLine = (number | StoredAttempt)[];
 
 export const textOf = ({ acceptedAt, series, attempts }: Omit<DeliveredLine, 'webhookId' | 'envelopeId'>): string => {
@@ -64,11 +75,11 @@ function attemptOf([at, durationMs, end, detail, answer]: StoredAttempt): Attemp
   return facts;
 }
 
-/** Returns a UUID in 22 characters; `idOf` returns it from them. */
+/** Shortens a UUID to 22 characters. `idOf` does the reverse. */
 export const shortOf = (id: string): string => uuidBytes(id).toString('base64url');
 export const idOf = (short: string): string => uuidOf(Buffer.from(short, 'base64url'));
 
-/** An entry of the stream of a webhook. */
+/** An entry of the stream of one webhook. */
 export type StreamEntry = [id: string, fields: string[]];
 
 export function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLine {
@@ -78,27 +89,36 @@ export function lineOf(webhookId: string, [id, fields]: StreamEntry): HistoryLin
 }
 
 export const HOUR_MS = 3_600_000;
-/** About 900 entries in each bucket of an hour with a thousand deliveries a second, 10 with ten a second. */
+/** Number of buckets in an hour. A bucket has about 900 entries at 1,000 deliveries a second, and 9 at 10 a second. */
 const BUCKETS = 4_096;
 export const RESTS = 65_536;
-/** The webhook of an entry is above rest and millisecond. */
+/**
+ * Factor of the webhook's hash in an entry. The lower bits of the entry have the millisecond and the rest of the envelope's
+ * hash.
+ */
 export const WEBHOOKS_FROM = 2 ** 38;
-/** Hashes of webhooks, from 1 on: few enough for an entry to be an exact number. */
+/**
+ * Number of different hashes of webhooks, which are 1 to 32,767. With more, an entry might exceed the exact range of a
+ * number.
+ */
 const FOLDS = 2 ** 15 - 1;
 
-/** The bucket of an envelope's entries, and the rest of its hash, which distinguishes them there. */
+/**
+ * Returns the bucket in which an envelope's entries are listed, and the rest of the envelope's hash. The rest distinguishes
+ * the envelope from most others in the same bucket.
+ */
 export function placeOf(salt: string, envelopeId: string): { bucket: number; rest: number } {
   const fold = Number.parseInt(hash('sha1', salt + envelopeId, 'hex').slice(0, 8), 16);
   return { bucket: fold % BUCKETS, rest: Math.floor(fold / BUCKETS) % RESTS };
 }
 
-/** Returns the hash of a webhook. The relay makes ids of webhooks at random, so their last digits need no hash function. */
+/** Returns the hash of a webhook's id. These ids are random, so their last digits can be used without a hash function. */
 export const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
 
 /**
- * Returns the epoch hour, the bucket and the entry of a line in the index by envelope, as `history.script.ts` writes them. `relay
- * reshard` copies lines with it.
- * @param at when the line was stored, epoch milliseconds
+ * Returns where the index by envelope lists a line: the hour since the epoch, the bucket, and the entry. It gives the same
+ * result as `history.script.ts`. `relay reshard` uses it to copy lines.
+ * @param at when the line was stored, in epoch milliseconds
  */
 export function indexedLine(salt: string, envelopeId: string, webhookId: string, at: number) {
   const { bucket, rest } = placeOf(salt, envelopeId);
@@ -106,5 +126,5 @@ export function indexedLine(salt: string, envelopeId: string, webhookId: string,
   return { hour: Math.floor(at / HOUR_MS), bucket, entry };
 }
 
-/** When the index of an hour is no longer needed, epoch milliseconds. */
+/** Returns when the index of an hour expires, in epoch milliseconds. */
 export const hourExpiresAt = (hour: number, windowMs: number): number => (hour + 1) * HOUR_MS + windowMs;

@@ -1,12 +1,19 @@
 import { defineScript } from '@relay/redis';
 
 /**
- * Stores deliveries. Each webhook has a stream, `<base>:<webhook>`, in order of storing by Redis' clock, about a hundred entries to
- * a node and trimmed by age. The deliveries of an envelope are found by lists, `<base>:of:<hour>:<bucket>`. The hash of the
- * envelope's id chooses the bucket; an entry is one integer of the rest of that hash, the millisecond within the hour, and a hash
- * of the webhook. Almost always it leads to the right stream and the right entry in it.
+ * Stores deliveries, and indexes them by envelope.
  *
- * KEYS: base. ARGV: window in milliseconds, salt, the lines as `packedLines` writes them, then the webhooks that these number.
+ * Each webhook has a stream `<base>:<webhook>`. Its entries are in the order in which they were stored, by Redis' clock. A
+ * node of the stream has about a hundred entries, and old nodes are trimmed.
+ *
+ * The deliveries of an envelope are found by the lists `<base>:of:<hour>:<bucket>`. The hash of the envelope's id determines
+ * the bucket. An entry of the list is one integer made of three numbers: the rest of the envelope's hash, the millisecond
+ * within the hour, and a hash of the webhook. These almost always identify the right stream and the right entry in it. The
+ * reader compares the envelope's id.
+ *
+ * KEYS: base. ARGV: window in milliseconds, salt of the hash, the lines as `packedLines` packs them, then the webhooks.
+ * Lines refer to the webhooks by their numbers in this list. Returns the salt that Redis has. If that is another salt,
+ * nothing was stored.
  */
 export const addLines = defineScript(
   'history-add',
@@ -41,10 +48,11 @@ return ARGV[2]
 );
 
 /**
- * Counts failed attempts. Each webhook that fails has a hash, `<base>:<webhook>`, with a count for each hour by Redis' clock and
- * the last failure. The last good answer that was kept stands there as well: it is told with them, and written as rarely.
+ * Counts failed attempts. Each webhook with failures has a hash `<base>:<webhook>`. It has a count for each hour by Redis'
+ * clock, the last failure (`last`), and the last successful attempt that was kept with its answer (`good`).
  *
- * KEYS: base. ARGV: window in milliseconds; webhook, failures, last failure and good answer of each, the last two empty for none.
+ * KEYS: base. ARGV: window in milliseconds, then four values for each webhook: its id, the number of new failures, the last
+ * failure or '', and the kept successful attempt or ''.
  */
 export const addFailures = defineScript(
   'history-failures',
@@ -70,10 +78,11 @@ return 1
 );
 
 /**
- * Successful and failed attempts of webhooks in the window, as `history-add` and `history-failures` keep them: the former to the
- * millisecond, the latter by whole hours. Two numbers for each webhook, whatever else its entries hold.
+ * Counts the successful and failed attempts of webhooks within the window, from the data that `history-add` and
+ * `history-failures` store. Successful attempts are counted to the millisecond, failed ones by whole hours. Returns two
+ * numbers for each webhook.
  *
- * KEYS: base of the history, base of the failures. ARGV: window in milliseconds, webhooks.
+ * KEYS: base of the history, base of the failures. ARGV: window in milliseconds, then the ids of the webhooks.
  */
 export const readTotals = defineScript(
   'history-totals',
@@ -84,7 +93,7 @@ local first = math.floor(oldest / HOUR)
 local totals = {}
 for i = 2, #ARGV do
   local stream, key, failed = KEYS[1] .. ':' .. ARGV[i], KEYS[2] .. ':' .. ARGV[i], 0
-  -- The writers drop whole nodes, and none while there is nothing to write.
+  -- Writers trim only approximately (whole nodes), and only when they write. This trim is exact.
   redis.call('XTRIM', stream, 'MINID', string.format('%d', oldest))
   for _, field in ipairs(redis.call('HKEYS', key)) do
     if (tonumber(field) or 0) >= first then failed = failed + tonumber(redis.call('HGET', key, field)) end

@@ -1,9 +1,10 @@
-// Owns the history of successful deliveries: a line for each with all its attempts, found by webhook and time or by envelope; and
-// the counts of attempts of each webhook. Both are in the shards of the envelopes: a shard is written alone, and all are read together.
-// Guarantees 80 to 110 bytes of Redis for each delivery of one attempt, kept for `HISTORY_WINDOW` and no longer; and pages that show
-// each line once, whatever shards they come from.
-// It is written after the delivery: a crash may lose the last lines, never a delivery. Leaves pending deliveries and dead
-// letters to `retry`, whose jobs have their own attempts.
+// Owns the history of successful deliveries: one line for each, with all its attempts, found by webhook and time or by
+// envelope. Also owns the counts of attempts of each webhook. Both are stored in the shards of the envelopes and read from
+// all shards.
+// Guarantees that a delivery with one attempt takes 80 to 110 bytes of Redis, that it is kept for `HISTORY_WINDOW` and no
+// longer, and that pages show each line once even if the lines come from several shards. The history is written after the
+// delivery, so a crash may lose the last lines, but never a delivery.
+// Leaves to `retry` the pending deliveries and the dead letters, whose jobs have their own lists of attempts.
 export {
   failureRateOf,
   RedisAttemptCounts,

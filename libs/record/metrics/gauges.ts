@@ -7,7 +7,7 @@ import type { Redis } from 'ioredis';
 import { Gauge, type Registry } from 'prom-client';
 import type { RedisDisks, RedisMemory, ShardState } from './redis-states.adapter.js';
 
-/** Readings of the stores; a rejected one is left out of that scrape. */
+/** Functions that read the stores. If a read is rejected, its gauges have no value in this scrape. */
 export interface StoreSources {
   queues(): Promise<readonly QueueState[]>;
   lag(): Promise<readonly TopicLag[]>;
@@ -16,13 +16,15 @@ export interface StoreSources {
   webhooks(): Promise<Readonly<Record<string, number>>>;
   parked(): Promise<number>;
   notices(): Promise<number>;
-  /** Totals of the replays ordered within a day. */
+  /** Totals of the replays that were ordered within the last day. */
   replays(): Promise<ReplayTotals>;
 }
 
 const SHARED = 'The same from every worker: take max(), not sum().';
 
-/** Registers the gauges of the stores, read when they are scraped; every worker reports the same values. */
+/**
+ * Registers the gauges of the stores. The stores are read when the gauges are scraped. Every worker reports the same values.
+ */
 export function registerStoreGauges(registry: Registry, sources: StoreSources, log: ThrottledLog): void {
   const read = <T>(name: string, ask: () => Promise<T>): StoreReading<T> => new StoreReading(registry, log, name, ask);
 
@@ -99,8 +101,9 @@ const samplesOf = (label: string, counts: Readonly<Record<string, number>>): Sam
 type States = readonly (ShardState | undefined)[];
 
 /**
- * Registers the gauges of the shards and of the cluster that they are in. With one shard none has a value.
- * @param read the state of each shard, undefined where it does not answer this process; none where there is one shard
+ * Registers the gauges of the shards and of their Redis Cluster. With one shard, these gauges have no values.
+ * @param read returns the state of each shard, undefined for a shard that does not answer; an empty list if there is one
+ *   shard
  */
 export function registerShardGauges(registry: Registry, read: () => Promise<States>, log: ThrottledLog): void {
   new StoreReading(registry, log, 'shards', read)
@@ -149,7 +152,7 @@ const each =
 
 type Clusters = readonly NonNullable<ShardState['cluster']>[];
 
-/** No sample where no server is one of a cluster. */
+/** Returns no sample if no server belongs to a cluster. */
 function clustersOf(states: States, value: (clusters: Clusters) => number): Sample[] {
   const clusters = states.flatMap((state) => state?.cluster ?? []);
   return clusters.length === 0 ? [] : [[{}, value(clusters)]];
@@ -161,7 +164,7 @@ function most(states: States): number {
   return Math.max(...counts.values());
 }
 
-/** Registers a gauge of a value that the process has. */
+/** Registers a gauge whose value the process itself has. */
 function registerValue(registry: Registry, name: string, help: string, value: () => number): void {
   registry.registerMetric(
     new Gauge({
@@ -181,8 +184,9 @@ export function registerClock(registry: Registry, clock: Pick<StoreClock, 'hostA
 }
 
 /**
- * Keeps a process at Redis' time, shows how far the clock of its host is from that, and logs when it is too far.
- * @param changed called with each new fault and at its end
+ * Keeps the clock of the process at Redis' time, registers a gauge for how far the host's clock is ahead of it, and logs if
+ * the difference is too large.
+ * @param changed called when a fault begins, and with undefined when it ends
  */
 export function watchClock(
   clock: StoreClock,
@@ -203,7 +207,7 @@ export function watchClock(
   });
 }
 
-/** Registers how many keys of the registry a process lacks. */
+/** Registers a gauge for the number of registered keys that this process does not have. */
 export function registerMissingKeys(registry: Registry, keyring: { readonly missing: ReadonlySet<string> }): void {
   const help = 'Registered encryption keys that ENCRYPTION_KEYS of this process lacks.';
   registerValue(registry, 'relay_keys_missing', help, () => keyring.missing.size);
@@ -211,12 +215,12 @@ export function registerMissingKeys(registry: Registry, keyring: { readonly miss
 
 const FIRST_SEEN = globalKey('keys', 'first-seen');
 
-/** Name of the key that writes or signs: the first one of `kid:base64,…`. */
+/** Returns the name of the key that writes or signs, which is the first key of `kid:base64,…`. */
 const firstKid = (keys: string): string => keys.slice(0, keys.indexOf(':')).trim();
 
 /**
- * Registers the age of the writing key of each use, for an alert that asks for its rotation. A key does not contain its creation
- * time: the first process that sees its name notes the time in Redis.
+ * Registers a gauge for the age of the key that writes or signs, for each use of keys. An alert on it asks for a rotation. A
+ * key does not contain its creation time, so the first process that sees the key's name stores the time in Redis.
  */
 export function registerKeyAges(
   registry: Registry,
@@ -243,15 +247,15 @@ function readAges(redis: Redis, keys: Readonly<Record<string, string>>, now: num
   );
 }
 
-/** Labels and value of one line of a scrape. */
+/** Labels and value of one line in a scrape. */
 export type Sample = readonly [Readonly<Record<string, string>>, number];
 
 const FRESH_MS = 5_000;
 const PATIENCE_MS = 3_000;
 
 /**
- * A reading of a store for its gauges, repeated at most every 5 s for any number of scrapes and given up after 3 s. A gauge then has
- * no value rather than an old one.
+ * Reads a store for its gauges, at most every 5 s for any number of scrapes. If there is no answer within 3 s, the gauges
+ * have no value, instead of an old one.
  */
 class StoreReading<T> {
   #last: { readonly at: number; readonly value: Promise<T | undefined> } | undefined;
@@ -263,7 +267,7 @@ class StoreReading<T> {
     private readonly ask: () => Promise<T>,
   ) {}
 
-  /** Registers a gauge that is read when it is scraped. */
+  /** Registers a gauge. The store is read when the gauge is scraped. */
   gauge(name: string, help: string, labelNames: string[], samplesIn: (value: T) => readonly Sample[]): this {
     const read = (): Promise<T | undefined> => this.#read();
     this.registry.registerMetric(
@@ -275,7 +279,7 @@ class StoreReading<T> {
         async collect() {
           const value = await read();
           this.reset();
-          if (labelNames.length === 0) this.remove(); // reset() writes 0 for a gauge without labels
+          if (labelNames.length === 0) this.remove(); // for a gauge without labels, reset() sets the value 0
           for (const [labels, count] of value === undefined ? [] : samplesIn(value)) this.set(labels, count);
         },
       }),

@@ -1,6 +1,6 @@
 // Owns the gauges of the stores: queues, consumer lag, memory, shards, registrations, replays, keys and the clock.
-// Guarantees that a value is read when it is scraped or left out, never old, and that no label carries an id.
-// Leaves to the worker which stores are read, and to `telemetry` what a process says of itself.
+// Guarantees that a gauge shows a value read within the last seconds or no value, and that no label has an id.
+// Leaves to the worker the choice of the stores to read, and to `telemetry` the metrics of the process itself.
 export {
   registerClock,
   registerKeyAges,

@@ -3,7 +3,7 @@ import { answeredWithin } from '@relay/kafka';
 import { readDisk, type Shard, type Shards } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
-/** Bytes; `max` is 0 when Redis has no limit. */
+/** Memory of a Redis server in bytes; `max` is 0 if the server has no limit. */
 export interface RedisMemory {
   readonly used: number;
   readonly max: number;
@@ -11,26 +11,26 @@ export interface RedisMemory {
 
 export const readMemory = async (redis: Redis): Promise<RedisMemory> => memoryIn(await redis.info('memory'));
 
-/** @param info the answer to INFO */
+/** @param info reply to the INFO command */
 function memoryIn(info: string): RedisMemory {
   const bytesOf = (name: string): number => Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0);
   return { used: bytesOf('used_memory'), max: bytesOf('maxmemory') };
 }
 
-/** Returns the memory of the server that is nearest to its limit. */
+/** Returns the memory of the server that is closest to its limit. */
 export const fullestMemory = async (shards: Pick<Shards, 'connections'>): Promise<RedisMemory> =>
   fullestOf(await Promise.all(shards.connections.map(readMemory)));
 
-/** @param all at least one */
+/** Returns the memory that is closest to its limit. @param all at least one */
 export const fullestOf = (all: readonly RedisMemory[]): RedisMemory =>
   all.reduce((most, each) => (shareOf(each) > shareOf(most) ? each : most));
 
 const shareOf = ({ used, max }: RedisMemory): number => (max === 0 ? 0 : used / max);
 
 export interface RedisDisks {
-  /** Whether every server writes to its disk without a fault. */
+  /** Whether all servers write to their disks without faults. */
   readonly isWell: boolean;
-  /** Uptime of the server that was started last. */
+  /** Uptime in seconds of the server that was started last. */
   readonly uptimeS: number;
 }
 
@@ -42,19 +42,27 @@ export async function readDisks({ servers }: Pick<Shards, 'servers'>): Promise<R
   };
 }
 
-/** Longest wait for a shard in ms: shorter than a scrape waits, and than a frozen server keeps its connections. */
+/**
+ * Maximum wait for a shard in ms. It is shorter than the timeout of a scrape, and than the time after which the connection
+ * to a frozen server is closed.
+ */
 const PATIENCE_MS = 2_000;
 
 export interface ShardState {
-  /** `run_id` of the server that it is on. */
+  /** `run_id` of the server that has the shard. */
   readonly server: string;
   readonly memory: RedisMemory;
   readonly jobs: Readonly<Record<string, number>>;
-  /** The server's view of its cluster; undefined without a cluster, or if the server refuses to show it. */
+  /**
+   * The state of the Redis Cluster as this server sees it; undefined without a cluster, or if the server refuses the
+   * question.
+   */
   readonly cluster?: { readonly isOk: boolean; readonly primaries: number };
 }
 
-/** Returns the states of the shards in order, undefined for a shard that does not answer; an empty list if there is one shard. */
+/**
+ * Returns the states of the shards in order, undefined for a shard that does not answer. With one shard, the list is empty.
+ */
 export async function readShards(shards: Shards): Promise<readonly (ShardState | undefined)[]> {
   if (shards.all.length === 1) return [];
   return Promise.all(
@@ -79,7 +87,10 @@ async function stateOf(shard: Shard): Promise<ShardState> {
   };
 }
 
-/** Returns undefined if the user may not ask: the shard itself has answered. */
+/**
+ * Returns the cluster's state; undefined if this user may not ask for it. That is no fault, because the shard itself has
+ * answered.
+ */
 async function clusterOf({ redis }: Shard): Promise<ShardState['cluster']> {
   const said = await redis.cluster('INFO').catch(() => '');
   const [, state] = /^cluster_state:(\w+)/m.exec(said) ?? [];

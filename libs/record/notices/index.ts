@@ -1,8 +1,9 @@
-// Owns the sending of notices: envelopes of the relay itself, which tell a partner, and operators who want it,
-// what became of a webhook.
-// Guarantees that a notice is about no webhook of notices, that a kind is told once a webhook and hour whichever processes tell it,
-// that a line in Redis is told whoever is killed, and that telling never throws and never holds up the change that it is about.
-// Leaves types, payloads and words to `events`, and everything after Kafka has the record to the worker, which delivers a notice as
-// it delivers any envelope.
+// Owns the sending of notices. A notice is an envelope of the relay itself that informs a partner, and operators who asked
+// for it, about a change of a webhook.
+// Guarantees that there are no notices about the webhooks of notices; that of each kind, a webhook has at most one notice an
+// hour, even if several processes send it; that a line that is stored in Redis is sent even if a process is killed; and that
+// sending never throws and never delays the change.
+// Leaves to `events` the types, payloads and texts, and to the worker everything after Kafka has the record: it delivers a
+// notice like any other envelope.
 export { NoticeLines } from './notice-lines.adapter.js';
 export { Notices, OPERATORS } from './notices.js';

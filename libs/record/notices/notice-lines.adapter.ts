@@ -12,12 +12,13 @@ import {
 } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
-/** A notice of a kind is told once in each hour of the epoch. */
+/** Each kind of notice about a webhook is sent at most once in each hour since the epoch. */
 export const HOUR_MS = 3_600_000;
 
 /**
- * The kinds whose last fact counts, with what they are the state of: a further one of an hour waits for the next hour, in the
- * place of one that waits already. Others are told with the first facts of an hour.
+ * The kinds of notices that report a state, each with the subject of that state. For these, the latest state matters: if a
+ * notice of the kind was already sent in this hour, the next one waits for the next hour and replaces one that waits
+ * already. For all other kinds, the first notice of an hour is sent and further ones are dropped.
  */
 export const STATE_OF: Readonly<Partial<Record<NoticeType, string>>> = {
   'webhook.disabled': 'webhook',
@@ -26,9 +27,12 @@ export const STATE_OF: Readonly<Partial<Record<NoticeType, string>>> = {
   'secret.rotated': 'secret',
 };
 
-/** Lines of one claim. */
+/** Maximum number of lines in one claim. */
 const CLAIMED = 100;
-/** Longer than Kafka may take for an answer, in ms. A line whose claimer was killed waits as long for its next one. */
+/**
+ * How long a claim is valid, in ms: longer than Kafka may take to answer. If the process that claimed a line was killed,
+ * other processes can claim it after this time.
+ */
 const CLAIM_MS = 15_000;
 
 const keep = defineScript(
@@ -36,13 +40,15 @@ const keep = defineScript(
   `${noticeLinesLua}\nkeep_notice(KEYS[1], ARGV[1], ${NOTICES.graceMs})\nreturn 1\n`,
 );
 
-/** Twice the time for which a notice keeps others of its kind from being told. */
+/** How long Redis remembers the last notice of a kind: twice the time for which it blocks further notices of this kind. */
 const TOLD_MS = 2 * HOUR_MS;
 
 /**
- * KEYS: lines, claims, dropped. ARGV: '1' for those only that are left over. Returns the number of dropped lines, then the lines.
- * A line of a state that was told in its hour already waits in a set beside the others until the next hour begins, and the newest
- * one alone.
+ * Claims lines that are due. KEYS: lines, claims, dropped. ARGV: '1' to claim only lines that the process that stored them
+ * had time to send. Returns the number of dropped lines since the last call, then the claimed lines.
+ *
+ * If a line reports a state and a notice of its kind was already sent in its hour, the line is moved to the set
+ * `<lines>:later` until the next hour begins. For each webhook and subject, only the newest line is kept there.
  */
 const claim = defineScript(
   'notice-claim',
@@ -101,24 +107,28 @@ return claimed
 );
 
 interface ClaimedLines {
-  /** Lines that were dropped since the last claim of any process, because too many waited. */
+  /** Number of lines that were dropped because too many waited, since the last claim of any process. */
   readonly dropped: number;
   readonly lines: readonly string[];
-  /** Further ones may wait. */
+  /** Whether more lines may wait. */
   readonly isFull: boolean;
 }
 
-/** One set of lines and a connection to the server that has it. */
+/** A set of lines, and a connection to the server that has the set. */
 interface LineSet {
   readonly redis: Redis;
   readonly key: string;
 }
 
-/** Notices that Kafka does not have yet, one a line. Scripts of other libs write them beside what they are about. */
+/**
+ * Notices that were not published to Kafka yet, one in each line. Scripts of other libs store them together with the change.
+ */
 export class NoticeLines {
   readonly #sets: readonly LineSet[];
 
-  /** @param shards whose lines are claimed as well; a process that tells only what it keeps itself names none */
+  /**
+   * @param shards shards whose lines are claimed too. A process that publishes only its own notices omits them.
+   */
   constructor(
     private readonly redis: Redis,
     shards?: Shards,
@@ -135,8 +145,8 @@ export class NoticeLines {
   }
 
   /**
-   * Takes lines that no other process tells now, the oldest of a set first.
-   * @param isLeftOver only those that the process which made the change had time to tell
+   * Claims lines that no other process is publishing now. The oldest lines of each set come first.
+   * @param isLeftOver whether to claim only the lines that the process that stored them had time to publish
    */
   async claim(isLeftOver: boolean): Promise<ClaimedLines> {
     const claimed = await Promise.all(this.#sets.map((set) => claimOf(set, isLeftOver)));
@@ -152,7 +162,7 @@ export class NoticeLines {
     return counts.reduce((sum, each) => sum + each, 0);
   }
 
-  /** Removes lines that Kafka has, or never takes. */
+  /** Removes lines that were published or will never be. */
   async remove(lines: readonly string[]): Promise<void> {
     if (lines.length === 0) return;
     await Promise.all(
@@ -180,14 +190,14 @@ export interface NoticeSubject {
   readonly origin: string;
 }
 
-/** Content of a line; the script that applies changes of webhooks writes the same. */
+/** Content of a line. The script that applies changes of webhooks writes the same format. */
 export interface NoticeLine {
-  /** When it happened, in epoch milliseconds. */
+  /** When the change happened, in epoch milliseconds. */
   readonly at: number;
   readonly type: NoticeType;
   readonly webhook: NoticeSubject;
   readonly facts: object;
-  /** The beginning of the hour for which it has waited. */
+  /** Begin of the hour that the line waited for, in epoch milliseconds. Set only if it had to wait. */
   readonly after?: number;
 }
 
@@ -200,7 +210,7 @@ export function lineOf<T extends NoticeType>(
   return `${at} ${JSON.stringify({ type, webhook: { id, partnerId, eventType, origin }, facts })}`;
 }
 
-/** Returns undefined for a text that is no line of the relay. */
+/** Reads a line; undefined if the text is not a line of the relay. */
 export function readLine(text: string): NoticeLine | undefined {
   const space = text.indexOf(' ');
   try {
@@ -210,7 +220,10 @@ export function readLine(text: string): NoticeLine | undefined {
   }
 }
 
-/** The payload of the notice. A script tells times in milliseconds. */
+/**
+ * Returns the payload of the notice. Lines that scripts write have times in epoch milliseconds, which are converted to ISO
+ * texts.
+ */
 export function payloadOf({ at, type, webhook, facts: told }: NoticeLine): object {
   const facts = Object.fromEntries(
     Object.entries(told).map(([name, value]) => [
@@ -222,8 +235,9 @@ export function payloadOf({ at, type, webhook, facts: told }: NoticeLine): objec
 }
 
 /**
- * A UUID (RFC 9562 version 8) that any process finds for the same kind, webhook and hour, so that the seen marks make several
- * notices of an hour one. @param at epoch milliseconds
+ * Returns the id of a notice: a UUID (RFC 9562, version 8) that depends only on the kind, the webhook and the hour. If
+ * several processes publish the same notice, the seen marks therefore keep only one.
+ * @param at when the change happened, in epoch milliseconds
  */
 export function noticeId(type: NoticeType, webhookId: string, at: number): string {
   const hex = hash('sha256', `${type} ${webhookId} ${Math.floor(at / HOUR_MS)}`, 'hex');

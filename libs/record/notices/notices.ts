@@ -20,18 +20,22 @@ import {
   STATE_OF,
 } from './notice-lines.adapter.js';
 
-/** Owns the webhooks of notices that operators add; no client has this id. They get the notices about every webhook. */
+/**
+ * Client id that owns the webhooks that operators add for notices. No client has this id. They get the notices about all
+ * webhooks.
+ */
 export const OPERATORS = 'operators';
 
-/** Maximum of remembered ids. A notice beyond them may be sent again, and is then dropped by its seen mark. */
+/** Maximum number of remembered ids. If an id was forgotten, its notice may be sent again; its seen mark then drops it. */
 const MAX_TOLD = 10_000;
 
 /**
- * Tells partners what became of their webhooks. A notice is a line in Redis, written in the same step as what it is about, until
- * Kafka has it: whoever made the change tells it at once, and a worker tells what is left over.
+ * Informs partners about changes of their webhooks. Each notice is stored as a line in Redis in the same step as the change
+ * itself, and the line is kept until Kafka has the notice. The process that made the change publishes the notice at once. If
+ * it cannot, a worker publishes it later.
  */
 export class Notices {
-  /** The ids of the notices of the latest hour that this process has told, or tells now. */
+  /** The ids of the notices of the latest hour that this process has published or is publishing. */
   readonly #told = new Set<string>();
   #hour = 0;
 
@@ -44,8 +48,8 @@ export class Notices {
   ) {}
 
   /**
-   * The line for the script that stores what the notice is about; undefined where none is to be told.
-   * @param at when it happened
+   * Returns the line of a notice, to be stored by the script that stores the change; undefined if no notice is needed.
+   * @param at when the change happened, in epoch milliseconds
    */
   line<T extends NoticeType>(
     type: T,
@@ -57,7 +61,11 @@ export class Notices {
     return lineOf(type, webhook, facts, at);
   }
 
-  /** Tells a fact that is found again after a kill. Never rejects. @param at when it happened */
+  /**
+   * Stores and publishes a notice without a script of its own, for a change that is found again after a crash. It never
+   * rejects.
+   * @param at when the change happened, in epoch milliseconds
+   */
   async tell<T extends NoticeType>(
     type: T,
     webhook: NoticeSubject,
@@ -76,8 +84,8 @@ export class Notices {
   }
 
   /**
-   * Tells every line that no other process tells now. Never rejects: what Kafka does not take waits.
-   * @param isLeftOver only the lines that the process which made the change had time to tell
+   * Publishes all lines that no other process is publishing now. It never rejects; lines that Kafka does not accept wait.
+   * @param isLeftOver whether to publish only the lines that the process that stored them had time to publish
    */
   async publish(isLeftOver = false): Promise<void> {
     try {
@@ -91,7 +99,7 @@ export class Notices {
     }
   }
 
-  /** Returns whether Kafka has the notice of the line now, or never gets it. */
+  /** Publishes a line. Returns whether the line can be removed: Kafka has its notice, or will never get it. */
   async #isDone(text: string): Promise<boolean> {
     const line = readLine(text);
     if (line === undefined) return this.#lost({ reason: 'its line in Redis cannot be read' });
@@ -109,7 +117,10 @@ export class Notices {
     }
   }
 
-  /** Returns whether this process sent the notice before. For a state, the lines themselves record this for all processes. */
+  /**
+   * Returns whether this process has already published the notice. For notices of states it returns false, because Redis
+   * keeps track of them for all processes.
+   */
   #isTold(type: NoticeType, id: string): boolean {
     return STATE_OF[type] === undefined && this.#told.has(id);
   }

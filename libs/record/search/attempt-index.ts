@@ -6,7 +6,11 @@ import type { AttemptSearch, IndexedAttempt } from './attempt-sql.js';
 import { type AttemptPage, AttemptStore, type AttemptTally, type Position } from './attempt-store.adapter.js';
 import { SqliteFault } from './sqlite-file.adapter.js';
 
-/** @property windowMs attempts are kept for that long @property maxBytes of the file */
+/**
+ * @property path path of the index file
+ * @property windowMs how long attempts are kept
+ * @property maxBytes maximum size of the index file
+ */
 export interface IndexSettings {
   readonly path: string;
   readonly windowMs: number;
@@ -15,7 +19,10 @@ export interface IndexSettings {
 
 const AGAIN_MS = 2_000;
 
-/** The index of attempts of this process. It begins with `start`, and mends itself: after a fault it goes on where it was. */
+/**
+ * The index of attempts of this process. `start` begins to read the log of attempts into it. After a fault, the index tries
+ * again and continues at the position that it had reached.
+ */
 export class AttemptIndex {
   #store: AttemptStore | undefined;
   #follower: AttemptFollower | undefined;
@@ -34,7 +41,7 @@ export class AttemptIndex {
     this.#running ??= this.#run();
   }
 
-  /** The name of the part that a story lacks while the index is away. */
+  /** Name for the index in the list of parts that a story lacks. */
   readonly part = 'index';
 
   get state(): IndexState {
@@ -42,25 +49,28 @@ export class AttemptIndex {
   }
 
   /**
-   * Returns the time since which the index has every attempt, except those that it has not read yet (the `lag` of `state`).
-   * Returns undefined while the index is away.
+   * Returns the time from which on the index has every attempt, except those that it has not read yet (see `state.lag`);
+   * undefined while the index is not available.
    */
   async since(): Promise<number | undefined> {
     const stored = await this.#asked((store) => store.since(), undefined);
     return stored === undefined ? undefined : Math.max(stored, Date.now() - this.settings.windowMs);
   }
 
-  /** Newest first; nothing while the index is away. */
+  /** Finds attempts, newest first. Returns none while the index is not available. */
   find(search: AttemptSearch): Promise<AttemptPage> {
     return this.#asked((store) => store.find(search), { attempts: [] });
   }
 
-  /** Oldest first; nothing while the index is away. */
+  /** Returns the attempts of an envelope, oldest first. Returns none while the index is not available. */
   ofEnvelope(envelopeId: string): Promise<readonly IndexedAttempt[]> {
     return this.#asked((store) => store.ofEnvelope(envelopeId), []);
   }
 
-  /** Attempts that began at a time or later; undefined while the index is away. @param from epoch milliseconds */
+  /**
+   * Counts the attempts since a time; undefined while the index is not available.
+   * @param from earliest time of an attempt, in epoch milliseconds
+   */
   tally(from: number): Promise<AttemptTally | undefined> {
     return this.#asked<AttemptTally | undefined>((store) => store.tally(from), undefined);
   }
@@ -111,7 +121,7 @@ export class AttemptIndex {
     await this.#follower.follow(name, () => this.#isEnding);
   }
 
-  /** Discards the file; the next round makes a new one. */
+  /** Deletes the index file. The next round of `#run` creates a new one. */
   async #discard(store: AttemptStore, reason: string): Promise<void> {
     if (this.#store !== store) return;
     this.#store = undefined;
@@ -124,15 +134,17 @@ export class AttemptIndex {
   }
 }
 
-/** Bytes fetched at once: what is unpacked in one turn of the event loop. */
+/** Maximum bytes in one fetch. All records of a fetch are unpacked in one turn of the event loop. */
 const FETCH_BYTES = 256 * 1024;
 const WAIT_MS = 500;
-/** Longest wait for an answer, in ms: a frozen broker answers nothing. */
+/** Maximum wait for an answer, in ms. A frozen broker never answers. */
 const ANSWER_MS = 10_000;
 
 /**
- * Offsets of a partition for an index that begins at a given time: `from` is that of the first record of this time or later, `low`
- * that of the first record that Kafka still has.
+ * Offsets of one partition for an index that begins at a certain time.
+ * @property low offset of the first record that Kafka still has
+ * @property from offset of the first record of that time or later
+ * @property end end of the partition
  */
 interface IndexedRange {
   readonly partition: number;
@@ -141,7 +153,7 @@ interface IndexedRange {
   readonly end: number;
 }
 
-/** `relay.delivery-attempts`, as the index reads it. */
+/** Reads the topic `relay.delivery-attempts` for the index. */
 export class AttemptTopic {
   readonly topic: string;
 
@@ -154,8 +166,8 @@ export class AttemptTopic {
   }
 
   /**
-   * Returns the name of its cluster and topic, with the topic's id if the brokers know ids: a topic that is made again has
-   * another id.
+   * Returns a name for the log: the ids of the cluster, the topic's name and, if the brokers have topic ids, the topic's id.
+   * If the topic is deleted and created again, it has another id, so the name is another one.
    */
   async name(): Promise<string> {
     const { clusterId } = await this.admin.ask((admin) => admin.describeCluster());
@@ -179,7 +191,7 @@ export class AttemptTopic {
     return answeredWithin(ANSWER_MS, this.fetcher.fetch(this.topic, from, bounds));
   }
 
-  /** Returns the record at this offset; undefined if the log has none there. */
+  /** Returns the record at this offset; undefined if the log has no record there. */
   async at(partition: number, offset: number): Promise<LogRecord | undefined> {
     const asked = this.fetcher.fetch(this.topic, new Map([[partition, offset]]), { maxBytes: 1, waitMs: 0 });
     const [part] = await answeredWithin(ANSWER_MS, asked);
@@ -191,26 +203,29 @@ export class AttemptTopic {
   }
 }
 
-/** Progress of the index in the log. */
+/** How far the index has read the log. */
 export interface IndexState {
-  /** Whether its end was reached within the last seconds. */
+  /** Whether the index reached the end of the log within the last 5 s. */
   readonly isCurrent: boolean;
-  /** Records that are not indexed yet, as far as they are known. */
+  /** Number of records that are not indexed yet, as of the last fetches. */
   readonly lag: number;
 }
 
-/** The index is current if it reached the end of the log within this time. New records arrive all the time. */
+/**
+ * The index counts as current for this long after it has reached the end of the log. New records arrive all the time, so it
+ * is almost never exactly at the end.
+ */
 const CURRENT_MS = 5_000;
 const TRIM_EVERY_MS = 10_000;
-/** Interval in ms at which new partitions, and a log that was made again, are found. */
+/** Interval in ms of the check for new partitions, and for a topic that was deleted and created again. */
 const LOOK_EVERY_MS = 30_000;
 
-/** The log is not the log that was indexed. */
+/** The log in Kafka is not the log that was indexed. */
 export class AnotherLog extends Error {
   override readonly name = 'AnotherLog';
 }
 
-/** Follows the log of attempts into a store, from its positions to the end and on. */
+/** Reads the log of attempts into a store, from the stored positions to the end, and then waits for new records. */
 export class AttemptFollower {
   readonly #positions = new Map<number, Position>();
   readonly #lags = new Map<number, number>();
@@ -231,8 +246,9 @@ export class AttemptFollower {
   }
 
   /**
-   * @param name that of the log, asked for before the store was opened
-   * @throws AnotherLog if the log is no longer the one that was indexed. Errors of Kafka and of the index file are thrown as they are.
+   * Reads the log until `isEnding` returns true.
+   * @param name name of the log, read before the store was opened
+   * @throws AnotherLog if the log is no longer the one that was indexed; errors of Kafka and of the index file
    */
   async follow(name: string, isEnding: () => boolean): Promise<void> {
     for (const [partition, position] of await this.store.positions()) this.#positions.set(partition, position);
@@ -267,7 +283,7 @@ export class AttemptFollower {
       this.#lags.set(partition, end - known.next);
       return;
     }
-    // The partition is new to the index, or Kafka has dropped records that were not indexed yet.
+    // The index did not know this partition, or Kafka has deleted records that were not indexed yet.
     if (known === undefined) await this.store.missingBefore(since);
     const isCut = known !== undefined || (from === low && low > 0);
     const first = isCut && from < end ? await this.log.at(partition, from) : undefined;
@@ -299,7 +315,7 @@ export class AttemptFollower {
   }
 }
 
-/** Returns no attempts if another producer wrote something else. */
+/** Returns the attempt in a record; none if the record is not an attempt, as another producer may have written it. */
 function attemptsIn(value: Buffer | null): IndexedAttempt[] {
   if (value === null) return [];
   try {
@@ -310,7 +326,7 @@ function attemptsIn(value: Buffer | null): IndexedAttempt[] {
   }
 }
 
-/** The part of the view of webhooks that gives the partner and origin of a webhook. */
+/** Finds the partner and origin of a webhook. */
 export interface PlacedWebhooks {
   find(id: string): { readonly partnerId: string; readonly origin: string } | undefined;
   refresh(): Promise<void>;
@@ -318,13 +334,19 @@ export interface PlacedWebhooks {
 
 const REFRESH_MS = 1_000;
 
-/** Adds what the records leave out: the host of the endpoint, and the partner if a delivery ended without an attempt. */
+/**
+ * Adds to attempts what their records do not have: the host of the endpoint, and the partner if a delivery ended without an
+ * attempt.
+ */
 export class WebhookPlaces {
   #refreshedAt = -Infinity;
 
   constructor(private readonly webhooks: PlacedWebhooks) {}
 
-  /** Without Redis, and for a deleted webhook, attempts stay as they are. */
+  /**
+   * Returns the attempts with partner and host. An attempt stays unchanged if its webhook was deleted or Redis cannot be
+   * read.
+   */
   async of(attempts: readonly IndexedAttempt[]): Promise<IndexedAttempt[]> {
     const isStale = attempts.length > 0 && performance.now() - this.#refreshedAt > REFRESH_MS;
     if (isStale) {

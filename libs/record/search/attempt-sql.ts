@@ -4,24 +4,27 @@ import { type AttemptRecord, eventTypeName, StatusFilter, uuidBytes, uuidOf } fr
 import { z } from 'zod';
 
 /**
- * An attempt as the index has it.
- * @property host of the endpoint, if it was known when the attempt was indexed
+ * An attempt in the index.
+ * @property host host of the endpoint, if it was known when the attempt was indexed
  */
 export type IndexedAttempt = AttemptRecord & { readonly host?: string | undefined };
 
-/** Kinds of names that are stored once and numbered; each is the column of its number. */
+/** Kinds of names. Each name is stored once and has a number; the column of the same name as the kind stores that number. */
 export const NAMED = ['webhook', 'partner', 'type', 'host', 'error', 'reason'] as const;
 export type Named = (typeof NAMED)[number];
 
 const OUTCOMES = ['delivered', 'retry', 'dead-letter', 'cancelled'] as const satisfies AttemptRecord['outcome'][];
 
-/** Raised with every change of the tables: a file of another version is thrown away. */
+/** Version of the tables. Raise it with every change of them: a file of another version is deleted and built again. */
 export const VERSION = 2;
 
 /**
- * `id` is the time of the attempt in milliseconds, and 20 bits that tell the attempts of a millisecond apart: every index is in the
- * order of time by that, without a column for it. Times beside it are differences to it, which take a byte or two. Indexes leave
- * out what a search by time finds as soon: nearly all attempts are delivered, with a status of 2xx and without an error.
+ * The tables of the index. The `id` of an attempt is its time in milliseconds followed by 20 bits that number the attempts
+ * of the same millisecond. All indexes are therefore ordered by time without a column for it. Other times are stored as
+ * differences from this time, which take only a byte or two.
+ *
+ * The indexes for errors, statuses and outcomes leave out the most frequent values: nearly all attempts are delivered, with
+ * a 2xx status and without an error. A search for these values finds enough rows by time alone.
  */
 export const TABLES = [
   'CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID',
@@ -42,14 +45,17 @@ export const TABLES = [
 const LATEST = (column: string): string =>
   `coalesce(?, (SELECT ${column} FROM attempts WHERE webhook = ?3 ORDER BY id DESC LIMIT 1))`;
 
-/** Partner and host of a webhook that is gone are those of its attempt before. The first free place of the millisecond. */
+/**
+ * Inserts an attempt. It gets the first free id after the others of its millisecond. If partner or host are not known,
+ * because the webhook was deleted, they are copied from the latest attempt of the same webhook.
+ */
 export const INSERT_ATTEMPT = `INSERT INTO attempts VALUES (coalesce((SELECT max(id) + 1 FROM attempts WHERE id >= CAST(?1 AS INTEGER) << 20 AND id < (CAST(?1 AS INTEGER) + 1) << 20), CAST(?1 AS INTEGER) << 20), ?2, ?3, ${LATEST('partner').replace('?', '?4')}, ?5, ${LATEST('host').replace('?', '?6')}, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)`;
 
 export const SELECTED = `CAST(id AS TEXT) AS place, id >> 20 AS at, envelope, ${NAMED.join(', ')}, hash, series, accepted, outcome, final, attempt, duration, status, detail, answer, headers, timing, next`;
 
 type Row = Readonly<Record<string, SQLInputValue>>;
 
-/** The names of an attempt, by kind. */
+/** Returns the names of an attempt by kind. */
 export const namesOf = ({ webhookId, partnerId, eventType, host, error, reason }: IndexedAttempt) =>
   ({ webhook: webhookId, partner: partnerId, type: eventType, host, error, reason }) satisfies Record<
     Named,
@@ -57,8 +63,8 @@ export const namesOf = ({ webhookId, partnerId, eventType, host, error, reason }
   >;
 
 /**
- * The parameters of `INSERT_ATTEMPT`; undefined for an attempt without the id of a delivery.
- * @param numberOf the number of a name
+ * Returns the parameters for `INSERT_ATTEMPT`; undefined if the attempt has no valid delivery id or time.
+ * @param numberOf returns the number of a name
  */
 export function parametersOf(
   attempt: IndexedAttempt,
@@ -88,7 +94,7 @@ export function parametersOf(
   ];
 }
 
-/** The attempt of a row of `SELECTED`. */
+/** Converts a row of `SELECTED` to an attempt. @param textOf returns the name that has a number */
 export function attemptOf(row: Row, textOf: (number: SQLInputValue) => string | undefined): IndexedAttempt {
   const at = Number(row['at']);
   const [envelopeId, webhookId] = [
@@ -134,10 +140,12 @@ const jsonOr = (value: object | undefined): string | null => (value === undefine
 const parsedOr = (value: SQLInputValue | undefined): object | undefined =>
   typeof value === 'string' ? (JSON.parse(value) as object) : undefined;
 
-/** The first 19 digits of any cursor. */
+/** A cursor: the id of a row, which has at most 19 digits. */
 const PLACE = /^\d{1,19}$/;
 
-/** Rows looked at for one answer: a page may have fewer attempts than asked for, and a next one. */
+/**
+ * Maximum number of rows that one search examines. A page may therefore have fewer attempts than asked for, but a next page.
+ */
 export const LOOKED_AT = 100_000;
 
 const moment = z.iso.datetime({ offset: true });
@@ -171,26 +179,27 @@ export const AttemptSearch = z.strictObject({
 export type AttemptSearch = z.infer<typeof AttemptSearch>;
 
 interface SearchStatement {
-  /** Finds the rows of a page, and one more. */
+  /** Selects the rows of a page and one more, which shows whether there is a next page. */
   readonly sql: string;
-  /** Finds the last row that was looked at, if there may be more. */
+  /** Selects the last row that was examined, if the search stopped at the limit of examined rows. */
   readonly lastSql: string;
   readonly parameters: readonly SQLInputValue[];
-  /** The subset of `parameters` that `lastSql` takes. */
+  /** The first of `parameters`, which `lastSql` needs. */
   readonly lastParameters: readonly SQLInputValue[];
 }
 
 interface Condition {
   readonly text: string;
   readonly value: SQLInputValue;
-  /** The index that finds it; undefined where it is looked for row by row. */
+  /** The SQL index that finds the rows; undefined if rows are compared one by one. */
   readonly index?: string;
 }
 
 /**
- * The statements of a search: the most telling filter chooses the index, the others are compared row by row, newest first.
- * @param numberOf the number of a name; undefined when the index has never heard it
- * @returns undefined when nothing can be found
+ * Returns the statements of a search. The most selective filter determines the index. The other filters are compared row by
+ * row, newest first.
+ * @param numberOf returns the number of a name; undefined if the index has never stored the name
+ * @returns undefined if no attempt can match
  */
 export function statementOf(
   search: AttemptSearch,
@@ -218,7 +227,7 @@ export function statementOf(
 
 const whereOf = (texts: readonly string[]): string => (texts.length === 0 ? '' : ` WHERE ${texts.join(' AND ')}`);
 
-/** The most telling one first. */
+/** Returns the conditions of a search, the most selective first; undefined if no attempt can match. */
 function conditionsOf(
   search: AttemptSearch,
   numberOf: (kind: Named, text: string) => number | undefined,

@@ -13,32 +13,32 @@ import {
 } from './attempt-sql.js';
 import { SqliteFault, SqliteFile, type SqliteRow, type SqliteStatement } from './sqlite-file.adapter.js';
 
-/** How far a partition of the log is indexed: the next offset, and the last record that was. */
+/** How far a partition is indexed: the next offset to read, and the last record that was indexed. */
 export interface Position {
   readonly next: number;
   readonly last?: { readonly offset: number; readonly timestamp: number } | undefined;
 }
 
-/** @property next where the search goes on; undefined at its end */
+/** @property next cursor of the next page; undefined on the last page */
 export interface AttemptPage {
   readonly attempts: readonly IndexedAttempt[];
   readonly next?: string;
 }
 
-/** How many attempts were answered 2xx, and how many were not. */
+/** Number of attempts that were answered 2xx (`delivered`), and of attempts that were not (`failed`). */
 export interface AttemptTally {
   readonly delivered: number;
   readonly failed: number;
 }
 
-/** Attempts of one envelope that one answer has: a partner may replay an envelope again and again. */
+/** Maximum number of attempts of one envelope in one answer. A partner may replay an envelope many times. */
 const MOST_OF_ENVELOPE = 2_000;
-/** Rows deleted in one transaction. */
+/** Maximum number of rows deleted in one transaction. */
 const SLICE = 1_000;
 
-/** The file of the index. */
+/** The tables of the index in a SQLite file. */
 export class AttemptStore {
-  /** Number by kind and text, and text by number. */
+  /** Numbers of names by kind and text. `#texts` has the texts by number. */
   readonly #numbers = new Map<string, number>();
   readonly #texts = new Map<number, string>();
   #next = 1;
@@ -49,9 +49,9 @@ export class AttemptStore {
   ) {}
 
   /**
-   * Opens the file. A file that is damaged, or of another version or log, is replaced by an empty one.
-   * @param logName of the log whose attempts it has
-   * @param told called with the reason when a file is thrown away
+   * Opens the file. If the file is damaged, has another version or belongs to another log, it is replaced by an empty one.
+   * @param logName name of the log whose attempts the file has
+   * @param told called with the reason if a file is replaced
    */
   static async open(
     path: string,
@@ -99,13 +99,13 @@ export class AttemptStore {
     );
   }
 
-  /** Returns the time from which on no attempt is missing, epoch milliseconds; undefined if it was never stored. */
+  /** Returns the time from which on no attempt is missing, in epoch milliseconds; undefined if no time is stored. */
   async since(): Promise<number | undefined> {
     const [row] = await this.file.all("SELECT value FROM facts WHERE name = 'since'");
     return row === undefined ? undefined : Number(row['value']);
   }
 
-  /** Attempts before this time may be missing; never sets it back. */
+  /** Stores that attempts before this time may be missing. A later time that is already stored is kept. */
   async missingBefore(time: number): Promise<void> {
     await this.file.write([
       {
@@ -146,7 +146,7 @@ export class AttemptStore {
     }
   }
 
-  /** Newest first. */
+  /** Finds attempts, newest first. */
   async find(search: AttemptSearch): Promise<AttemptPage> {
     const statement = statementOf(search, (kind, text) => this.#numbers.get(keyOf(kind, text)));
     if (statement === undefined) return { attempts: [] };
@@ -158,13 +158,17 @@ export class AttemptStore {
     return last === undefined ? { attempts } : { attempts, next: textIn(last['place']) };
   }
 
-  /** The attempts of an envelope, oldest first. */
+  /** Returns the attempts of an envelope, oldest first. If there are more than 2,000, only the newest ones are returned. */
   async ofEnvelope(envelopeId: string): Promise<IndexedAttempt[]> {
     const sql = `SELECT ${SELECTED} FROM attempts INDEXED BY by_envelope WHERE envelope = ? ORDER BY id DESC LIMIT ${MOST_OF_ENVELOPE}`;
     return (await this.file.all(sql, uuidBytes(envelopeId))).map((row) => this.#attemptOf(row)).toReversed();
   }
 
-  /** Deletes attempts that began before, and the oldest ones while the file is too large; a slice at a time. */
+  /**
+   * Deletes the attempts before a time, then the oldest ones while the file is too large. Each transaction deletes a limited
+   * number of rows.
+   * @param before time in epoch milliseconds
+   */
   async trim(before: number): Promise<void> {
     while (await this.#deletedOldest('WHERE id < CAST(?1 AS INTEGER) << 20', before)) void 0;
     while ((await this.bytes()) > this.maxBytes) if (!(await this.#deletedOldest(''))) return;
@@ -178,7 +182,7 @@ export class AttemptStore {
     return Number(row?.['bytes']);
   }
 
-  /** Attempts that began at a time or later. @param from epoch milliseconds */
+  /** Counts the attempts since a time. @param from earliest time of an attempt, in epoch milliseconds */
   async tally(from: number): Promise<AttemptTally> {
     const sql =
       'SELECT count(*) FILTER (WHERE outcome = 0) AS delivered, count(*) FILTER (WHERE outcome IN (1, 2)) AS failed FROM attempts WHERE id >= CAST(? AS INTEGER) << 20';
@@ -194,7 +198,7 @@ export class AttemptStore {
     return this.file.discard();
   }
 
-  /** Deletes the oldest attempts of a condition; false when there were none. */
+  /** Deletes the oldest attempts that meet a condition. Returns false if there were none. */
   async #deletedOldest(condition: string, ...parameters: SQLInputValue[]): Promise<boolean> {
     const sql = `SELECT max(id) >> 20 AS at, CAST(max(id) AS TEXT) AS place FROM (SELECT id FROM attempts ${condition} ORDER BY id LIMIT ${SLICE})`;
     const [row] = await this.file.all(sql, ...parameters);
@@ -226,7 +230,7 @@ const isDamage = (error: unknown): error is SqliteFault => error instanceof Sqli
 
 const NEW = 'it is new';
 
-/** Why a file cannot be used. @throws SqliteFault */
+/** Returns why a file cannot be used; undefined if it can. @throws SqliteFault */
 async function faultOf(file: SqliteFile, logName: string): Promise<string | undefined> {
   const [row] = await file.all('PRAGMA user_version');
   const version = Number(row?.['user_version']);

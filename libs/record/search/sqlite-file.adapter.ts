@@ -3,32 +3,32 @@ import { extname } from 'node:path';
 import type { SQLInputValue } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
-/** Codes of SQLite for a file that is damaged, or is no database. */
+/** Error codes of SQLite for a damaged file and for a file that is not a database. */
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
-/** Refusal of SQLite. */
+/** An error of SQLite, or of the thread that has the file open. */
 export class SqliteFault extends Error {
   constructor(
     message: string,
-    /** SQLite's extended code; 0 for another fault. */
+    /** Extended error code of SQLite; 0 for errors that are not from SQLite. */
     private readonly code: number,
   ) {
     super(message);
     this.name = 'SqliteFault';
   }
 
-  /** Whether only a new file helps. */
+  /** Whether the file is damaged, so that only a new file helps. */
   get isDamage(): boolean {
     return DAMAGED.has(this.code & 0xff);
   }
 }
 
-/** A statement, made once for each row of parameters. */
+/** A statement, executed once for each row of parameters. */
 export interface SqliteStatement {
   readonly sql: string;
   readonly rows: readonly (readonly SQLInputValue[])[];
 }
-/** Statements in one transaction; the answer is the rows of the last one. */
+/** Statements to execute in one transaction. The answer has the rows of the last execution. */
 export interface SqliteQuestion {
   readonly number: number;
   readonly statements: readonly SqliteStatement[];
@@ -45,7 +45,7 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
-/** A SQLite file in a thread of its own. */
+/** A SQLite file that is opened in a thread of its own. */
 export class SqliteFile {
   readonly #thread: Worker;
   readonly #waiting = new Map<number, Waiting>();
@@ -64,9 +64,9 @@ export class SqliteFile {
   }
 
   /**
-   * Makes these statements in one transaction.
-   * @returns the rows of the last one
-   * @throws SqliteFault and nothing was changed
+   * Executes statements in one transaction.
+   * @returns the rows of the last execution
+   * @throws SqliteFault if a statement fails; then nothing was changed
    */
   write(statements: readonly SqliteStatement[]): Promise<SqliteRow[]> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);

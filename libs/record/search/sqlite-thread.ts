@@ -3,14 +3,14 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SqliteQuestion } from './sqlite-file.adapter.js';
 
-// The thread that has the file open, the only one. It knows SQL and nothing of attempts. It imports only types
-// of ours, so that Node can run it as TypeScript too, in specs.
+// This thread is the only one that opens the file. It executes SQL and knows nothing of attempts. Of our own files it
+// imports only types, so that specs can run it as TypeScript without a build.
 
 const path = workerData as string;
-// No other user may read the file, or redirect it by a link in a shared folder.
+// The file is readable only for this user. O_NOFOLLOW refuses a symbolic link that another user put in a shared folder.
 closeSync(openSync(path, constants.O_CREAT | constants.O_RDWR | constants.O_NOFOLLOW, 0o600));
 const file = new DatabaseSync(path, { timeout: 1_000 });
-// Attempts lost in a crash of the machine are read from Kafka again, so no write waits for the disk.
+// No write waits for the disk. If a crash of the machine loses attempts, they are read from Kafka again.
 file.exec(
   'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -32768',
 );

@@ -1,8 +1,8 @@
-// Owns the story of an envelope: what is known of it in the index of attempts, the queues, the seen marks, the ranges and the log,
-// put together by one pure function for everyone who may ask.
-// Guarantees that a part that cannot be told is named in `incomplete`, and that the answer costs Redis and Kafka a few reads, however
-// much they hold.
-// Leaves to the apps who may ask and what of it they are shown.
+// Owns the story of an envelope: everything that is known of it from the index of attempts, the queues, the seen marks, the
+// ranges and the log. One pure function puts it together for everyone who may ask.
+// Guarantees that `incomplete` names each part that cannot be read, and that a story takes only a few reads of Redis and
+// Kafka, which do not get slower with the amount of data.
+// Leaves to the apps who may ask for a story, and how much of it they may see.
 export {
   ClueQuery,
   clueOf,

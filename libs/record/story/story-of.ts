@@ -110,7 +110,7 @@ export const EnvelopeStory = z
   .meta({ id: 'EnvelopeStory', description: 'What became of an envelope.' });
 export type EnvelopeStory = z.infer<typeof EnvelopeStory>;
 
-/** The story for those who may not read envelopes: an answer may repeat what was sent. */
+/** Returns the story for users who may not read envelopes. Answers are removed, because they may repeat what was sent. */
 export const withoutAnswers = (story: EnvelopeStory): EnvelopeStory => ({
   ...story,
   deliveries: story.deliveries.map((delivery) => ({
@@ -119,10 +119,10 @@ export const withoutAnswers = (story: EnvelopeStory): EnvelopeStory => ({
   })),
 });
 
-/** The caller's clue to an envelope: its type, and about when it was accepted, to within a minute. */
+/** A caller's hint for finding an envelope in the log: its type, and about when it was accepted, to within a minute. */
 export type EnvelopeClue = Omit<SoughtEnvelope, 'envelopeId'>;
 
-/** Clue to an envelope that was never attempted: neither the index nor a queue knows when it was accepted. */
+/** Hint for finding an envelope that was never attempted: for such an envelope, no store knows when it was accepted. */
 export const ClueQuery = z
   .strictObject({
     type: eventTypeName('known').optional().describe('Its event type.'),
@@ -133,7 +133,7 @@ export const ClueQuery = z
 export const clueOf = ({ type, around }: z.infer<typeof ClueQuery>): EnvelopeClue | undefined =>
   type === undefined || around === undefined ? undefined : { eventType: type, acceptedAt: Date.parse(around) };
 
-/** An offset of the log that waits for a webhook: parked, or in a replay by time. */
+/** A webhook that waits for the envelope's record in the log, because the webhook is parked or in a replay by time. */
 export interface RangeFacts {
   readonly webhookId: string;
   /** 0 for a parked webhook. */
@@ -142,7 +142,7 @@ export interface RangeFacts {
 
 export type Bar = 'breaker' | 'retry-after';
 
-/** A webhook as it is now. */
+/** A webhook in its current state. */
 export interface StoryWebhook {
   readonly id: string;
   readonly partnerId: string;
@@ -152,12 +152,15 @@ export interface StoryWebhook {
   readonly status: 'active' | 'parked' | 'disabled';
 }
 
-/** @property barredBy what bars attempts: `retry-after` until the time that its endpoint asked for */
+/**
+ * @property barredBy why no attempt may be made now: the breaker is open, or the endpoint asked for attempts only after a
+ *   time that has not come
+ */
 export type WebhookFacts = Pick<StoryWebhook, 'partnerId' | 'origin' | 'status'> & {
   readonly barredBy: Bar | undefined;
 };
 
-/** An attempt as the log or the index has it. */
+/** An attempt from the log or from the index. */
 export type LoggedAttempt = AttemptRecord & { readonly host?: string | undefined };
 
 /** The known facts of one envelope. */
@@ -167,21 +170,24 @@ export interface StoryFacts {
   readonly repeats: { readonly duplicates: number; readonly conflicts: number } | undefined;
   readonly attempts: readonly LoggedAttempt[];
   readonly pending: readonly PendingDelivery[];
-  /** Without the hash that is part of a delivery's id. */
+  /** From the history, which does not have the content hash that is part of a delivery's id. */
   readonly delivered: readonly DeliveredLine[];
   readonly record: FoundEnvelope | undefined;
   readonly ranges: readonly RangeFacts[];
   readonly webhooks: ReadonlyMap<string, WebhookFacts>;
-  /** Ids of replays by time. Each key is the `replayName` of a webhook and series. */
+  /** Ids of replays by time, by `replayName`. */
   readonly replays: ReadonlyMap<string, string>;
   readonly incomplete: readonly IncompletePart[];
 }
 
-/** Webhook id of a dead letter that belongs to a whole envelope. */
+/** The webhook id in a dead letter that belongs to a whole envelope. */
 const NO_WEBHOOK = '-';
-/** Hash of content that no store keeps any more. */
+/** Used as content hash if no store has the hash any more. */
 const NO_HASH = '0'.repeat(16);
-/** A replay by time has a series that is a multiple of this; the replays of its dead letters count on from it. */
+/**
+ * The series of a replay by time is a multiple of this number. If dead letters of that replay are replayed, their series are
+ * the numbers that follow.
+ */
 export const SERIES_OF_REPLAY = 1_000;
 
 export const replayName = (webhookId: string, series: number): string =>
@@ -189,7 +195,7 @@ export const replayName = (webhookId: string, series: number): string =>
 
 const timeOf = (epochMs: number): string => new Date(epochMs).toISOString();
 
-/** The story of an envelope: each webhook's deliveries in order, each with its attempts. */
+/** Returns the story of an envelope: the deliveries to each webhook in order, with their attempts. */
 export function storyOf(facts: StoryFacts): EnvelopeStory {
   const { id, mark, repeats, attempts, pending, record, incomplete } = facts;
   const waitingInLog = rangesWithoutDelivery(facts);
@@ -225,7 +231,7 @@ export function storyOf(facts: StoryFacts): EnvelopeStory {
   };
 }
 
-/** The ids of the deliveries that ranges of the log will make. */
+/** Returns the ids of the deliveries that will be made when their ranges of the log are caught up. */
 function rangesWithoutDelivery({ id, record, ranges, attempts, pending }: StoryFacts): string[] {
   if (record === undefined) return [];
   const { acceptedAt, envelope } = record;
@@ -264,13 +270,16 @@ function deliveryOf(facts: StoryFacts, named: Delivery, ids: ReadonlySet<string>
   };
 }
 
-/** The id of a delivery that the history has. The history has no content hash, so the one of the seen mark is used. */
+/** Returns the id of a delivery in the history. The history has no content hash, so the hash of the seen mark is used. */
 export const deliveredId = ({ attempts: _attempts, ...named }: DeliveredLine, hash = NO_HASH): string =>
   deliveryIdOf({ ...named, hash });
 
 type DeliveryState = Pick<StoryDelivery, 'state' | 'waitsFor' | 'nextAttemptAt' | 'reason'>;
 
-/** A dead letter is stored before its job is removed, so if both were read the dead letter counts. */
+/**
+ * Returns the state of a delivery. A dead letter is stored before its job is removed, so if both exist, the dead letter is
+ * right.
+ */
 function standing(
   facts: StoryFacts,
   series: number,
@@ -294,7 +303,7 @@ function standing(
   const { reason } = last;
   if (last.outcome !== 'dead-letter') return { ...nothing, state: last.outcome, reason };
   if (isReplayed) return { ...nothing, state: 'replayed', reason };
-  // Without the queues it is unknown whether it still is a dead letter.
+  // If Redis could not be read, it is unknown whether the dead letter still exists, so it is shown as one.
   return { ...nothing, state: facts.incomplete.includes('redis') ? 'dead-letter' : 'purged', reason };
 }
 
@@ -306,8 +315,9 @@ function reasonToWait({ job, dueAt }: PendingDelivery, webhook: WebhookFacts | u
 }
 
 /**
- * The attempts of a delivery, each once, although the log may have one twice. A job has its own list of attempts, including those
- * before a replay. The list adds the attempts that the index does not have yet.
+ * Returns the attempts of a delivery. Each attempt is returned once, even if the log has it twice. The list of attempts in
+ * the job or in the history is used for attempts that the index does not have yet. A job's list also has the attempts before
+ * a replay.
  */
 function attemptsOf(
   { attempts }: StoryFacts,
@@ -327,7 +337,7 @@ function attemptsOf(
   return [...all.values()].toSorted((a, b) => a.at.localeCompare(b.at) || (a.attempt ?? 0) - (b.attempt ?? 0));
 }
 
-/** Members that a record of the log and the facts of a job share. */
+/** Returns the members that the record of an attempt and the attempt in a job have in common. */
 const told = (attempt: Omit<AttemptFacts, 'at'> | AttemptRecord) => ({
   durationMs: attempt.durationMs ?? null,
   status: attempt.status ?? null,

@@ -24,24 +24,26 @@ import {
   type WebhookFacts,
 } from './story-of.js';
 
-/** Index of the attempts of an envelope. */
+/** Finds the attempts of an envelope. */
 interface AttemptsOfEnvelope {
-  /** The part that is missing when it is away. */
+  /** Name of the part that a story lacks if the attempts cannot be read. */
   readonly part: IncompletePart;
-  /** Parts that every story lacks. */
+  /** Names of parts that are missing in every story. */
   readonly lacking?: readonly IncompletePart[];
-  /** Whether it has come to the end of the log. */
+  /** Whether the source has read the log to its end. */
   readonly state: { readonly isCurrent: boolean };
-  /** @param moments around which attempts were logged, if known, epoch milliseconds */
+  /** @param moments times at which attempts were logged, as far as they are known, in epoch milliseconds */
   ofEnvelope(envelopeId: string, moments: readonly number[]): Promise<readonly LoggedAttempt[]>;
 }
 
-/** Attempts as the log has them, for a process without an index. It finds those of which a store knows the time. */
+/**
+ * Finds attempts in the log, for a process without an index. It finds only attempts whose time is known from another store.
+ */
 export class LoggedAttempts implements AttemptsOfEnvelope {
   readonly part = 'kafka';
   readonly state = { isCurrent: true };
 
-  /** @param lacking what a story misses because this has only attempts of which a store knows the time */
+  /** @param lacking the parts that every story lacks, because only attempts with a known time are found */
   constructor(
     private readonly finder: Pick<AttemptFinder, 'find'>,
     readonly lacking: readonly IncompletePart[] = [],
@@ -52,37 +54,44 @@ export class LoggedAttempts implements AttemptsOfEnvelope {
   }
 }
 
-/** Reads of webhooks that a story needs. */
+/** The reads of webhooks that a story needs. */
 export interface StoryWebhooks {
-  /** Brings a view of them up to date, for which it may need Kafka. */
+  /** Updates the view of webhooks, which may need Kafka. */
   refresh(): Promise<void>;
   find(ids: readonly string[]): Promise<readonly StoryWebhook[]>;
-  /** The ids of those that get such an envelope. */
+  /** Returns the ids of the webhooks that receive envelopes of this type and audience. */
   matching(eventType: string, audience: readonly string[]): Promise<readonly string[]>;
 }
 
 /**
- * Question for a story.
- * @property clue where the envelope may be, if it was never attempted
- * @property webhookIds the only webhooks that the story shows, and without which an envelope is unknown; by default all
+ * Options for reading a story.
+ * @property clue hint for finding an envelope that was never attempted
+ * @property webhookIds the only webhooks that the story may show; by default all. An envelope without a delivery to one of
+ *   these webhooks counts as unknown.
  */
 interface StoryQuestion {
   readonly clue?: EnvelopeClue | undefined;
   readonly webhookIds?: ReadonlySet<string> | undefined;
 }
 
-/** Longest wait in ms for the view of webhooks: a view that is some seconds old is better than no story. */
+/**
+ * Maximum wait in ms for an update of the view of webhooks. A story from a view that is some seconds old is better than
+ * none.
+ */
 const REFRESH_MS = 2_000;
 
-/** An id is accepted again after `DEDUPE_WINDOW` only, and the log keeps 7 days. */
+/**
+ * Maximum number of acceptances of an envelope that are looked for in the log. There are few: an id is accepted again only
+ * after `DEDUPE_WINDOW`, and the log keeps records for 7 days.
+ */
 const MOST_ACCEPTANCES = 3;
 
-/** Facts of the stores about an envelope, before the log is read. */
+/** What the stores know about an envelope, before the log is read. */
 type Known = Pick<StoryFacts, 'attempts' | 'pending' | 'delivered' | 'mark' | 'repeats'>;
 
-/** Reads the story of an envelope from the stores. The story names each store that is away. */
+/** Reads the story of an envelope from the stores. Each store that cannot be reached is named in the story. */
 export class StoryReader {
-  /** @param told called with the fault of a part that is away */
+  /** @param told called with the error of each part that cannot be read */
   constructor(
     private readonly state: StoryState,
     private readonly finder: Pick<EnvelopeFinder, 'find'>,
@@ -91,7 +100,9 @@ export class StoryReader {
     private readonly told: (part: IncompletePart, error: unknown) => void,
   ) {}
 
-  /** Returns the story; undefined if no store that answered knows the envelope. `away` names the stores that did not answer. */
+  /**
+   * Returns the story; undefined if no store that answered knows the envelope. `away` names the stores that did not answer.
+   */
   async read(
     id: string,
     { clue, webhookIds }: StoryQuestion = {},
@@ -101,7 +112,7 @@ export class StoryReader {
     const isKnown = idsOf(known).length > 0 || (known.mark !== undefined && webhookIds === undefined);
     if (!isKnown && clue === undefined) return { story: undefined, away: [...away] };
     const [found] = await Promise.all([
-      // A store that did not answer a moment ago is not asked again.
+      // If Kafka has just failed to answer, it is not asked again.
       away.has('kafka') ? undefined : this.#orAway(away, 'kafka', this.#recordOf(id, known, clue), undefined),
       this.#orAway(
         away,
@@ -129,9 +140,10 @@ export class StoryReader {
   }
 
   /**
-   * The record of an envelope; undefined when the log no longer has it, or nothing is known of the envelope by the stores that
-   * answered.
-   * @throws Error when Kafka does not answer
+   * Finds the record of an envelope in the log.
+   * @returns `found`, undefined if the log has no such record or no store knows where to look; `isKnown`, whether any store
+   *   knows the envelope; `away`, the stores that did not answer
+   * @throws Error if Kafka does not answer
    */
   async record(
     id: string,
@@ -162,7 +174,10 @@ export class StoryReader {
     return { attempts: shown, pending, delivered, mark, repeats };
   }
 
-  /** That of the first acceptance which the log still has. */
+  /**
+   * Returns the record of the envelope. If the id was accepted several times, the first record that the log still has is
+   * returned.
+   */
   async #recordOf(
     envelopeId: string,
     known: Known,
@@ -182,7 +197,7 @@ export class StoryReader {
     return undefined;
   }
 
-  /** Returns a store's answer, or `otherwise` if the store is away. */
+  /** Returns the answer of a store. If the store cannot be reached, it is added to `away` and `otherwise` is returned. */
   async #orAway<T>(away: Set<IncompletePart>, part: IncompletePart, answer: Promise<T>, otherwise: T): Promise<T> {
     try {
       return await answer;
@@ -210,14 +225,14 @@ export class StoryReader {
   }
 }
 
-/** Returns the known ids of its deliveries, each perhaps more than once. */
+/** Returns the ids of the known deliveries of the envelope. An id may be listed several times. */
 const idsOf = ({ attempts, pending, delivered, mark }: Known): string[] => [
   ...attempts.map(({ deliveryId }) => deliveryId),
   ...pending.map(({ id }) => id),
   ...delivered.map((each) => deliveredId(each, mark?.hash)),
 ];
 
-/** Returns when attempts of these deliveries were logged. */
+/** Returns the times at which the attempts of these deliveries were logged. */
 const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): number[] => [
   ...[...pending.flatMap(({ job }) => job.tries ?? []), ...delivered.flatMap(({ attempts }) => attempts)].map(
     ({ at, durationMs }) => at + durationMs,
@@ -225,24 +240,27 @@ const momentsOf = (pending: Known['pending'], delivered: Known['delivered']): nu
   ...pending.flatMap(({ diedAt }) => diedAt ?? []),
 ];
 
-/** The names of the replays by time that these belong to. */
+/** Returns the names of the replays by time that these deliveries belong to. */
 const replaysOf = (told: readonly { readonly webhookId: string; readonly series: number }[]): string[] => [
   ...new Set(
     told.flatMap(({ webhookId, series }) => (series >= SERIES_OF_REPLAY ? [replayName(webhookId, series)] : [])),
   ),
 ];
 
-/** Window in ms of stores that are only read here: only writers need it. */
+/** Window in ms for stores that are only read here. Only writes use the window, so any value will do. */
 const NOTHING_WRITTEN = 0;
 
-/** Reads the state of one envelope from Redis by a few commands, whose cost does not grow with other envelopes. */
+/**
+ * Reads the state of one envelope from Redis with a few commands. Their cost does not depend on the number of other
+ * envelopes.
+ */
 export class StoryState {
   readonly #marks: RedisSeenStore;
   readonly #repeats: RedisRepeatCounts;
   readonly #replays: Replays;
   readonly #breakers: RedisBreakerStore;
 
-  /** @param redis with what is global */
+  /** @param redis connection for the keys that belong to no shard */
   constructor(
     redis: Redis,
     private readonly shards: Shards,
@@ -263,17 +281,21 @@ export class StoryState {
     return this.#repeats.of(envelopeId);
   }
 
-  /** Returns the deliveries to the given webhooks that the history has. */
+  /** Returns the deliveries in the history to the given webhooks; none if no webhooks are given, or without a history. */
   async delivered(envelopeId: string, webhookIds: ReadonlySet<string> | undefined): Promise<readonly HistoryLine[]> {
     return webhookIds === undefined ? [] : ((await this.history?.ofEnvelope(envelopeId, [...webhookIds])) ?? []);
   }
 
-  /** @param webhookIds the only ones; by default all, and dead letters of the envelope as a whole */
+  /** @param webhookIds the only webhooks; by default all, and the dead letters of the envelope as a whole */
   pending(envelopeId: string, webhookIds?: ReadonlySet<string>): Promise<PendingDelivery[]> {
     return this.jobs.ofEnvelope(envelopeId, webhookIds);
   }
 
-  /** The ranges of these webhooks, and of the replays under way to them, in which an envelope waits that is at this offset. */
+  /**
+   * Returns the ranges in which an envelope waits for one of these webhooks: ranges of parked webhooks, and of replays by
+   * time.
+   * @param at partition of the envelope's record
+   */
   async rangesAt(
     at: LogPartition,
     { offset, envelopeId }: { readonly offset: number; readonly envelopeId: string },
@@ -291,19 +313,22 @@ export class StoryState {
     const ordered = [...parts].map(([key, { ranges }]) => [key, ranges] as const);
     return [...parked, ...ordered].flatMap(([key, ranges]) => {
       const { webhookId, series, isOfFailed } = readRangeKey(key);
-      // A replay of dead letters comes to dead letters only.
+      // A replay of dead letters delivers no other envelopes, so its ranges are left out.
       const isThere = !isOfFailed && ranges.some(({ from, to = Infinity }) => from <= offset && offset < to);
       return isThere ? [{ webhookId, series }] : [];
     });
   }
 
-  /** Ids of the replays by time that these series belong to, by `replayName`. */
+  /** Returns the ids of replays by time, by `replayName`. */
   async replayIds(names: readonly string[]): Promise<Map<string, string>> {
     const found = await Promise.all(names.map((name) => this.#replays.idOf(name)));
     return new Map(names.flatMap((name, index) => (found[index] === undefined ? [] : [[name, found[index]]])));
   }
 
-  /** Returns the bars to attempts now, by the given keys of webhooks and endpoints. */
+  /**
+   * Returns why attempts are not allowed now, by the given keys of webhooks and endpoints. Keys that allow attempts are left
+   * out.
+   */
   async barsOf(keys: ReadonlySet<string>, now: number): Promise<Map<string, Bar>> {
     if (keys.size === 0) return new Map();
     const all = await this.#breakers.all();

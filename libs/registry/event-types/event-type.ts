@@ -3,11 +3,11 @@ import type { JsonFault } from '@relay/json';
 import { z } from 'zod';
 import { compilePayloadSchema, readPayloadSchema } from './payload-schema.js';
 
-/** Kafka's limit is 249; `.dlq` and a few characters are spared. */
+/** Maximum length of a topic name. Kafka allows 249 characters; this leaves room for `.dlq` and a few more. */
 const MAX_NAME = 240;
 const object = z.record(z.string(), z.unknown());
 
-/** An event type as operators write it. */
+/** An event type as an operator defines it. */
 export const EventTypeInput = z
   .strictObject({
     description: z.string().max(1_000).default('').describe('What an event of this type says, as partners read it.'),
@@ -37,7 +37,9 @@ export const EventTypeInput = z
   .meta({ id: 'EventTypeInput', description: 'An event type that an operator defines.' });
 export type EventTypeInput = z.infer<typeof EventTypeInput>;
 
-/** An event type as the registry keeps it. An archived built-in type has a record without a definition. */
+/**
+ * An event type as the registry stores it. A built-in type that was archived has a record without a definition of its own.
+ */
 export const EventTypeRecord = EventTypeInput.extend({
   name: z.string(),
   revision: z.int().min(1).describe('Raised by each change of the schema.'),
@@ -46,7 +48,10 @@ export const EventTypeRecord = EventTypeInput.extend({
 });
 export type EventTypeRecord = z.infer<typeof EventTypeRecord>;
 
-/** Returns why the name cannot be that of an event type; undefined if it can. @param others the other names of this relay */
+/**
+ * Returns why an event type cannot have this name; undefined if it can.
+ * @param others names of the other types of this relay
+ */
 export function nameFault(name: string, prefix: string, others: readonly string[]): string | undefined {
   if (!EVENT_TYPE_NAME.test(name))
     return 'a name has parts of letters, digits, _ and -, joined by dots, such as order.paid';
@@ -59,10 +64,10 @@ export function nameFault(name: string, prefix: string, others: readonly string[
   return taken === undefined ? undefined : `Kafka's metrics do not tell it from ${taken}`;
 }
 
-/** Kafka's metrics write a dot as `_`, and some file systems have one letter case. */
+/** Kafka's metrics replace a dot by `_`, and some file systems ignore case, so names that differ only in this are alike. */
 const alike = (name: string): string => name.replaceAll('.', '_').toLowerCase();
 
-/** Returns what a change does to the stored type. A changed schema raises the revision. */
+/** Returns the record that a change of a type results in. If the schema has changed, the revision is raised. */
 export function changedTo(
   stored: EventTypeRecord | undefined,
   name: string,
@@ -80,13 +85,13 @@ export function changedTo(
   };
 }
 
-/** The members of a record that operators write. */
+/** Returns only the members of a record that operators define. */
 const definitionOf = (record: EventTypeRecord): EventTypeInput => {
   const { name: _name, revision: _revision, archived: _archived, updatedAt: _at, ...definition } = record;
   return definition;
 };
 
-/** Text that is equal for equal JSON values, whatever the order of members. */
+/** Returns a text that is the same for equal JSON values, even if their members are in another order. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_key, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
@@ -94,7 +99,7 @@ const canonical = (value: unknown): string =>
       : member,
   ) ?? '';
 
-/** The record that archives a type; a built-in one has no other. */
+/** Returns the record that archives a type. A built-in type may have no record yet, so one is made up. */
 export const archivedRecord = (stored: EventTypeRecord | undefined, name: string, now: number): EventTypeRecord => ({
   ...(stored ?? {
     ...EventTypeInput.parse({ description: isEventType(name) ? EVENT_MEANINGS[name] : '' }),
@@ -105,7 +110,10 @@ export const archivedRecord = (stored: EventTypeRecord | undefined, name: string
   updatedAt: now,
 });
 
-/** Returns the faults of a definition, and what of its schema nothing checks. @param others the other names of this relay */
+/**
+ * Returns the faults of a definition, and the parts of its schema that no check uses (`annotations`).
+ * @param others names of the other types of this relay
+ */
 export function faultsOfType(
   name: string,
   { schema, sample }: EventTypeInput,

@@ -24,7 +24,10 @@ const shown = (values: readonly unknown[]): string =>
 
 type Params = Readonly<Record<string, unknown>>;
 
-/** The faults of common keywords in words, each to follow the name of the member. Values are those of the schema alone. */
+/**
+ * Descriptions of the faults of common keywords. Each follows the name of the member in a sentence. They contain values of
+ * the schema only, never of the payload.
+ */
 const WORDS: Readonly<Record<string, (params: Params) => string>> = {
   type: ({ type }) => `must be ${oneOf(type)}`,
   enum: ({ allowedValues }) => `must be one of ${shown(allowedValues as unknown[])}`,
@@ -57,7 +60,9 @@ const decoded = (pointer: string): string[] =>
     .slice(1)
     .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
 
-/** Returns a fault that ajv found in a payload. The pointer names a member that is missing or one too many. */
+/**
+ * Converts a fault that ajv found in a payload. If a member is missing or must not be there, the pointer names this member.
+ */
 export function payloadFault({ keyword, instancePath, params, message }: ErrorObject): JsonFault {
   const { missingProperty: missing, property, additionalProperty, unevaluatedProperty } = params as Params;
   const path = decoded(instancePath);
