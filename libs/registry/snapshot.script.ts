@@ -71,7 +71,7 @@ local function restore_part(command)
     redis.call('HINCRBY', snapshot_key, 'count:' .. name, 1)
   end
 end
--- Records are numbered. A number that is too low is a repeat by the publisher; a number that is too high means that one is missing.
+-- Records are numbered. If a number is too low, the publisher repeated a record; if it is too high, a record is missing.
 local function restore(command)
   if command.snapshot ~= frozen then return end
   local next = tonumber(redis.call('HGET', snapshot_key, 'next'))
