@@ -12,7 +12,7 @@ import { RegistryView } from './registry-view.adapter.js';
 import { LAST_SNAPSHOT, SNAPSHOT, PARTS, RESULTS_KEY, RESULTS_ORDER } from './registry.script.js';
 import { FIELDS, RESULTS_PART, VALUES } from './snapshot.script.js';
 
-/** Number of records in one append: about 1 MiB. */
+/** Number of snapshot records that are appended together; they have about 1 MiB. */
 const WINDOW = 16;
 
 const Answer = z.object({
@@ -21,13 +21,16 @@ const Answer = z.object({
   reason: z.string().optional(),
 });
 
-/** `busy`: another snapshot is under way. `given-up`: another process ended this one for want of progress. `refused`: it was not the whole state. */
+/**
+ * `busy`: another snapshot is under way. `given-up`: another process ended this snapshot because it made no progress.
+ * `refused`: the snapshot did not contain the whole state of the registry.
+ */
 export type Compaction =
   | { readonly kind: 'compacted'; readonly records: number; readonly begin: number; readonly freed: boolean }
   | { readonly kind: 'busy' | 'given-up' }
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** The last completed snapshot, as Redis has it; `at` is epoch milliseconds. */
+/** The last completed snapshot, as Redis stores it; `at` is in epoch milliseconds. */
 interface LastSnapshot {
   readonly id: string;
   readonly begin: number;
@@ -36,8 +39,9 @@ interface LastSnapshot {
 }
 
 /**
- * Makes snapshots of the registry and deletes the records that a snapshot replaces. A snapshot consists of records of the same log;
- * records are deleted only for one whose end was applied as completed.
+ * Makes snapshots of the registry and deletes the records that a snapshot replaces. A snapshot consists of records of the
+ * same log. Older records are deleted only after the last record of the snapshot was applied and the snapshot was found
+ * complete.
  */
 @Injectable()
 export class RegistryCompaction {
@@ -59,7 +63,9 @@ export class RegistryCompaction {
     return Number(applied ?? -1) - (last?.end ?? -1);
   }
 
-  /** Whether the log has more than `after` records after the last snapshot, and more than four for each registered item. */
+  /**
+   * Whether more than `after` records follow the last snapshot, and more than four for each registered client and webhook.
+   */
   async isDue(after: number): Promise<boolean> {
     const [grown, clients, webhooks] = await Promise.all([
       this.grown(),
@@ -69,7 +75,10 @@ export class RegistryCompaction {
     return grown > Math.max(after, 4 * (clients + webhooks));
   }
 
-  /** Makes a snapshot and deletes older records. @throws RegistryUnavailable, PublishFailed; an unfinished snapshot is given up. */
+  /**
+   * Makes a snapshot and deletes the older records. If an error occurs, the unfinished snapshot is ended too.
+   * @throws RegistryUnavailable, PublishFailed
+   */
   async compact(): Promise<Compaction> {
     await this.registry.current();
     const snapshot = randomUUID();
@@ -96,9 +105,9 @@ export class RegistryCompaction {
   }
 
   /**
-   * Deletes the records that the last snapshot replaces, if the log has it at the offset in Redis; also after a process died before
-   * it did so.
-   * @returns whether they are deleted
+   * Deletes the records that the last snapshot replaces, if the log has this snapshot at the offsets that Redis stores. If a
+   * process dies between the end of its snapshot and this deletion, the next call deletes the records.
+   * @returns whether the records are deleted
    */
   async free(): Promise<boolean> {
     const last = await this.last();
@@ -116,7 +125,10 @@ export class RegistryCompaction {
     return freed === 'deleted';
   }
 
-  /** Redis may be the restored copy of another log's view: no record is deleted for a snapshot that this log does not have. */
+  /**
+   * Redis may be a copy of the view of another log. So no record is deleted unless this log has the snapshot that Redis
+   * stores.
+   */
   async #isInLog({ id, begin, end }: LastSnapshot): Promise<boolean> {
     const kinds: string[] = [];
     for (const offset of [begin, end])
@@ -160,13 +172,13 @@ export class RegistryCompaction {
     return { kind: 'refused', reason };
   }
 
-  /** Gives up a snapshot under way whose process is known to have ended. */
+  /** Ends the snapshot that is under way. The caller knows that the process that made it has ended. */
   async giveUpOther(): Promise<void> {
     const snapshot = await this.redis.hget(SNAPSHOT, 'id');
     if (snapshot !== null) await this.registry.order({ kind: 'abort', snapshot });
   }
 
-  /** Best effort: the next process that meets the snapshot gives it up. */
+  /** If this fails, the next process that finds the snapshot without progress ends it. */
   async #giveUp(snapshot: string): Promise<void> {
     await this.registry.order({ kind: 'abort', snapshot }).catch(() => undefined);
   }
@@ -180,7 +192,9 @@ const Strings = z.array(z.string());
 const Scanned = z.tuple([z.string(), Strings]);
 
 /**
- * The state for a snapshot, in slices of `count` items with equally many texts each, each item once. It is consistent only while nothing changes; the registry verifies it.
+ * Yields the state for a snapshot in slices: each slice has `count` items of one part, and each item has the same number of
+ * texts. Each item comes once. The slices are consistent only if the registry does not change during the read. Every process
+ * checks that when it applies the end of the snapshot.
  * @param begin offset of the snapshot's first record
  */
 async function* readState(redis: Redis, begin: number) {
@@ -225,7 +239,7 @@ async function* hashOf(redis: Redis, key: string): AsyncGenerator<readonly strin
   }
 }
 
-/** Only results of commands before the snapshot: later commands are in the log. */
+/** Yields only the results of commands before the snapshot, because the log keeps all later commands. */
 async function* resultsOf(redis: Redis, begin: number): AsyncGenerator<readonly string[]> {
   for (let from = 0; ; from += ITEMS) {
     const scored = await redis.zrangebyscore(RESULTS_ORDER, '-inf', `(${begin}`, 'WITHSCORES', 'LIMIT', from, ITEMS);

@@ -3,34 +3,44 @@ export interface LoggedCommand {
   readonly value: Buffer;
 }
 
-/** The log of all changes of clients and webhooks, in one order; a snapshot can replace older records. */
+/**
+ * The log of all changes of clients, webhooks, encryption keys and event types, in one order. A snapshot can replace older
+ * records.
+ */
 export abstract class RegistryLog {
   abstract readonly name: string;
 
   abstract readonly group: string;
 
-  /** Id of the Kafka cluster that has this log; null when its brokers report none. Rejects within 10 s. */
+  /** Id of the Kafka cluster that has this log; null if the brokers report no id. Rejects after at most 10 s. */
   abstract cluster(): Promise<string | null>;
 
   /**
-   * Resolves when every in-sync replica has the command. It may be stored twice, and after a rejection once.
-   * @returns its offset; undefined when the log did not report it
-   * @throws PublishFailed within 10 s
+   * Resolves when every in-sync replica has the command. The log may then have the command twice. After a rejection, the log
+   * may have the command nevertheless.
+   * @returns the offset of the command; undefined if the broker did not report it
+   * @throws PublishFailed after at most 10 s
    */
   abstract append(id: string, value: Buffer): Promise<number | undefined>;
 
-  /** Offset of the first command in the log, and the one after the last, as of now. Rejects within 10 s. */
+  /**
+   * Returns the offset of the first command in the log, and the offset after the last command. Rejects after at most 10 s.
+   */
   abstract bounds(): Promise<{ readonly start: number; readonly end: number }>;
 
   /**
-   * Reads the commands from one offset to before another, in order and in slices, and waits for each `take`. When the first ones are
-   * deleted, also during the read, it begins with the first that is left: the caller compares the offsets.
+   * Reads the commands from the offset `from` on and before the offset `end`, in order and in slices, and waits for each
+   * `take`. If the first commands were deleted, even during the read, it begins with the first command that is left. So the
+   * caller must compare the offsets.
    */
   abstract read(from: number, end: number, take: (commands: readonly LoggedCommand[]) => Promise<void>): Promise<void>;
 
-  /** This cluster is that of the deployment: what is written from now on goes to no other. @param _cluster null when it has no id */
+  /**
+   * Called when Redis is claimed for the deployment with this log. From then on, the log writes to no other cluster.
+   * @param _cluster null if the cluster has no id; the log may then write to any cluster
+   */
   claimed(_cluster: string | null): void {}
 
-  /** Deletes the commands before an offset. `not-permitted`: the brokers refuse it to this client. */
+  /** Deletes the commands before an offset. `not-permitted`: this client has no right to delete them. */
   abstract deleteBefore(offset: number): Promise<'deleted' | 'not-permitted'>;
 }

@@ -17,18 +17,20 @@ import { RegistryClaim } from './registry-claim.adapter.js';
 import { RegistryLog } from './registry-log.port.js';
 import type { Entity } from './registry.script.js';
 
-/** Longest time from the call to the answer; the log's own deadline is shorter. */
+/** A change is answered after at most this time, in milliseconds. An append to the log gives up earlier. */
 const DEADLINE_MS = 9_000;
-/** Wait for other senders to apply their commands before these are read from the log, and the interval of looking at Redis. */
+/** A sender waits this long for other senders to apply their earlier commands. Then it reads these commands from the log. */
 const PATIENCE_MS = 300;
+/** Interval at which a waiting sender looks at Redis. */
 const STEP_MS = 20;
 /** Interval at which a sender checks whether a snapshot has ended. */
 const FROZEN_STEP_MS = 50;
 
 /**
- * Redis as a view of the registry. A change is appended to the log and then applied in the log's order by the first process that
- * sees it; the script ignores applied commands. Redis may have gone back in time after every new connection: missing commands are
- * applied from the log before anything is read. Changes wait while a snapshot is under way.
+ * Redis as a view of the registry. A change is appended to the log. The first process that sees the command applies it to
+ * Redis, in the log's order; the script ignores a command that is applied already. After every new connection, Redis may
+ * lack commands that it had before, for example because it was restored from a backup. Missing commands are applied from the
+ * log before anything is read. While a snapshot is under way, changes wait.
  */
 @Injectable()
 export class RegistryView {
@@ -71,16 +73,17 @@ export class RegistryView {
   }
 
   /**
-   * Resolves at once unless the connection to Redis is new; then once Redis has caught up.
-   * @throws RegistryUnavailable while it cannot
+   * Resolves at once unless the connection to Redis is new. After a new connection, it resolves when Redis has every command
+   * in the log.
+   * @throws RegistryUnavailable if the log or Redis cannot be read
    */
   async current(): Promise<void> {
     while (!this.#isCurrent) await this.catchUp();
   }
 
   /**
-   * Applies every command in the log that Redis lacks. Concurrent callers share one run.
-   * @throws RegistryUnavailable when the log or Redis cannot be read
+   * Applies every command in the log that Redis lacks. Concurrent calls share one read of the log.
+   * @throws RegistryUnavailable if the log or Redis cannot be read
    */
   catchUp(): Promise<void> {
     this.#catchingUp ??= unlessAway(this.#catchUp()).finally(() => (this.#catchingUp = undefined));
@@ -88,9 +91,9 @@ export class RegistryView {
   }
 
   /**
-   * Resolves once Redis shows every command in the log, for an answer that needs no command of its own. Callers share the next read
-   * of the log, never one that began before their call.
-   * @throws RegistryUnavailable as `catchUp`
+   * Resolves when Redis shows every command that the log had at the time of the call. It serves answers for which no command
+   * is appended. Callers share the next read of the log, but never a read that began before their call.
+   * @throws RegistryUnavailable if the log or Redis cannot be read
    */
   settled(): Promise<void> {
     this.#nextSettling ??= this.#settleAfter(this.#settling);
@@ -98,9 +101,10 @@ export class RegistryView {
   }
 
   /**
-   * Appends a command and applies it; repeats it under another id if a snapshot kept it from taking effect.
-   * @returns its result
-   * @throws RegistryUnavailable within 10 s
+   * Appends a command and applies it. If the command had no effect because a snapshot was under way, it is repeated under
+   * another id.
+   * @returns the result of the command
+   * @throws RegistryUnavailable after at most 10 s
    */
   async change(entity: Entity, command: object): Promise<unknown> {
     const deadline = Date.now() + DEADLINE_MS;
@@ -111,7 +115,7 @@ export class RegistryView {
     }
   }
 
-  /** Appends a command of a snapshot and applies it as `change` does, but waits for no snapshot. */
+  /** Appends a command of a snapshot and applies it. Unlike `change`, it does not wait for the end of a snapshot. */
   order(command: SnapshotCommand): Promise<unknown> {
     return this.#send('snapshot', command, Date.now() + DEADLINE_MS);
   }
@@ -136,12 +140,14 @@ export class RegistryView {
         () => true,
         () => false,
       ));
-    // A command of another sender lies between them or before.
+    // A command of another sender lies before these records or between them, so they are applied from the log.
     if (!isApplied) await this.catchUp();
     return (await this.#applier.freeze())?.snapshot === snapshot;
   }
 
-  /** Gives up a snapshot without progress, of any process: until then nothing can be changed. */
+  /**
+   * Ends a snapshot without progress, whichever process began it. No client or webhook can change before the snapshot ends.
+   */
   async endStuckSnapshot(): Promise<void> {
     const freeze = await this.#applier.freeze();
     if (this.#freezes.look(freeze, performance.now()) !== 'stuck' || freeze === undefined) return;
@@ -195,7 +201,7 @@ export class RegistryView {
       if (result !== undefined) return result;
       if (state !== 'unclaimed' && offset !== undefined && applied >= offset)
         throw new Error(this.#behind(applied, offset));
-      // The senders of earlier commands are about to apply them, or have died.
+      // Earlier commands are not applied yet: their senders are about to apply them, or have died.
       if (offset !== undefined && Date.now() < patience) await delay(STEP_MS);
       else await this.catchUp();
       if (this.#fault !== undefined) throw new Error(this.#fault);
@@ -237,7 +243,8 @@ export class RegistryView {
     try {
       await this.registryLog.read(from, end, async (commands) => {
         const first = commands[0]?.offset ?? next;
-        // Either the log was always empty there, or records were deleted for a snapshot just before the read.
+        // There are no commands at these offsets. Either there never were any, or they were deleted after a snapshot just
+        // now.
         if (first > next && (await this.registryLog.bounds()).start > next)
           throw new Error(`the commands from ${next} on went meanwhile, after a snapshot`);
         await this.#applier.applyAll(next, commands);
@@ -254,7 +261,7 @@ export class RegistryView {
     );
   }
 
-  /** Redis is older than the log's first command: only a snapshot can fill the gap. */
+  /** Removes the view and fills it from the snapshot in the log, because Redis lacks commands that the log no longer has. */
   async #rebuild(from: number, start: number, end: number): Promise<void> {
     if (!(await emptyForSnapshot(this.redis, this.registryLog, start, end)))
       throw new Error(
@@ -270,7 +277,7 @@ export class RegistryView {
     await this.#applyFrom(applied + 1, end);
   }
 
-  /** The commands of Redis are not those of the log. */
+  /** Redis has applied commands that are not in this log. Sets the fault and returns it. */
   #behind(applied: number, end: number): string {
     this.#fault = `Redis has applied changes up to offset ${applied} of the registry, which ends at ${end}: its topic was recreated, or belongs to another Redis`;
     this.log.error(

@@ -9,7 +9,10 @@ export const keyKeys = [globalKey('registry', 'keys')] as const;
 
 const keyParts: readonly ViewPart[] = [{ name: 'keys', key: keyKeys[0], kind: 'hash' }];
 
-/** As `applyWebhookLua`. A check value is never replaced: a name means one key until an operator removes it. */
+/**
+ * Body of a Lua function, as `applyWebhookLua` describes it. A check value is never replaced, so a name stands for one key
+ * until an operator removes the name.
+ */
 const applyKeyLua = `
 local keys = KEYS[1]
 local apply = {}
@@ -24,22 +27,30 @@ return function(command) return apply[command.kind](command) end
 `;
 
 /**
- * Results remembered by command id, for repeats: a command whose answer was lost may be in the log twice, within the wait of its
- * sender. The lowest offsets are deleted first: all beyond `most`, and beyond `least` those older than that wait, at most `gone` per
- * command. The clock is that of the commands, so that every process remembers the same results.
+ * Limits of the results that Redis remembers by command id. If the broker's answer to an append is lost, the log may have
+ * the command twice, and the second copy must not be applied. The two copies are less than `ms` milliseconds apart. Each new
+ * command removes at most `gone` results, those with the lowest offsets first. A result is removed if there are more than
+ * `most` results, or if there are more than `least` and the result is older than `ms` milliseconds. Ages follow from the
+ * times in the commands, so every process remembers the same results.
  */
 export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as const;
 
-/** The deployment whose state this Redis holds. No key of the view: a rebuild leaves it. */
+/** Key for the deployment whose state is in this Redis. It is no part of the view, so a rebuild keeps it. */
 export const CLAIM = globalKey('deployment');
-/** The snapshot under way, during which nothing else changes: its id, the offset of its beginning, the number of its next record. */
+/**
+ * Hash of the snapshot under way: its id, the offset of its first record, the number of its next record. Nothing else
+ * changes meanwhile.
+ */
 export const SNAPSHOT = globalKey('registry', 'snapshot');
 /** The last completed snapshot. */
 export const LAST_SNAPSHOT = globalKey('registry', 'snapshot', 'last');
 export const RESULTS_KEY = globalKey('registry', 'results');
 export const RESULTS_ORDER = globalKey('registry', 'results', 'order');
 
-/** The entities of the registry: each domain brings the Lua that applies its commands, its keys, and the parts that are its state. */
+/**
+ * The entities of the registry. Each domain has the Lua that applies its commands, the keys of this Lua, and the parts of
+ * its state.
+ */
 const DOMAINS = {
   client: { keys: clientKeys, lua: applyClientLua, parts: clientParts },
   webhook: { keys: webhookKeys, lua: applyWebhookLua, parts: webhookParts },
@@ -60,10 +71,12 @@ const OWN_KEYS = [
 ] as const;
 const domains = Object.entries(DOMAINS);
 
-/** The parts of a snapshot, in this order, besides the remembered results. */
+/** The parts of a snapshot, in this order; the remembered results follow them. */
 export const PARTS: readonly ViewPart[] = domains.flatMap(([, { parts }]) => [...parts]);
 
-/** One hash slot: one script call writes data, result and applied offset. */
+/**
+ * KEYS of the script that applies commands. All are in one hash slot, so one call writes data, result and applied offset.
+ */
 export const registryKeys: readonly string[] = [...OWN_KEYS, ...domains.flatMap(([, { keys }]) => [...keys])];
 
 let at: number = OWN_KEYS.length;
@@ -72,19 +85,25 @@ const domainsLua = domains.map(([entity, { keys, lua }]) => {
   return `add('${entity}', (function(KEYS)\n${lua}\nend)({ ${own} }))`;
 });
 
-/** States in which the script ends, besides the offset. */
+/** The states that `APPLY` returns, by their number. */
 export const STATES = ['applied', 'newer', 'emptying', 'broken', 'unclean', 'unclaimed'] as const;
 
 /**
- * Applies commands in the order of the log. ARGV: id of the requested result or '', the first offset of the slice, the claim of the
- * sender, then offset and record of each command. Returns the applied offset, the requested result as JSON or '', and one of `STATES`: `newer`, at a record
- * that only a newer relay can apply; `emptying`, the view is to be rebuilt; `broken`, the view is being filled and the snapshot is
- * not whole; `unclean`, the log begins with a snapshot and Redis is not empty; `unclaimed`, Redis has another claim or none.
+ * Applies commands in the order of the log. ARGV: the id of the command whose result is requested (or ''), the first offset
+ * of the slice, the claim of the sender, then offset and record of each command. Returns the applied offset, the requested
+ * result as JSON (or ''), and the number of one of `STATES`:
  *
- * Nothing is applied when commands before the slice are missing; applied commands are skipped. A command that is in the log twice is
- * applied once: its id finds its result. Every process skips a record that is no command. The offset is written first: a Redis that
- * takes no writes (full, read-only) fails there, before any effect, so that a later fault is one of the command itself and the same
- * in every process.
+ * - `applied`: no record stopped the script
+ * - `newer`: only a newer relay can apply the next record
+ * - `emptying`: the view is being emptied for a rebuild
+ * - `broken`: the view is being filled from a snapshot that is not complete
+ * - `unclean`: the log begins with a snapshot although Redis is not empty
+ * - `unclaimed`: Redis has another claim or none
+ *
+ * If commands before the slice are missing, nothing is applied. Commands that were applied earlier are skipped. A command
+ * that is in the log twice is applied once, because its id has a result already. Every process skips a record that is no
+ * command. The offset is written first. Therefore, if Redis takes no writes (because it is full or read-only), the script
+ * fails before any effect. A later fault comes from the command itself and occurs in every process.
  */
 export const APPLY = defineScript(
   'registry-apply',
@@ -99,14 +118,14 @@ ${domainsLua.join('\n')}
 
 ${snapshotLua(PARTS)}
 
--- A result has the time of its command, or a later one of a command before it: a sender's clock may be behind.
+-- The time stored with a result is never before that of the previous result, although a sender's clock may be slow.
 local function time_of(id) return id and tonumber(string.match(redis.call('HGET', results, id) or '', '^%d+ ')) or 0 end
 local function remember(id, offset, at, result)
-  -- While a snapshot fills the view, results from before it are missing or incomplete.
+  -- While a snapshot fills the view, earlier results are missing or incomplete.
   local clock = frozen and at or math.max(at, time_of(redis.call('ZRANGE', order, -1, -1)[1]))
   redis.call('HSET', results, id, string.format('%.0f ', clock) .. result)
   redis.call('ZADD', order, offset, id)
-  if frozen then return end -- a snapshot under way holds them, so none may be deleted
+  if frozen then return end -- the snapshot under way contains these results, so none may be deleted
   local size = redis.call('ZCARD', order)
   for count = size, math.max(${RESULTS.least + 1}, size - ${RESULTS.gone - 1}), -1 do
     local oldest = redis.call('ZRANGE', order, 0, 0)[1]
@@ -159,12 +178,15 @@ return { applied, answer(ARGV[1]), state }
 
 export const rebuildKeys = [REGISTRY_APPLIED, REGISTRY_REBUILDING] as const;
 
-/** A rebuild removes every key of the view, with its indexes and the remembered results, but not `rebuildKeys`. */
+/**
+ * A rebuild removes these keys and all keys whose names extend them (the view, its indexes, the results), but not
+ * `rebuildKeys`.
+ */
 export const VIEW_KEYS = ['clients', 'webhooks', 'event-types', 'registry'].map((name) => globalKey(name));
 
 /**
- * Begins to empty the view, so that the snapshot at offset ARGV[1] fills it. Returns 0 when Redis has that snapshot or stands right
- * before it: another process was faster.
+ * Begins to empty the view, which the snapshot at offset ARGV[1] fills afterwards. Returns 0 if Redis already has this
+ * snapshot or stands right before it, because another process was faster.
  */
 export const EMPTY = defineScript(
   'registry-empty',
@@ -177,7 +199,7 @@ return 1
 `,
 );
 
-/** Removes the keys after the first two, only while the view is being emptied for this very snapshot. */
+/** Deletes the keys from KEYS[3] on, but only while the view is being emptied for the snapshot at offset ARGV[1]. */
 export const REMOVE = defineScript(
   'registry-remove',
   `
@@ -187,7 +209,7 @@ return 1
 `,
 );
 
-/** Ends the emptying: the snapshot's first record is the next to apply. */
+/** Ends the emptying. The first record of the snapshot is then the next record to apply. */
 export const EMPTIED = defineScript(
   'registry-emptied',
   `

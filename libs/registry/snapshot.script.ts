@@ -1,18 +1,23 @@
 import { defineScript, type ViewPart } from '@relay/redis';
 
-/** The part without a key of its own: for each result remembered at the snapshot's beginning its id, the difference of its offset, and its text. */
+/**
+ * Name of the part that contains the remembered results; it has no key of its own. For each result that was remembered when
+ * the snapshot began, it has the id of the command, the distance from its offset to the snapshot's beginning, and the result
+ * as text.
+ */
 export const RESULTS_PART = 'results';
 
 const partsLua = (parts: readonly ViewPart[]): string =>
   parts.map(({ name, key, kind }) => `parts['${name}'] = { key = '${key}', kind = '${kind}' }`).join('\n');
 
 /**
- * Lua that applies the records of a snapshot, for the script that applies all records. It gives \`frozen\`, the id of the snapshot
- * under way; \`refusal\`, why a record must not be applied at all; \`restore\`; and \`order_of\`, the other commands.
+ * Lua that applies the records of a snapshot; the script that applies all records includes it. It defines `frozen` (the id
+ * of the snapshot under way), `refusal` (returns the state in which a record must not be applied, or 0), `restore` (applies
+ * a record with items of a part) and `order_of` (functions that apply the other commands).
  *
- * Between \`begin\` and \`end\` nothing else changes, so that a restored view is the state at \`begin\`. A complete view compares each
- * record with its state: every process refuses, at its end, a snapshot that is not the whole state with each item once. A view under
- * rebuild stores the records instead, and must have as many items at the end.
+ * Between `begin` and `end` nothing else changes, so a restored view has the state at `begin`. A complete view compares each
+ * record with its own state, and at `end` refuses a snapshot that does not contain the whole state with each item once. A
+ * view that is being rebuilt stores the items instead, and at `end` its number of items must match.
  */
 export const snapshotLua = (parts: readonly ViewPart[]): string => `
 local rebuilding = redis.call('GET', rebuilding_key) or ''
@@ -66,7 +71,7 @@ local function restore_part(command)
     redis.call('HINCRBY', snapshot_key, 'count:' .. name, 1)
   end
 end
--- Numbered, so that a repeat by the publisher is told from a record that is missing.
+-- Records are numbered. If a number is too low, the publisher repeated a record; if it is too high, a record is missing.
 local function restore(command)
   if command.snapshot ~= frozen then return end
   local next = tonumber(redis.call('HGET', snapshot_key, 'next'))
@@ -76,7 +81,7 @@ local function restore(command)
   if not pcall(restore_part, command) then spoil('has a record that cannot be read') end
 end
 
--- Why the snapshot under way is not the whole state; nil when it is.
+-- Returns why the snapshot under way is not the whole state, or nil if it is.
 local function fault_of(command)
   local spoilt = redis.call('HGET', snapshot_key, 'spoilt')
   if spoilt then return spoilt end
@@ -105,7 +110,7 @@ local function refusal(command, is_new)
   if command.kind ~= 'end' and command.kind ~= 'abort' then return 1 end
   if not filling or command.snapshot ~= frozen then return 0 end
   if command.kind == 'end' then return fault_of(command) and 3 or 0 end
-  -- A registry in which nothing was ever registered is no less for a snapshot that was given up.
+  -- A snapshot that was given up before its first record has put nothing into the view.
   return redis.call('HGET', snapshot_key, 'next') ~= '0' and 3 or 0
 end
 
@@ -135,7 +140,7 @@ function order_of.abort(command)
 end
 `;
 
-/** Scans the field names of a hash. KEYS: the hash; ARGV: cursor, approximate count. Returns cursor and names. */
+/** Scans the field names of the hash KEYS[1]. ARGV: cursor, approximate count. Returns the next cursor and the names. */
 export const FIELDS = defineScript(
   'registry-fields',
   `
@@ -146,7 +151,10 @@ return { reply[1], ids }
 `,
 );
 
-/** Values of the fields in order, at least one, until they have ARGV[1] bytes. KEYS: the hash; ARGV: bytes, then fields. */
+/**
+ * Returns the values of the given fields of the hash KEYS[1], in order. It returns at least one value, and stops at a
+ * missing field or before the values exceed ARGV[1] bytes. ARGV: bytes, then the fields.
+ */
 export const VALUES = defineScript(
   'registry-values',
   `

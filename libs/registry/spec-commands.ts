@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { CLAIM } from './registry.script.js';
 
-// For specs only: commands as the domains make them, without keys or chance, and what Redis holds after them.
+// For specs only: commands like those of the domains, but without encryption and random values, and the content of Redis.
 
 export const aWebhook = (id: string, path = id, partnerId = 'p'): object => {
   const url = `https://e.example/${path}`;
@@ -37,8 +37,8 @@ export const aClient = (clientId: string, hash?: string): object => ({
 });
 
 /**
- * Everything of a Redis that comes from the log (whose log it is does not), but the order in which a hash or set happens to keep its members, which a server's
- * seed decides.
+ * Returns the keys of a Redis that come from the log, each with its value. The claim is left out, because it does not come
+ * from the log.
  */
 export async function snapshot(redis: Redis): Promise<Record<string, unknown>> {
   const names = (await redis.keys('*')).filter((name) => name !== CLAIM).toSorted();

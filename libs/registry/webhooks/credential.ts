@@ -5,11 +5,12 @@ export type Credential =
   | { readonly kind: 'jwt'; readonly jwt: string }
   | { readonly kind: 'basic'; readonly userName: string; readonly password: string };
 
-// A header value carries apiKey and jwt as they are. RFC 7617 section 2: no colon in the user name, no control characters.
+// apiKey and jwt are sent in a header as they are, so they must be visible ASCII. RFC 7617 section 2 allows no colon in a
+// user name and no control characters in a user name or password.
 const headerToken = (name: string) =>
   z.string().regex(/^[\x21-\x7e]{1,4096}$/, `${name} must be 1 to 4096 visible ASCII characters without spaces`);
 
-/** The members that name a credential; `oneCredential` decides which combinations are allowed. */
+/** The members of a body that form a credential; `oneCredential` decides which combinations are allowed. */
 export const credentialMembers = {
   apiKey: headerToken('apiKey').optional().describe('Sent to the endpoint as `x-api-key`.'),
   jwt: headerToken('jwt').optional().describe('Sent to the endpoint as `authorization: Bearer`.'),
@@ -28,7 +29,9 @@ export const credentialMembers = {
 const OPTION_SHAPES = [{ required: ['apiKey'] }, { required: ['jwt'] }, { required: ['userName', 'password'] }];
 const PAIR = { userName: ['password'], password: ['userName'] };
 
-/** The credential rule as JSON Schema, for the documents: a zod check cannot be converted. */
+/**
+ * The credential rule as JSON Schema. The OpenAPI documents need it, because a zod check cannot be converted to JSON Schema.
+ */
 export const exactlyOneShape = { oneOf: OPTION_SHAPES, dependentRequired: PAIR };
 
 export const atMostOneShape = {
@@ -40,7 +43,7 @@ type CredentialName = keyof typeof credentialMembers;
 const MEMBERS = Object.keys(credentialMembers) as CredentialName[];
 type Given = { readonly [Name in CredentialName]?: unknown };
 
-/** Limits an apiKey or a jwt too. */
+/** Most bytes of user name and password together. An apiKey and a jwt have the same limit. */
 const BASIC_BYTES = 4_096;
 const TOO_LONG = `userName and password must have at most ${BASIC_BYTES} bytes of UTF-8 together`;
 const basicBytes = ({ userName, password }: Given): number =>
@@ -49,7 +52,10 @@ const basicBytes = ({ userName, password }: Given): number =>
 const OPTIONS = ['apiKey', 'jwt', 'userName'] as const;
 const RULE = 'exactly one of apiKey, jwt, or userName with password is expected';
 
-/** Faults in the choice of members, each with its member; none when exactly one credential is given. */
+/**
+ * Returns the faults in the choice of members, each with its member; no fault if there is exactly one credential of
+ * permitted length.
+ */
 function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
   if (given.userName === undefined && given.password !== undefined)
     return [{ member: 'userName', detail: 'userName is expected with password' }];
@@ -66,17 +72,17 @@ const addFaults = (given: Given, context: z.core.$RefinementCtx): void => {
     context.addIssue({ code: 'custom', path: [member], message: detail });
 };
 
-/** A zod check of the credential rule. It also runs when other members are faulty, so that one answer names every fault. */
+/** A zod check of the credential rule. It also runs if other members have faults, so that one answer lists all faults. */
 export const oneCredential = z.superRefine<Given>(addFaults, {
   when: ({ value }) => typeof value === 'object' && value !== null && !Array.isArray(value),
 });
 
-/** A zod check that passes without any credential and applies the credential rule otherwise. */
+/** A zod check that accepts a body without a credential and otherwise applies the credential rule. */
 export const atMostOneCredential = z.superRefine<Given>((given, context) => {
   if (MEMBERS.some((name) => given[name] !== undefined)) addFaults(given, context);
 });
 
-/** The credential in members that passed the credential rule; undefined when there is none. */
+/** Returns the credential in members that passed the credential rule; undefined if they contain none. */
 export function credentialOf(given: {
   readonly [Name in CredentialName]?: string | undefined;
 }): Credential | undefined {

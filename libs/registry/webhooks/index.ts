@@ -1,9 +1,10 @@
-// Owns the registrations of partners: their shapes, their state in Redis and the worker's view of them in memory.
-// Guarantees that every change is one deterministic command whose script enforces uniqueness and limits, that changes of one
-// webhook are applied whole and one after the other, that a reader which asks for a registry version gets at least that version,
-// and that credentials and signing secrets are sealed at rest and appear in no record or result.
-// Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination (egress), the
-// identity of the caller (access), and the requests (delivery).
+// Owns the registrations of partners: their shapes, their state in Redis, and the worker's view of them in memory.
+// Guarantees that every change is one deterministic command, whose script enforces uniqueness and limits. Changes of one
+// webhook are applied completely and one after the other. A reader that asks for a registry version gets at least that
+// version. Credentials and signing secrets are encrypted in Redis and in the log, and no record or result contains them in
+// clear text.
+// Leaves to others how a command gets into the log and to Redis (registry), whether a URL is a permitted destination
+// (egress), who the caller is (access), and the requests to the endpoints (delivery).
 export { credentialMembers, credentialOf, type Credential } from './credential.js';
 export { FAILING, webhookKeys, webhookParts, applyWebhookLua } from './webhook.script.js';
 export { RedisSealedWebhooks } from './redis-sealed-webhooks.adapter.js';

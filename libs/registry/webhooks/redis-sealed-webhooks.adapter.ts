@@ -7,10 +7,13 @@ import type { StoredWebhook, WebhookChanges, WebhookCommand, WholeJson } from '.
 import { credentialHash, openCredential, openSecrets, seal, sealCredential } from './webhook-changes.js';
 import { openedOf } from './redis-webhook-view.adapter.js';
 
-/** `current`: its values are under the writing key. `unreadable`: no key opens one of them. `gone`: it was deleted meanwhile. */
+/**
+ * `current`: the values of the webhook are encrypted with the writing key already. `unreadable`: at least one value cannot
+ * be decrypted. `gone`: the webhook was deleted meanwhile.
+ */
 export type Resealing = 'resealed' | 'current' | 'unreadable' | 'gone';
 
-/** The sealed values of all webhooks of all partners, and their re-encryption under the writing key. */
+/** The sealed (encrypted) values of all webhooks of all partners, and their re-encryption with the writing key. */
 export class RedisSealedWebhooks {
   readonly #stored: StoredWebhooks;
 
@@ -27,12 +30,12 @@ export class RedisSealedWebhooks {
     return this.#stored.count();
   }
 
-  /** The ids of all webhooks that exist during the whole read, in slices, each once. */
+  /** Yields the ids of all webhooks that exist during the whole read, in slices; each id comes once. */
   ids(): AsyncGenerator<readonly string[]> {
     return this.#stored.ids();
   }
 
-  /** For each webhook, whether the keys open the values that its deliveries need now. */
+  /** Returns for each webhook whether the keys decrypt the values that its deliveries need now. */
   async openings(): Promise<{ readonly id: string; readonly opens: boolean }[]> {
     const found: { id: string; opens: boolean }[] = [];
     for await (const slice of this.#stored.all())
@@ -40,7 +43,10 @@ export class RedisSealedWebhooks {
     return found;
   }
 
-  /** The ids of webhooks by the name of the key they need; an unreadable webhook counts for every key. */
+  /**
+   * Returns the ids of webhooks by the name of the key that they need. A webhook that cannot be read is listed under every
+   * key.
+   */
   async byKey(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
     const found = new Map<string, Set<string>>();
     for await (const slice of this.#stored.all()) {
@@ -55,8 +61,8 @@ export class RedisSealedWebhooks {
   }
 
   /**
-   * Seals the values of a webhook under the writing key unless they are current. The change applies only to the version that was
-   * read, so that no concurrent update is lost. `updatedAt` stays; the version changes, and so does the ETag.
+   * Encrypts the values of a webhook with the writing key, unless they are already. The change applies only to the version
+   * that was read, so no concurrent update is lost. `updatedAt` stays; the version changes, and therefore the ETag.
    */
   async reseal(id: string): Promise<Resealing> {
     for (;;) {
@@ -107,9 +113,9 @@ export function kidsOf({ credential, credentialHash: hash, secrets }: StoredWebh
 }
 
 /**
- * The sealed values of a webhook under the writing key, without an expired secret; undefined when they are under it already.
- * Every value is opened in either case.
- * @throws Error when a key is missing, or the record was changed or moved
+ * Returns the values of a webhook encrypted with the writing key, without expired secrets; undefined if they are encrypted
+ * with it already. In both cases every value is decrypted, so a value that cannot be decrypted is found.
+ * @throws Error if a key is missing, or if a value was altered or belongs to another webhook
  */
 export function resealed(
   stored: StoredWebhook,

@@ -36,42 +36,42 @@ import { openedOf, type Webhook, webhookOf } from './redis-webhook-view.adapter.
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
 type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
-/** `stale`: the webhook no longer has a version that the caller named. */
+/** `stale`: the webhook no longer has any of the versions that the caller named. */
 type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
 type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
 export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;
 type RemoveResult = Result<'deleted' | 'not-found' | 'stale'>;
-/** The versions of which a webhook must have one; any without them. */
+/** A change is made only if the webhook has one of these versions. Without such a list it is made at any version. */
 export type Versions = readonly number[];
 type RotateResult = { readonly kind: 'rotated'; readonly secret: string } | Result<'not-found' | 'stale'>;
 interface Ambiguous {
   readonly kind: 'ambiguous';
-  /** Every webhook of the event type. */
+  /** The ids of all webhooks that the partner has for the event type. */
   readonly ids: readonly string[];
 }
 
 export interface Listing {
   readonly eventType?: string | undefined;
   readonly credential?: Credential | undefined;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: number | undefined;
   readonly limit: number;
 }
 
 interface DetailsListing extends Omit<Listing, 'credential'> {
-  /** The only webhooks that are listed, as many as a page has at most. */
+  /** Only these webhooks are listed. There may be as many ids as one page has webhooks at most. */
   readonly ids?: readonly string[] | undefined;
 }
 
-/** `next` is there when more follow. */
+/** A page of a listing. `next` is set if more webhooks follow. */
 export interface Page {
   readonly records: readonly WebhookRecord[];
   readonly next?: number;
-  /** Number of records that were read for it. */
+  /** Number of records that were read from Redis for this page. */
   readonly read: number;
 }
 
-/** A webhook with its state, but for its deliveries. */
+/** A webhook with its state, without the number of its waiting deliveries. */
 export type RegisteredWebhook = Omit<WebhookDetails, 'waiting'>;
 
 interface DetailsPage extends Pick<Page, 'next' | 'read'> {
@@ -84,16 +84,17 @@ interface Versioned {
 }
 
 interface WebhookStoreOptions extends WebhookLimits {
-  /** State of a registered webhook, and of one whose endpoint changes; active unless named. */
+  /** State of a new webhook, and of a webhook whose endpoint changes; active by default. */
   readonly fresh?: Fresh;
   readonly now?: () => number;
 }
 
 /**
- * The registrations of all partners. A partner sees none that it does not own. Changes of one webhook are applied whole and
- * one after the other; with `ifVersions` only while the webhook has one of these versions. A change is visible to every later call
- * once its promise has resolved. Rejects when the store cannot be reached: the change may then be applied or not.
- * Registrations in Redis, in the layout of `webhook.script.ts`; commands of the registry change them.
+ * The registrations of all partners in Redis, in the layout of `webhook.script.ts`. Commands of the registry change them. A
+ * partner sees only its own webhooks. Changes of one webhook are applied completely and one after the other. With
+ * `ifVersions`, a change is made only while the webhook has one of these versions. After the promise of a change has
+ * resolved, every later call sees the change. If Redis or the log cannot be reached, the promise rejects, and the change may
+ * have been applied or not.
  */
 export class WebhookStore {
   readonly #stored: StoredWebhooks;
@@ -122,12 +123,13 @@ export class WebhookStore {
     return this.#commands.send(command, ['created', 'exists', 'limit', 'origin-limit']);
   }
 
-  /** Replaces all attributes; without `id` of the partner's only webhook of that event type. */
+  /** Replaces all attributes of a webhook. Without `id`, this is the partner's only webhook of that event type. */
   async update(partnerId: string, draft: WebhookDraft, id?: string, ifVersions?: Versions): Promise<UpdateResult> {
     const { eventType } = draft;
     await this.registry.current();
     for (;;) {
-      // A credential is sealed for one id, so the only webhook is looked up first; the script checks that it still is.
+      // A credential is sealed for one id, so the only webhook is looked up first. The script checks that it is still the
+      // only one.
       const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
       const stored = target === undefined ? undefined : await this.#toChange(partnerId, target);
       if (stored === undefined) return { kind: 'not-found' };
@@ -143,17 +145,18 @@ export class WebhookStore {
     }
   }
 
-  /** Changes the members that the patch names and nothing else. */
+  /** Changes the members that the patch names. A new URL or credential may also change the state, as `stateChanges` says. */
   patch(partnerId: string, id: string, patch: PatchDraft, ifVersions?: Versions): Promise<ChangeResult> {
     const changesOf = (stored: StoredRecord) => patchChanges(stored, patch, this.#seals, this.#fresh);
     return this.#change(partnerId, id, changesOf, ifVersions);
   }
 
-  /** Deletes a webhook of the event type; without `id` the partner's only one. */
+  /** Deletes a webhook of the event type. Without `id`, this is the partner's only webhook of that event type. */
   async delete(partnerId: string, eventType: string, id?: string, ifVersions?: Versions): Promise<DeleteResult> {
     await this.registry.current();
     for (;;) {
-      // The only webhook is looked up first, so that the command names it; the script checks that it still is.
+      // The only webhook is looked up first, because the command needs its id. The script checks that it is still the only
+      // one.
       const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
       const stored = target === undefined ? undefined : await this.#toChange(partnerId, target);
       if (stored === undefined) return { kind: 'not-found' };
@@ -175,17 +178,23 @@ export class WebhookStore {
     return this.#commands.send(command, DELETE_ENDS);
   }
 
-  /** Its deliveries wait until it is enabled. `stale` also if it is disabled already; an operator's stop replaces another reason. */
+  /**
+   * Disables a webhook; its deliveries wait until it is enabled. If it is disabled already, nothing changes and the result
+   * is `stale`. But the reason `operator` replaces any other reason.
+   */
   disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult> {
     return this.#change(partnerId, id, (stored) => disabling(stored, reason), ifVersions);
   }
 
-  /** Makes it active from any state, or `unverified` if its endpoint has to be verified first. */
+  /** Makes a webhook active. If its endpoint must be verified first, the webhook becomes `unverified` instead. */
   enable(partnerId: string, id: string, ifVersions?: Versions): Promise<ChangeResult> {
     return this.#change(partnerId, id, enabling, ifVersions);
   }
 
-  /** Returns the new signing secret, or the present one within 60 s of a rotation. A former secret signs for another 24 h. */
+  /**
+   * Replaces the signing secret and returns the new one. Within 60 s after a rotation nothing changes, and the present
+   * secret is returned. A former secret signs for another 24 h.
+   */
   async rotateSecret(partnerId: string, id: string, ifVersions?: Versions): Promise<RotateResult> {
     for (;;) {
       const stored = await this.#whole(partnerId, id);
@@ -193,14 +202,15 @@ export class WebhookStore {
       if (versionOf(stored, ifVersions) === NONE) return { kind: 'stale' };
       const { secret, changes } = rotation(stored, randomBytes(32), this.#seals, this.#now());
       if (changes === undefined) return { kind: 'rotated', secret };
-      // The command holds the former secret: of two rotations at once the later one must be built on the earlier one's result.
+      // The command contains the former secret. So of two concurrent rotations, the second must start from the result of the
+      // first.
       const { kind } = await this.#changeOne(stored, changes, stored.version);
       if (kind === 'updated') return { kind: 'rotated', secret };
       if (kind === 'not-found') return { kind };
     }
   }
 
-  /** Oldest first. */
+  /** Lists webhooks, oldest first. */
   async list(partnerId: string, { eventType, credential, after = 0, limit }: Listing): Promise<Page> {
     await this.registry.current();
     const lists = await Promise.all(
@@ -219,7 +229,7 @@ export class WebhookStore {
     };
   }
 
-  /** As `list`, with the state of each; with `ids` of the webhooks among them. */
+  /** Like `list`, with the state of each webhook. With `ids`, it lists only webhooks with these ids. */
   async listDetails(partnerId: string, { eventType, after = 0, limit, ids }: DetailsListing): Promise<DetailsPage> {
     await this.registry.current();
     const { records, hasMore, read } = await (ids === undefined
@@ -230,7 +240,7 @@ export class WebhookStore {
     return { webhooks, read, ...(hasMore && last !== undefined ? { next: last.sequence } : {}) };
   }
 
-  /** The ids of all webhooks of the partner, or of those of one event type, oldest first. */
+  /** Returns the ids of all webhooks of the partner, or of its webhooks of one event type, oldest first. */
   async idsOf(partnerId: string, eventType?: string): Promise<string[]> {
     await this.registry.current();
     return this.#stored.idsOf(partnerId, eventType);
@@ -252,7 +262,7 @@ export class WebhookStore {
     return stored && openSecret(stored, this.keyring);
   }
 
-  /** The partner whose webhooks have this credential; undefined for none or several. */
+  /** Returns the partner whose webhooks have this credential; undefined if no partner or several partners have it. */
   async partnerWith(credential: Credential): Promise<string | undefined> {
     await this.registry.current();
     const partners = await Promise.all(
@@ -262,7 +272,10 @@ export class WebhookStore {
     return others.length === 0 ? partner : undefined;
   }
 
-  /** Makes the changes at the version for which they were made, again if another change came first; `stale` without any. */
+  /**
+   * Builds the changes for the version of the webhook that was read, and applies them to this version. If another change
+   * came first, it begins again. The result is `stale` if there is nothing to change or the version is none of `ifVersions`.
+   */
   async #change(
     partnerId: string,
     id: string,
@@ -295,7 +308,7 @@ export class WebhookStore {
     return stored?.partnerId === partnerId ? stored : undefined;
   }
 
-  // An id never changes its event type, so the command finds the webhook that was read.
+  // The event type of a webhook never changes, so the command finds the webhook that was read.
   #changeOne(
     { partnerId, id, eventType }: StoredRecord | StoredWebhook,
     changes: WebhookChanges,
@@ -317,7 +330,9 @@ const DELETE_ENDS = ['deleted', 'not-found', 'stale'] as const;
 
 /** No webhook has this version. */
 const NONE = -1;
-/** The version at which a change is to be made; `NONE` if the webhook has none of the versions that its caller named. */
+/**
+ * Returns the version at which a change is to be made; `NONE` if the webhook has none of the versions that the caller named.
+ */
 const versionOf = ({ version }: Pick<StoredRecord, 'version'>, named: Versions | undefined): number =>
   named === undefined || named.includes(version) ? version : NONE;
 const ifAt = (ifVersion: number | undefined) => (ifVersion === undefined ? {} : { ifVersion });
@@ -325,10 +340,13 @@ const ifAt = (ifVersion: number | undefined) => (ifVersion === undefined ? {} : 
 type Store = Pick<WebhookStore, 'find' | 'disable' | 'enable'>;
 type Named = { readonly id: string; readonly partnerId: string };
 
-/** `unchanged`: it was in that state already. */
+/** `unchanged`: the webhook was in the requested state already. */
 export type ToldChange = 'changed' | 'unchanged' | 'missing';
 
-/** Disables a webhook for an operator after `tell`, whatever disabled it before; from then on only operators enable it. */
+/**
+ * Calls `tell`, then disables a webhook for an operator, even if it is already disabled for another reason. From then on
+ * only operators can enable it.
+ */
 export const disableTold = (store: Store, webhook: Named, tell: () => Promise<void>): Promise<ToldChange> =>
   change(
     store,
@@ -339,8 +357,8 @@ export const disableTold = (store: Store, webhook: Named, tell: () => Promise<vo
   );
 
 /**
- * Enables a disabled webhook after `tell` got the reason of its stop. `unverified`: only a test of its endpoint enables it;
- * `partner`: only its partner, who disabled it.
+ * Calls `tell` with the reason for which a webhook is disabled, then enables the webhook. With the result `unverified` or
+ * `partner` it changes nothing: only a test of its endpoint, or only the partner who disabled it, can enable it.
  */
 export async function enableTold(
   store: Store,
@@ -359,7 +377,7 @@ export async function enableTold(
   );
 }
 
-/** Changes the version that was read, so that a concurrent change is read first. */
+/** Makes a change at the version that was read. If a concurrent change came first, the webhook is read again. */
 async function change(
   store: Store,
   { id, partnerId }: Named,

@@ -12,7 +12,9 @@ import { changesLua, webhookKeys } from './webhook.script.js';
 
 interface OpenedLimits {
   readonly entries: number;
-  /** Limit of the sealed values and the attributes; the opened values take less memory. */
+  /**
+   * Limit for the total size of the entries, measured in sealed values and attributes; the opened values take less memory.
+   */
   readonly bytes: number;
 }
 
@@ -25,8 +27,8 @@ interface Entry {
 }
 
 /**
- * Cache of the credentials and signing secrets of webhooks with deliveries: read on demand, valid for one version of a webhook, the
- * least recently used evicted first.
+ * Cache of the credentials and signing secrets of webhooks that have deliveries. An entry is read on demand and is valid for
+ * one version of a webhook. The least recently used entries are evicted first.
  */
 class OpenedWebhooks {
   readonly #entries = new Map<string, Entry>();
@@ -40,11 +42,14 @@ class OpenedWebhooks {
     private readonly limits: OpenedLimits = LIMITS,
   ) {}
 
-  /** Rejects when Redis is away or has another version, and with `CannotOpen`. */
+  /**
+   * Rejects if Redis cannot be reached or has another version of the webhook, and with `CannotOpen` if a value cannot be
+   * decrypted.
+   */
   async of(id: string, version: number): Promise<OpenedWebhook> {
     const entry = this.#entries.get(id);
     if (entry?.version === version) {
-      // A Map keeps the order of insertion: writing an entry again makes it the most recently used.
+      // A Map keeps the order of insertion, so an entry that is inserted again becomes the most recently used.
       this.#entries.delete(id);
       this.#entries.set(id, entry);
       return entry.opened;
@@ -55,7 +60,7 @@ class OpenedWebhooks {
     return asked;
   }
 
-  /** For a Redis that lost its latest writes: the cache may hold versions that it does not know. */
+  /** To be called if Redis lost its latest writes: the cache may then hold versions that Redis does not have. */
   clear(): void {
     this.#epoch += 1;
     this.#entries.clear();
@@ -92,7 +97,7 @@ class OpenedWebhooks {
 const changes = defineScript('webhook-changes', changesLua);
 const changesKeys = [webhookKeys[0], ...registryVersionKeys];
 
-/** Version, state, changes until, records, deletions until, ids deleted; see `changesLua`. */
+/** The reply of `changesLua`: version, state, changes until, records, deletions until, ids deleted. */
 const Reply = z.tuple([
   z.number(),
   z.enum(['none', 'more', 'last', 'lost', 'broken']),
@@ -102,7 +107,7 @@ const Reply = z.tuple([
   z.array(z.string()),
 ]);
 
-/** The view of a worker, kept current from Redis by the changes since its version. */
+/** A worker's view of all webhooks, in memory. A refresh reads the changes since the version of the view from Redis. */
 export class RedisWebhookView {
   #view = new WebhookView();
   #running: Promise<void> | undefined;
@@ -119,29 +124,30 @@ export class RedisWebhookView {
     this.#opened = new OpenedWebhooks(new StoredWebhooks(redis), keyring, limits);
   }
 
-  /** Registry version of the view; -1 while nothing is loaded. */
+  /** Registry version of the view; -1 as long as nothing is loaded. */
   get version(): number {
     return this.#view.version;
   }
 
   /**
-   * Brings the view at least to the state at which the caller read `version`. Any other version than the view's leads to a read
-   * of Redis: a lower one is either outdated, which changes nothing, or Redis went back in time, and everything is read again.
-   * Concurrent calls share one further read. Rejects when Redis cannot be reached.
+   * Brings the view at least to the state in which the caller read `version`. If the view has another version, Redis is
+   * read. A `version` below that of the view can have two reasons. If it is just outdated, nothing changes. If Redis lost
+   * its latest writes, everything is read again. Concurrent calls share one further read. Rejects if Redis cannot be
+   * reached.
    */
   async refreshTo(version: number): Promise<void> {
     const isShown = version === this.version && version !== NO_REGISTRY;
     if (!isShown || this.#everything) await this.#readNext();
   }
 
-  /** Brings the view to the present state of the registry. Rejects when Redis cannot be reached. */
+  /** Brings the view to the present state of the registry. Rejects if Redis cannot be reached. */
   async refresh(): Promise<void> {
     await this.refreshTo(await readRegistryVersion(this.redis));
   }
 
   /**
-   * Reads everything again, after every new connection to Redis: a Redis that went back in time may have reached the view's
-   * version by other changes.
+   * Reads everything again. This is needed after every new connection to Redis, because a Redis that lost its latest writes
+   * may have reached the view's version by other changes.
    */
   async reload(): Promise<void> {
     this.#everything = true;
@@ -166,7 +172,8 @@ export class RedisWebhookView {
     await this.#next;
   }
 
-  // A read under way may have begun before the requested version was written: only the next one is sure to include it.
+  // A read under way may have begun before the requested version was written. Only the next read certainly includes this
+  // version.
   async #afterRunning(): Promise<void> {
     await this.#running?.catch(() => undefined);
     this.#next = undefined;
@@ -188,7 +195,7 @@ export class RedisWebhookView {
 
   async #readAnew(): Promise<void> {
     for (;;) {
-      // Redis may have been emptied, or have gone back in time, without a new connection.
+      // Redis may have been emptied, or have lost its latest writes, without a new connection.
       await this.registry.catchUp();
       const view = new WebhookView();
       this.#opened.clear();
@@ -199,15 +206,16 @@ export class RedisWebhookView {
   }
 
   /**
-   * Brings a view up to date, slice by slice. The version changes only at the end: a webhook of an earlier slice may change
-   * during the read and appear in a later slice. Returns false when the view must be read again.
+   * Brings a view up to date, slice by slice. The version of the view changes only at the end, because a webhook of an
+   * earlier slice may change during the read and then appear in a later slice. Returns false if the view must be read again
+   * from the beginning.
    */
   async #readFrom(view: WebhookView, version: number): Promise<boolean> {
     for (let [since, goneSince] = [version, version]; ;) {
       const reply = await runScript(this.redis, changes, changesKeys, [since, goneSince]);
       const [newest, state, till, records, goneTill, gone] = Reply.parse(reply);
       if (state === 'lost') return false;
-      // An envelope would end without a delivery to those that are missing.
+      // If webhooks were missing here, their deliveries would never be made.
       if (state === 'broken')
         throw new Error(
           'Keys of the webhooks are gone from Redis, evicted or deleted: treat it as lost, see RelayConditionBroken in docs/operations/runbooks.md',
@@ -227,10 +235,10 @@ export class RedisWebhookView {
   }
 }
 
-/** The optional attributes of a webhook, and its sealed values in clear text. */
+/** The optional attributes of a webhook, with its credential and secrets in clear text. */
 export interface OpenedWebhook extends Attributes {
   credential(): Credential;
-  /** Secrets that sign at a time, not before that of the opening, the one in force first. */
+  /** Returns the secrets that sign at `now`, the one in force first. `now` must not be before the time of the decryption. */
   secrets(now: number): readonly string[];
 }
 
@@ -240,9 +248,9 @@ export interface Webhook {
   readonly eventType: string;
   readonly url: string;
   readonly origin: string;
-  /** Partner and origin: what its webhooks share, a cap and a breaker. */
+  /** Partner and origin. The webhooks with the same partner and origin share a concurrency limit and a circuit breaker. */
   readonly endpoint: string;
-  /** Endpoint and id: the key of the breaker of this webhook alone. */
+  /** Endpoint and id. They identify the circuit breaker of this webhook alone. */
   readonly breakerKey: string;
   readonly version: number;
   /** Epoch milliseconds of the registration. */
@@ -250,8 +258,9 @@ export interface Webhook {
   readonly status: StoredWebhook['status'];
   readonly disabledReason: StoredWebhook['disabledReason'];
   /**
-   * The sealed values of this version. Rejects with `CannotOpen` when no key opens them, and when they cannot be read or the
-   * registration has changed: then no attempt may be made, and none counts.
+   * Resolves with the decrypted values of this version. Rejects with `CannotOpen` if no key decrypts them, and with another
+   * error if they cannot be read or the registration has changed. After a rejection, no attempt may be made and none is
+   * counted.
    */
   opened(): Promise<OpenedWebhook>;
 }
@@ -269,24 +278,24 @@ export function webhookOf(stored: Omit<StoredRecord, 'credentialKind'>, opened: 
   return { ...facts, ...breakerKeysOf(stored), opened };
 }
 
-/** @throws CannotOpen */
+/** Decrypts the credential of a webhook, and the secrets that sign at `now`. @throws CannotOpen */
 export function openedOf(stored: Openable & Attributes, keyring: Keyring, now: number): OpenedWebhook {
   const credential = openCredential(stored, keyring);
   const { oldSecretUntil, olderSecretUntil } = stored;
-  // The older a secret, the sooner it ends: those that sign by now are the first ones.
+  // An older secret expires sooner. So the secrets that still sign are the first ones, and keep their positions.
   const signing = { secrets: openSecrets(stored, keyring, now), oldSecretUntil, olderSecretUntil };
   return { ...namedAttributes(stored), credential: () => credential, secrets: (at) => signingAt(signing, at) };
 }
 
 interface Group {
   readonly members: Map<string, Webhook>;
-  /** Immutable: a reader may still iterate over it. */
+  /** The members as a list, which is never changed, because a reader may still iterate over it. */
   snapshot: readonly Webhook[] | undefined;
 }
 
 /**
- * Webhooks in memory, grouped by event type and by event type and partner. A change takes constant time; the list of a group is
- * built again only at its next read.
+ * Webhooks in memory, grouped by event type, and by event type and partner. A change takes constant time, because the list
+ * of a group is built again only when it is next read.
  */
 export class WebhookView {
   readonly #byId = new Map<string, Webhook>();

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import { StoredWebhook, StoredWebhooks } from './stored-webhooks.adapter.js';
 import type { WebhookDraft } from './webhook-changes.js';
 
-// For specs only: a webhook as it is stored, with its sealed values; throws when it is not there.
+// For specs only: a webhook as it is stored, with its sealed values. Throws if the webhook does not exist.
 
 export const storedOf = async (redis: Redis, id: string): Promise<StoredWebhook> =>
   StoredWebhook.parse(await new StoredWebhooks(redis).whole(id));

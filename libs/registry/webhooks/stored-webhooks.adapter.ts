@@ -5,7 +5,10 @@ import { z } from 'zod';
 import { optionalMembers, shownAttributes, type WebhookDetails, type WebhookRecord } from './webhook.js';
 import { idsLua, listLua, refusalLua, SLICE, webhookKeys, wholeLua } from './webhook.script.js';
 
-/** A credential at rest: its kind in clear text, each field sealed by the keyring for this webhook and field. */
+/**
+ * A credential as it is stored: its kind in clear text, and each field encrypted by the keyring for this webhook and this
+ * field.
+ */
 export const SealedCredential = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('apiKey'), apiKey: z.string() }),
   z.object({ kind: z.literal('jwt'), jwt: z.string() }),
@@ -13,28 +16,34 @@ export const SealedCredential = z.discriminatedUnion('kind', [
 ]);
 export type SealedCredential = z.infer<typeof SealedCredential>;
 
-/** A webhook in the hash `webhooks`. `url` is the normalised address that is used, `endPointUrl` what the partner wrote. */
+/**
+ * A webhook in the hash `webhooks`. `url` is the normalised address that requests go to, `endPointUrl` is what the partner
+ * wrote.
+ */
 export const StoredRecord = z.object({
   id: z.string(),
   partnerId: z.string(),
-  /** May be unknown to this release: while a newer one is rolled out, its ingresses register webhooks for new types. */
+  /**
+   * May be unknown to this release: during a rollout, ingresses of the newer release may register webhooks for new types.
+   */
   eventType: z.custom<EnvelopeType>((value) => typeof value === 'string'),
   endPointUrl: z.string(),
   url: z.string(),
   origin: z.string(),
   ...optionalMembers('stored'),
   credentialKind: z.enum(['apiKey', 'jwt', 'basic']),
-  /** Keyed hash of the credential, which a listing by credential looks up. */
+  /** Keyed hash of the credential. A listing by credential finds webhooks by this hash. */
   credentialHash: z.string(),
   status: z.enum(['active', 'disabled']),
   disabledReason: z.string().optional(),
-  /** Its endpoint changed while a person had stopped it, and has not been verified. */
+  /** Set on a webhook that a person disabled: its endpoint has not been verified yet. */
   isUntested: z.boolean().optional(),
   /** Epoch milliseconds. */
   createdAt: z.number(),
   updatedAt: z.number(),
-  /** Registry version of the registration (its place in listings) and of the last change. */
+  /** Registry version at the registration; listings are ordered by it. */
   sequence: z.number(),
+  /** Registry version at the last change. */
   version: z.number(),
 });
 export type StoredRecord = z.infer<typeof StoredRecord>;
@@ -46,17 +55,19 @@ const SealedParts = z.object({
   secrets: z.array(z.string()).min(1),
   /** Epoch milliseconds until which the second secret also signs; set by a rotation. */
   oldSecretUntil: z.number().optional(),
-  /** End of the third secret, which signs if the secret was rotated twice within its time. */
+  /**
+   * Epoch milliseconds until which the third secret also signs. It exists if the secret was rotated twice within 24 hours.
+   */
   olderSecretUntil: z.number().optional(),
 });
 
-/** The whole webhook, as a command carries it. */
+/** A webhook with its sealed values, as a command contains it. */
 export const StoredWebhook = StoredRecord.omit({ credentialKind: true }).extend(SealedParts.shape);
 export type StoredWebhook = z.infer<typeof StoredWebhook>;
 
 export const readRecord = (json: string): StoredRecord => StoredRecord.parse(JSON.parse(json));
 
-/** A webhook from its record and its sealed values, as one script read them. */
+/** Returns a webhook from its record and its sealed values, which one script has read together. */
 export const readStored = (record: string, sealed: string): StoredWebhook =>
   StoredWebhook.parse({ ...readRecord(record), ...SealedParts.parse(JSON.parse(sealed)) });
 
@@ -81,7 +92,7 @@ export const detailsOf = (stored: StoredRecord): Omit<WebhookDetails, 'waiting'>
 });
 
 type Fixed = 'id' | 'partnerId' | 'eventType' | 'createdAt' | 'updatedAt' | 'sequence' | 'version';
-/** The members that an update writes; null removes one. */
+/** The members that an update writes. A member whose value is null is removed. */
 export type WebhookChanges = {
   [Name in Exclude<keyof StoredWebhook, Fixed>]?:
     | Exclude<StoredWebhook[Name], undefined>
@@ -89,14 +100,14 @@ export type WebhookChanges = {
 };
 
 /**
- * A change of the registrations, complete in itself: it holds ids, times and sealed values, so that applying it is
- * deterministic and needs no key. `webhook.script.ts` applies it.
+ * A change of the registrations. It contains all ids, times and sealed values, so applying it is deterministic and needs no
+ * encryption key. `webhook.script.ts` applies it.
  */
 export type WebhookCommand =
   | {
       readonly kind: 'register';
       readonly limit: number;
-      /** How many of the partner's webhooks with this event type may have one origin. */
+      /** How many of the partner's webhooks for this event type may have the same origin. */
       readonly originLimit?: number;
       readonly webhook: Omit<StoredWebhook, 'sequence' | 'version'>;
     }
@@ -105,12 +116,12 @@ export type WebhookCommand =
       readonly partnerId: string;
       readonly eventType: string;
       readonly id: string;
-      /** The webhook must be the partner's only one of its event type. */
+      /** Whether the webhook must be the partner's only one for its event type. */
       readonly only: boolean;
-      /** The version it must still have, if any (If-Match). */
+      /** The version that the webhook must still have (If-Match). */
       readonly ifVersion?: number;
       readonly at: number;
-      /** As of `register`, for one that moves to another origin. */
+      /** Like `originLimit` of `register`, for an update that moves the webhook to another origin. */
       readonly originLimit?: number;
       readonly changes: WebhookChanges;
     }
@@ -118,15 +129,15 @@ export type WebhookCommand =
       readonly kind: 'delete';
       readonly partnerId: string;
       readonly eventType: string;
-      /** Commands of earlier releases name none if the webhook was the partner's only one of its event type. */
+      /** Commands of earlier releases have no id if the webhook was the partner's only one for its event type. */
       readonly id?: string;
       readonly only?: boolean;
       readonly ifVersion?: number;
     };
 
 /**
- * `version` is the registry's after the change. `enabled` is the reason for which the webhook was disabled until this change.
- * `stale`: the webhook changed since the command was built.
+ * `version` is the registry version after the change. `enabled` is there if the change enabled the webhook, and is the
+ * reason for which it was disabled before. `stale`: the webhook changed after the command was built.
  */
 export const CommandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('created'), id: z.string(), version: z.number() }),
@@ -141,9 +152,9 @@ export const CommandResult = z.discriminatedUnion('kind', [
 ]);
 export type CommandResult = z.infer<typeof CommandResult>;
 
-/** A changed webhook is active again, also one that was disabled. */
+/** State of an active webhook. A webhook that was disabled loses its reason. */
 export const ENABLED = { status: 'active', disabledReason: null } as const;
-/** Set if endpoints are verified: deliveries wait until the endpoint answers a test delivery with 2xx. */
+/** State of a webhook if endpoints must be verified: deliveries wait until the endpoint answers a test delivery with 2xx. */
 export const UNVERIFIED = { status: 'disabled', disabledReason: 'unverified' } as const;
 
 export type Fresh = typeof ENABLED | typeof UNVERIFIED;
@@ -158,7 +169,7 @@ const Ids = z.tuple([z.array(z.string()), z.string()]);
 
 const [WEBHOOKS] = webhookKeys;
 
-/** Reads of the registrations in Redis, slice by slice, in the layout of `webhook.script.ts`. */
+/** Reads the registrations in Redis, slice by slice, in the layout of `webhook.script.ts`. */
 export class StoredWebhooks {
   constructor(private readonly redis: Redis) {}
 
@@ -171,7 +182,7 @@ export class StoredWebhooks {
     return json === null ? undefined : readRecord(json);
   }
 
-  /** The webhook with its sealed values, of one moment. */
+  /** Returns the webhook with its sealed values, both read at the same moment. */
   async whole(id: string): Promise<StoredWebhook | undefined> {
     const json = await this.wholeJson(id);
     return json === undefined ? undefined : readStored(...json);
@@ -181,7 +192,9 @@ export class StoredWebhooks {
     return (await this.#wholeSlice([id])).found[0]?.json;
   }
 
-  /** Records of one partner, oldest first; with `eventType` or `hash` only those of that event type or credential. */
+  /**
+   * Lists the records of one partner, oldest first; with `eventType` or `hash` only those for that event type or credential.
+   */
   async list(
     { partnerId, eventType, hash }: { partnerId: string; eventType?: string | undefined; hash?: string },
     after: number,
@@ -205,7 +218,7 @@ export class StoredWebhooks {
     }
   }
 
-  /** Limits the read to these webhooks, at most as many as one script reads. */
+  /** Like `list`, but only for the webhooks with these ids. There may be at most as many ids as one script reads. */
   async listOf(
     asked: readonly string[],
     { partnerId, eventType }: { readonly partnerId: string; readonly eventType?: string | undefined },
@@ -221,7 +234,7 @@ export class StoredWebhooks {
     return { records: wanted.slice(0, limit), hasMore: wanted.length > limit, read: records.length };
   }
 
-  /** The ids of a partner's webhooks, or of those of one event type, oldest first. */
+  /** Returns the ids of a partner's webhooks, or of its webhooks for one event type, oldest first. */
   async idsOf(partnerId: string, eventType?: string): Promise<string[]> {
     const found: string[] = [];
     for await (const slice of this.#ids(ownedKey(partnerId, eventType))) found.push(...slice);
@@ -237,10 +250,10 @@ export class StoredWebhooks {
     return this.redis.hkeys(`${WEBHOOKS}:credential:${hash}`);
   }
 
-  /** The ids of all webhooks that exist during the whole read, in slices, each once. */
+  /** Yields the ids of all webhooks that exist during the whole read, in slices; each id comes once. */
   async *ids(): AsyncGenerator<readonly string[]> {
     const seen = new Set<string>();
-    // A webhook that changes meanwhile moves to the end, so that none is missed.
+    // A webhook that changes during the read moves to the end, so none is missed.
     for await (const slice of this.#ids(':changes')) {
       const fresh = slice.filter((id) => !seen.has(id));
       for (const id of fresh) seen.add(id);
@@ -248,7 +261,10 @@ export class StoredWebhooks {
     }
   }
 
-  /** Every webhook that exists during the whole read, in slices, each once; as JSON, since one may be unreadable. */
+  /**
+   * Yields every webhook that exists during the whole read, in slices; each webhook comes once. Webhooks are JSON texts
+   * here, because some may be unreadable.
+   */
   async *all(): AsyncGenerator<readonly WholeJson[]> {
     for await (const slice of this.ids())
       for (let left = slice; left.length > 0;) {
@@ -259,7 +275,7 @@ export class StoredWebhooks {
       }
   }
 
-  /** The result that refuses a command in the present state; undefined when nothing does. */
+  /** Returns the result with which the present state refuses a command; undefined if nothing refuses it. */
   async refusalOf(command: WebhookCommand): Promise<CommandResult | undefined> {
     const json = z
       .string()
@@ -286,7 +302,7 @@ export class StoredWebhooks {
   }
 }
 
-/** Record and sealed values of a webhook, for `readStored`. */
+/** Record and sealed values of a webhook as JSON texts, for `readStored`. */
 export interface WholeJson {
   readonly id: string;
   readonly json: readonly [record: string, sealed: string];
@@ -295,13 +311,13 @@ export interface WholeJson {
 const ownedKey = (partnerId: string, eventType?: string): string =>
   `:partner:${partnerId}${eventType === undefined ? '' : `:${eventType}`}`;
 
-/** Sealed values have no part in a refusal. */
+/** Whether a command is refused does not depend on its sealed values, so the check gets a command without them. */
 const SEALED = new Set(['credential', 'secrets']);
 const withoutSealed = (name: string, value: unknown): unknown => (SEALED.has(name) ? undefined : value);
 
 /**
- * Sends commands to the registry, whose log keeps them for ever. A command that a read shows to be refused, or to change
- * nothing, is not sent. The script that applies commands still decides between commands that run at the same time.
+ * Sends commands to the registry. A command is not sent, and does not get into the log, if a read shows that it is refused
+ * or changes nothing. The script that applies commands checks them again, because several commands may run at the same time.
  */
 export class WebhookCommands {
   constructor(
@@ -309,7 +325,7 @@ export class WebhookCommands {
     private readonly registry: LogView<WebhookCommand>,
   ) {}
 
-  /** @throws Error when the command ends as none of these kinds */
+  /** @throws Error if the result of the command has none of these kinds */
   async send<Kind extends CommandResult['kind']>(
     command: WebhookCommand,
     kinds: readonly Kind[],
@@ -321,7 +337,10 @@ export class WebhookCommands {
     throw new Error(`A ${command.kind} command cannot end as ${result.kind}`);
   }
 
-  /** Reads before a change. A registration may stand in the log and not in Redis yet: it is absent only once both agree. */
+  /**
+   * Reads a webhook before a change. A new registration may be in the log and not in Redis yet. So a webhook that is not
+   * found is read again after Redis has applied the whole log.
+   */
   async found<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
     const found = await read();
     if (found !== undefined) return found;
@@ -329,7 +348,10 @@ export class WebhookCommands {
     return read();
   }
 
-  /** Reads a refusal twice, because a change whose answer was lost may be in the log and not in Redis yet. */
+  /**
+   * Reads a refusal, and reads it again after Redis has applied the whole log. An earlier change whose answer was lost may
+   * be in the log and not in Redis yet.
+   */
   async #confirmed<T>(read: () => Promise<T | undefined>): Promise<T | undefined> {
     if ((await read()) === undefined) return undefined;
     await this.registry.settled();
@@ -354,8 +376,8 @@ function isOneOf<Kind extends CommandResult['kind']>(
 }
 
 /**
- * Whether an update leaves a webhook as it is. A credential is sealed differently each time, so that its hash is compared, which
- * works for hashes of one key.
+ * Whether an update leaves a webhook as it is. A credential is encrypted differently each time, so its hash is compared. If
+ * the writing key changed in between, the hashes differ although the credential is the same, and the update is sent.
  */
 function changesNothing(
   { changes, ifVersion }: Extract<WebhookCommand, { kind: 'update' }>,

@@ -13,7 +13,7 @@ import {
 import { namedAttributes, shownAttributes } from './webhook.js';
 import type { OptionalName, WebhookInput, WebhookPatch } from './webhook.js';
 
-/** The webhook that a sealed value belongs to; it opens for no other. */
+/** The webhook that a sealed value belongs to. The value cannot be decrypted for another webhook. */
 type Place = Pick<StoredWebhook, 'partnerId' | 'id'>;
 type Signing = Pick<StoredWebhook, 'secrets' | 'oldSecretUntil' | 'olderSecretUntil'>;
 export type Openable = Place & Signing & Pick<StoredWebhook, 'credential'>;
@@ -21,7 +21,7 @@ type Field = 'apiKey' | 'jwt' | 'userName' | 'password' | 'secret';
 
 const contextOf = (place: Place, field: Field): readonly string[] => [place.partnerId, place.id, field];
 
-/** Seals one value for its place; `iv` brings 12 fresh random bytes at every call. */
+/** Encrypts one value for a field of a webhook; `iv` returns 12 fresh random bytes at every call. */
 export const seal = (text: string, field: Field, place: Place, keyring: Keyring, iv: () => Buffer): string =>
   keyring.encrypt(text, contextOf(place, field), iv());
 
@@ -32,7 +32,7 @@ export const sealCredential = (
   iv: () => Buffer,
 ): SealedCredential => eachField(credential, (text, field) => seal(text, field, place, keyring, iv));
 
-/** @throws CannotOpen when a key is missing or the record was changed or moved */
+/** @throws CannotOpen if a key is missing, or if the record was altered or belongs to another webhook */
 export const openCredential = (stored: Openable, keyring: Keyring): Credential =>
   eachField(stored.credential, (sealed, field) => keyring.decrypt(sealed, contextOf(stored, field)));
 
@@ -46,27 +46,31 @@ function eachField(credential: Credential, change: (value: string, field: Field)
   };
 }
 
-/** The secrets that sign at a time. An expired sealed secret is never opened: its key may be lost. */
+/**
+ * Returns the secrets that sign at `now`, still sealed. Expired secrets are never decrypted, because their key may be lost.
+ */
 export function signingAt({ secrets, oldSecretUntil = Infinity, olderSecretUntil = Infinity }: Signing, now: number) {
   const ends = [Infinity, oldSecretUntil, olderSecretUntil];
   return secrets.filter((_, index) => now < (ends[index] ?? 0));
 }
 
-/** The secrets that sign at a time, the one in force first. @throws Error as `openCredential` */
+/** Returns the secrets that sign at `now` in clear text, the one in force first. @throws CannotOpen as `openCredential` */
 export const openSecrets = (stored: Openable, keyring: Keyring, now: number): string[] =>
   signingAt(stored, now).map((sealed) => keyring.decrypt(sealed, contextOf(stored, 'secret')));
 
-/** The secret in force. @throws Error as `openCredential` */
+/** Returns the secret in force in clear text. @throws CannotOpen as `openCredential` */
 export const openSecret = (stored: Openable, keyring: Keyring): string =>
   keyring.decrypt(stored.secrets[0] ?? '', contextOf(stored, 'secret'));
 
-/** The hash that finds a credential: under the writing key to store it, under every key to look it up. */
+/** Returns the hash that is stored with a credential, made with the writing key. */
 export const credentialHash = (credential: Credential, keyring: Keyring): string =>
   keyring.hash(...hashInput(credential));
+/** Returns the hashes by which a credential is found, one for every key. */
 export const credentialHashes = (credential: Credential, keyring: Keyring): string[] =>
   keyring.hashes(...hashInput(credential));
 
-// Without the partner: a listing without a token has only the credential. A user name holds no colon.
+// The partner is no part of the hash, because a request without a token contains only the credential. A user name contains
+// no colon, so two different pairs never give the same text.
 function hashInput(credential: Credential): [string, readonly string[]] {
   const context = ['webhook-credential', credential.kind];
   if (credential.kind === 'apiKey') return [credential.apiKey, context];
@@ -78,8 +82,8 @@ function hashInput(credential: Credential): [string, readonly string[]] {
 const [MIN_BYTES, MAX_BYTES] = [24, 64];
 
 /**
- * The signing secret made of these random bytes.
- * @throws RangeError unless there are 24 to 64
+ * Returns the signing secret made of these random bytes.
+ * @throws RangeError unless there are 24 to 64 bytes
  */
 export function newSigningSecret(randomBytes: Buffer): string {
   const { length } = randomBytes;
@@ -88,26 +92,28 @@ export function newSigningSecret(randomBytes: Buffer): string {
   return `whsec_${randomBytes.toString('base64')}`;
 }
 
-/** A registration whose URL is a permitted destination: `url` is its normalised form. */
+/** A registration whose URL is a permitted destination. `url` is the normalised form of this URL. */
 export type WebhookDraft = Omit<WebhookInput, OptionalName> &
   Partial<Pick<WebhookInput, OptionalName>> & { readonly url: string; readonly origin: string };
 
-/** A patch, with `url` and `origin` when it names another endPointUrl. */
+/** A patch. It has `url` and `origin` if it names an endPointUrl. */
 export type PatchDraft = WebhookPatch & { readonly url?: string; readonly origin?: string };
 
-/** Limits of one partner; without one of them the number is not limited. `perOrigin` counts one event type. */
+/**
+ * Limits for one partner. Without a limit, the number of webhooks is not limited. `perOrigin` applies to each event type.
+ */
 export interface WebhookLimits {
   readonly perPartner?: number;
   readonly perOrigin?: number;
 }
 
-/** Seals values: `iv` gives 12 fresh random bytes at every call. */
+/** The means to seal values; `iv` returns 12 fresh random bytes at every call. */
 export interface Seal {
   readonly keyring: Keyring;
   readonly iv: () => Buffer;
 }
 
-/** @param signingKey 32 random bytes; `now` is epoch milliseconds */
+/** Returns the command that registers a webhook. `signingKey` has 32 random bytes; `now` is in epoch milliseconds. */
 export function registerCommand(
   place: Place,
   draft: WebhookDraft,
@@ -137,8 +143,8 @@ export function registerCommand(
 }
 
 /**
- * Replaces every attribute: one that the draft does not name is removed.
- * @param state as `stateChanges` gives it
+ * Returns the command that replaces every attribute. An optional attribute that the draft does not name is removed.
+ * @param state the changes of the state that `stateChanges` returns
  */
 export function updateCommand(
   target: Place & { readonly only: boolean; readonly originLimit?: number; readonly ifVersion?: number },
@@ -161,14 +167,17 @@ export function patchChanges(stored: StoredRecord, patch: PatchDraft, seals: Sea
   };
 }
 
-/** A former secret signs for this time after the rotation that ended it, in milliseconds. */
+/** Time for which a former secret still signs after a rotation, in milliseconds. */
 const OVERLAP_MS = 24 * 3_600_000;
-/** A rotation repeated within this time, in milliseconds, answers the same new secret: clients repeat a call that timed out. */
+/**
+ * A rotation that is repeated within this time, in milliseconds, returns the same secret: clients repeat a call that timed
+ * out.
+ */
 const REPEAT_MS = 60_000;
 
 /**
- * Another signing secret, or the present one right after a rotation. Each former secret signs for its own 24 hours; at most three
- * secrets sign at a time.
+ * Returns a new signing secret, or the present secret if it was rotated just before. Each former secret signs for its own 24
+ * hours. At most three secrets sign at a time.
  */
 export function rotation(
   stored: StoredWebhook,
@@ -191,8 +200,9 @@ export function rotation(
 }
 
 /**
- * Returns the effect of changed attributes on the state: none while the endpoint stays the same. Another URL or credential ends
- * `gone` and `failing`, which were about the former one, and no stop of a person: that endpoint is verified once the stop ends.
+ * Returns how changed attributes change the state of a webhook. If URL and credential stay the same, the state stays too. A
+ * new URL or credential ends the reasons `gone` and `failing`, which were about the former endpoint. A webhook that a person
+ * disabled stays disabled; if endpoints must be verified, its new endpoint is verified once the webhook is enabled.
  */
 export function stateChanges(stored: StoredRecord, given: PatchDraft, keyring: Keyring, fresh: Fresh): WebhookChanges {
   if (isSameEndpoint(stored, given, keyring) || stored.disabledReason === 'unverified') return {};
@@ -206,8 +216,8 @@ export const enabling = ({ isUntested }: StoredRecord): WebhookChanges =>
   isUntested === true ? { ...UNVERIFIED, isUntested: null } : ENABLED;
 
 /**
- * Returns the changes that disable a webhook; undefined if it is disabled for another reason, which it keeps. An operator's stop takes the place of
- * others, so that no partner ends it.
+ * Returns the changes that disable a webhook. Returns undefined if it is disabled already, so that it keeps its reason. But
+ * the reason `operator` replaces any other reason, so that no partner can enable the webhook.
  */
 export function disabling(
   { status, disabledReason, isUntested }: StoredRecord,
@@ -242,8 +252,8 @@ const signedBy = (place: Place, secret: string, { keyring, iv }: Seal) => ({
 });
 
 /**
- * Whether a key opens a secret. A secret that no key opens signs nothing, and every delivery that has to open it waits.
- * @throws CannotOpen when another process opens it: it must not be thrown away
+ * Whether a key decrypts a secret. A secret that cannot be decrypted signs nothing, and every delivery that needs it waits.
+ * @throws CannotOpen if another process can decrypt the secret, because it must be kept in this case
  */
 function opens(stored: StoredWebhook, secret: string, keyring: Keyring): boolean {
   try {

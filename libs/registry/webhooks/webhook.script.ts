@@ -1,9 +1,9 @@
 import { globalKey, NOTICE_LINES, noticeLinesLua, NOTICES, registryVersionLua, type ViewPart } from '@relay/redis';
 
-/** KEYS of every script over webhooks; the names of the other keys derive from the first. */
+/** KEYS of every script over webhooks. The names of the other keys are derived from the first key. */
 export const webhookKeys = [globalKey('webhooks'), globalKey('registry', 'version')] as const;
 
-/** The parts of a snapshot of the registry; the other keys are rebuilt from them. */
+/** The parts of a snapshot of the registry. The other keys are rebuilt from these parts. */
 export const webhookParts: readonly ViewPart[] = [
   { name: 'webhooks-sealed', key: `${webhookKeys[0]}:sealed`, kind: 'hash' },
   { name: 'webhooks', key: webhookKeys[0], kind: 'hash' },
@@ -11,24 +11,26 @@ export const webhookParts: readonly ViewPart[] = [
   { name: 'webhooks-version', key: webhookKeys[1], kind: 'string' },
 ];
 
-/** Number of deletions kept for readers; a reader further behind reads everything. */
+/** Number of deletions that are kept for readers. A reader that lacks more deletions reads everything again. */
 const DELETIONS_KEPT = 10_000;
 
-/** Limits of one script, which blocks Redis. */
+/** Limits of one script, because a script blocks Redis while it runs. */
 export const SLICE = { records: 100, bytes: 65_536, ids: 1_000 } as const;
 
 /**
- * Lua names of the keys, for the head of every script over webhooks:
+ * Lua names of the keys, for the beginning of every script over webhooks:
  *
- * - `webhooks`: hash, id → record as JSON, without anything sealed
- * - `webhooks:sealed`: hash, id → credential and signing secrets as JSON; lists do not read them
- * - `webhooks:urls:<partner>`: hash, `<eventType> <url>` → id (uniqueness)
- * - `webhooks:origins:<partner>`: hash, `<eventType> <origin>` → how many of its webhooks are there
- * - `webhooks:partner:<partner>`, `webhooks:partner:<partner>:<eventType>`: sorted sets of ids by registration (order)
- * - `webhooks:credential:<hash>`: hash, partner → how many of its webhooks have this credential (its partners, without a scan)
- * - `webhooks:credential:<hash>:<partner>`: sorted set of the ids of those, by registration
- * - `registry:version`: counter, raised by every change; `webhooks:changes`: sorted set, id → version of its last change,
- *   of each webhook that there is; `webhooks:deleted`: likewise, of the latest that there are no more
+ * - `webhooks`: hash, id → record as JSON, without sealed values
+ * - `webhooks:sealed`: hash, id → credential and signing secrets as JSON; listings do not read them
+ * - `webhooks:urls:<partner>`: hash, `<eventType> <url>` → id; it makes URLs unique
+ * - `webhooks:origins:<partner>`: hash, `<eventType> <origin>` → number of the partner's webhooks with both
+ * - `webhooks:partner:<partner>`, `webhooks:partner:<partner>:<eventType>`: sorted sets of ids, ordered by registration
+ * - `webhooks:credential:<hash>`: hash, partner → number of its webhooks with this credential; it gives the partners
+ *   without a scan
+ * - `webhooks:credential:<hash>:<partner>`: sorted set of the ids of these webhooks, ordered by registration
+ * - `registry:version`: counter, raised by every change
+ * - `webhooks:changes`: sorted set, id of an existing webhook → version of its last change
+ * - `webhooks:deleted`: sorted set, id of a deleted webhook → version of its deletion, for the latest deletions only
  */
 const webhookLua = `
 local webhooks, version_key = KEYS[1], KEYS[2]
@@ -43,8 +45,8 @@ local function having(hash, partner) return webhooks .. ':credential:' .. hash .
 `;
 
 /**
- * Lua functions that store and delete a webhook with its indexes, for the place after \`webhookLua\`. \`index\` takes a webhook with
- * its sealed values, sequence and version in one table, whatever is stored of it; \`whole\` makes that table of a record.
+ * Lua functions that store and delete a webhook with its indexes; they follow `webhookLua` in a script. `index` stores a
+ * webhook from one table with its record, sealed values, sequence and version. `whole` makes this table from a record.
  */
 const indexLua = `
 local function whole(webhook)
@@ -58,7 +60,7 @@ local function origin_field(webhook, origin) return webhook.eventType .. ' ' .. 
 local function count(key, field, by)
   if redis.call('HINCRBY', key, field, by) <= 0 then redis.call('HDEL', key, field) end
 end
--- Indexes of a stored record.
+-- Adds a stored record to the indexes.
 local function enlist(webhook)
   local id, partner, hash = webhook.id, webhook.partnerId, webhook.credentialHash
   redis.call('HSET', urls(partner), url_field(webhook), id)
@@ -77,7 +79,7 @@ local function index(webhook)
   redis.call('HSET', sealed, webhook.id, cjson.encode(apart))
   enlist(webhook)
 end
--- Indexes over members that an update may change.
+-- Removes a webhook from the indexes over members that an update may change.
 local function unindex(webhook)
   local id, partner, hash = webhook.id, webhook.partnerId, webhook.credentialHash
   redis.call('HDEL', urls(partner), url_field(webhook))
@@ -98,17 +100,19 @@ local function forget(webhook, version)
 end
 `;
 
-/** Hash, webhook id → epoch milliseconds since which its attempts only fail, and its version then. */
+/**
+ * Hash, webhook id → epoch milliseconds since which all attempts have failed, and the version of the webhook at that time.
+ */
 export const FAILING = globalKey('failing');
 
 /**
- * Lua functions that return the refusal of a command, or nil and its webhook. They write nothing, so that a void command is
- * recognised before it is sent.
+ * Lua functions that return the refusal of a command, or nil and the webhook of the command. They write nothing, so they can
+ * also check a command before it is sent.
  */
 const refusalsLua = `
 local refusals = {}
 
--- The refusal of a command that has no webhook, or nil and the webhook.
+-- Returns a refusal, or nil and the webhook that a command names.
 local function target(command)
   local id = command.id
   if command.only or not id then
@@ -126,7 +130,7 @@ local function target(command)
   return nil, webhook
 end
 
--- Only commands of the ingress have a limit.
+-- Refuses a command if too many webhooks have the origin. Only commands of the ingress have such a limit.
 local function crowded(command, webhook, origin)
   local there = command.originLimit and redis.call('HGET', origins(webhook.partnerId), origin_field(webhook, origin))
   return there and tonumber(there) >= command.originLimit and { kind = 'origin-limit' } or nil
@@ -135,7 +139,7 @@ end
 function refusals.register(command)
   local webhook = command.webhook
   local taken = redis.call('HGET', urls(webhook.partnerId), url_field(webhook))
-  -- Ids are random, so this is a repeat whose result is no longer remembered.
+  -- Ids are random. So if the id exists already, the command is a repeat whose result is no longer remembered.
   if not taken and redis.call('HEXISTS', webhooks, webhook.id) == 1 then taken = webhook.id end
   if taken then return { kind = 'exists', id = taken } end
   if redis.call('ZCARD', owned(webhook.partnerId)) >= command.limit then return { kind = 'limit' } end
@@ -148,7 +152,7 @@ function refusals.update(command)
   local url, origin = command.changes.url, command.changes.origin
   local taken = url and redis.call('HGET', urls(webhook.partnerId), url_field(webhook, url))
   if taken and taken ~= webhook.id then return { kind = 'exists', id = taken } end
-  -- A webhook may stay at its origin, also above a limit that was lowered.
+  -- A webhook may stay at its origin, even if a lowered limit is exceeded there.
   return origin and origin ~= webhook.origin and crowded(command, webhook, origin) or nil, webhook
 end
 
@@ -156,10 +160,10 @@ function refusals.delete(command) return target(command) end
 `;
 
 /**
- * Body of a Lua function of KEYS that returns two values: a function that applies a command and returns its result, and a table of
- * functions that rebuild the indexes of a restored field, by the name of its part. All checks stand before all writes, and the
- * result depends only on the command and the stored state. The notice to the partner is written with the change, so no kill
- * of a process comes between them.
+ * Body of a Lua function with the parameter KEYS. It returns a function that applies a command and returns the result of the
+ * command. It also returns a table of functions by the name of a part: each rebuilds the indexes of a restored field. All
+ * checks come before all writes, and a result depends only on the command and the stored state. The notice to the partner is
+ * written in the same script call as the change, so it is not lost if a process is killed.
  */
 export const applyWebhookLua = `${webhookLua}${indexLua}${refusalsLua}${noticeLinesLua}
 local apply = {}
@@ -172,7 +176,7 @@ local function note(command, webhook, was)
   end
   local reason, old_secret_until = webhook.disabledReason, command.changes.oldSecretUntil
   if was and webhook.status == 'active' then told('webhook.enabled', { disabledReason = was }) end
-  -- Of a webhook that has to be verified its partner knows: it has just changed the address.
+  -- There is no notice if the webhook must be verified, because the partner has just changed the address itself.
   if not was and webhook.status == 'disabled' and reason ~= 'unverified' then told('webhook.disabled', { reason = reason }) end
   if type(old_secret_until) == 'number' then told('secret.rotated', { oldSecretUntil = old_secret_until }) end
 end
@@ -216,8 +220,8 @@ end, {
 `;
 
 /**
- * Lua functions that take a bounded slice. \`scored\` reads members with their scores above a score; \`taken\` reads the values
- * of ids one by one until a slice is full, at least one, and answers how many ids it came to.
+ * Lua functions that read a slice of limited size. `scored` reads the members with a score above `after`, and their scores.
+ * `taken` reads the values of ids until the slice is full, but of at least one id, and also returns how many ids it read.
  */
 const slicesLua = `
 local function scored(key, after, most)
@@ -245,8 +249,8 @@ end
 `;
 
 /**
- * Records of one partner, oldest first. ARGV: key behind \`webhooks\`, sequence after which, how many at most. Answers the
- * records and whether more may follow the last of them.
+ * Reads records of one partner, oldest first. ARGV: key name without its beginning `webhooks`, sequence after which to
+ * begin, maximum number of records. Returns the records, and whether more may follow.
  */
 export const listLua = `${webhookLua}${slicesLua}
 local most = math.min(tonumber(ARGV[3]), ${SLICE.records})
@@ -257,13 +261,19 @@ local found, count = taken(ids, { webhooks })
 return { found, count < #ids and 1 or more }
 `;
 
-/** Ids behind a sequence, oldest first. ARGV: key behind \`webhooks\`, sequence. Answers the ids and the sequence of the last one. */
+/**
+ * Reads ids, oldest first. ARGV: key name without its beginning `webhooks`, sequence after which to begin. Returns the ids
+ * and the sequence of the last id, or '' if there are no more ids.
+ */
 export const idsLua = `${webhookLua}${slicesLua}
 local ids, scores = scored(webhooks .. ARGV[1], ARGV[2], ${SLICE.ids})
 return { ids, scores[#scores] or '' }
 `;
 
-/** Record and sealed values, in turns, of the webhooks whose ids are ARGV, as many as fit; false if a webhook is missing. Answers the number of ids. */
+/**
+ * Reads the record and the sealed values of each webhook whose id is in ARGV, as many as fit; false for a missing one.
+ * Returns these values and the number of ids that were read.
+ */
 export const wholeLua = `${webhookLua}${slicesLua}
 local found, count = taken(ARGV, { webhooks, sealed })
 return { found, count }
@@ -277,14 +287,22 @@ return refusal and cjson.encode(refusal) or ''
 `;
 
 /**
- * A slice of what a reader is missing. ARGV: version after which it lacks changes, version after which it lacks deletions,
- * each -1 for one that holds nothing. Answers \`{version, state, changes until, records, deletions until, ids deleted}\`;
- * the state is \`none\`, \`more\` when another slice is to be read from where this one ends, \`last\`, or \`lost\` when the reader
- * must begin again: Redis shows no registry, or the reader is behind the start of the deletions, or it is ahead of Redis (which
- * then went back in time, by a failover or a lost tail of its log), or \`broken\` when Redis holds a part of the webhooks only. The
- * deletions are complete above their lowest version; if none was ever dropped, they are complete.
+ * Reads a slice of the changes and deletions that a reader lacks. ARGV: the version up to which the reader has the changes,
+ * and the version up to which it has the deletions; each is -1 if the reader has nothing. Returns `{version, state, changes
+ * until, records, deletions until, ids deleted}`. The state is one of:
  *
- * A webhook that changes while a reader is under way has a higher version then, so it comes again in a later slice.
+ * - `none`: the reader has everything.
+ * - `more`: the reader must read another slice, which begins at the end of this slice.
+ * - `last`: this slice is the last.
+ * - `lost`: the reader must begin again. Redis shows no registry, or it no longer has all deletions that the reader lacks,
+ *   or the reader is ahead of Redis, which lost its latest writes (by a failover, or because the end of its append-only file
+ *   was lost).
+ * - `broken`: Redis has only some of the webhooks' data, because keys were evicted or deleted.
+ *
+ * Redis keeps the latest deletions only. If it keeps as many as it may, deletions below the lowest kept version may be
+ * missing.
+ *
+ * A webhook that changes during these reads gets a higher version, so it appears again in a later slice.
  */
 export const changesLua = `${webhookLua}${slicesLua}${registryVersionLua}
 local version = registry_version(version_key, KEYS[3], KEYS[4])

@@ -9,29 +9,33 @@ import {
 } from './credential.js';
 
 /**
- * Bytes of UTF-8 that a text takes in Redis: in JSON of Redis' own encoder, which escapes control characters and DEL to six bytes
- * each, and slashes to two.
+ * Returns how many bytes of UTF-8 a text takes in Redis. It is stored as JSON by Redis' own encoder, which (unlike
+ * JSON.stringify) escapes DEL to six bytes and a slash to two.
  */
 function storedBytes(text: string): number {
   const escaped = Buffer.byteLength(JSON.stringify(text)) - 2;
   return escaped + (text.match(/\//g)?.length ?? 0) + 5 * (text.match(/\x7f/g)?.length ?? 0);
 }
 
-/** A text with an upper bound in characters, and one in bytes as it is stored. */
+/** A text with a limit in characters, and a limit in bytes for its stored form. */
 const bounded = (name: string, characters: number, bytes: number, schema = z.string()) =>
   schema
     .max(characters)
     .refine((text) => storedBytes(text) <= bytes, `${name} must take at most ${bytes} bytes as JSON in UTF-8`);
 
-/** Trims white space, which the URL parser drops; otherwise the shown URL differs from the called one. */
+/**
+ * White space is trimmed, because the URL parser drops it too. Otherwise the URL that is shown differs from the URL that is
+ * called.
+ */
 export const endPointUrl = bounded('endPointUrl', 2_048, 4_096, z.string().trim())
   .min(1)
   .describe('https address that receives the deliveries; at most 2048 characters, also percent-encoded.');
 
 /**
- * An optional attribute in each shape of a webhook. A patch removes it by null; a registration takes null for absent.
- * @param given what a partner may send
- * @param kept its type alone: a stored value stays readable after its bounds change
+ * The schemas of an optional attribute in each shape of a webhook. In a patch null removes the attribute; in a registration
+ * null means that it is absent.
+ * @param given the values that a partner may send
+ * @param kept the type alone, without bounds, so that a stored value stays readable after its bounds change
  */
 const optional = <Given extends z.ZodType, Kept extends z.ZodType<z.output<Given>>>(
   given: Given,
@@ -48,8 +52,8 @@ const optional = <Given extends z.ZodType, Kept extends z.ZodType<z.output<Given
 });
 
 /**
- * The attributes that a webhook may lack, texts or numbers. A new one is an entry here: input, patch, stored record, snapshot,
- * details, documents, commands, audit and `OpenedWebhook` follow.
+ * The attributes that a webhook may lack; each is a text or a number. A new attribute needs only an entry here, because
+ * input, patch, stored record, snapshot, details, documents, commands, audit and `OpenedWebhook` are derived from it.
  */
 const OPTIONAL = {
   endPointDesc: optional(
@@ -81,11 +85,11 @@ export const optionalMembers = <Form extends keyof Optional[keyof Optional]>(
 /** The optional attributes of a registered webhook. */
 export type Attributes = Partial<Values<'stored'>>;
 
-/** Every optional attribute; null if the webhook has none. */
+/** Returns every optional attribute; null for one that the webhook does not have. */
 export const shownAttributes = (given: Attributes): Values<'shown'> =>
   Object.fromEntries(OPTIONAL_NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
-/** The optional attributes that are named, among them those that null removes. */
+/** Returns the optional attributes that are named, including those that are to be removed (null). */
 export const namedAttributes = <Given extends { readonly [Name in OptionalName]?: unknown }>(given: Given) =>
   Object.fromEntries(OPTIONAL_NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))) as {
     [Name in OptionalName]?: Exclude<Given[Name], undefined>;
@@ -97,7 +101,7 @@ export const WebhookId = z
   .describe('Identifier of the webhook, in either letter case.');
 
 const OF_INTEREST = 'Event type of interest.';
-/** The event type of a webhook that may be registered already, also an archived one. */
+/** An event type for which webhooks may exist already, even if it is archived. */
 export const EventTypeName = eventTypeName('known').describe(OF_INTEREST);
 
 const attributes = {
@@ -107,7 +111,7 @@ const attributes = {
   ...credentialMembers,
 };
 
-/** The registration of a partner. `@relay/egress` decides whether its URL is a permitted destination. */
+/** A registration by a partner. `@relay/egress` decides whether its URL is a permitted destination. */
 export const WebhookInput = z
   .object(attributes)
   .check(oneCredential)
@@ -118,7 +122,7 @@ export const WebhookInput = z
   });
 export type WebhookInput = z.infer<typeof WebhookInput>;
 
-/** Replaces all attributes; without `id` those of the partner's only webhook of that event type. */
+/** Replaces all attributes of a webhook. Without `id`, this is the partner's only webhook for that event type. */
 export const WebhookUpdate = z
   .object({ ...attributes, eventType: EventTypeName, id: WebhookId.optional() })
   .check(oneCredential)
@@ -134,7 +138,7 @@ export const DeleteInput = z
   .meta({ id: 'WebhookDeletion', description: 'The webhook to delete: by id, or the only one of its event type.' });
 export type DeleteInput = z.infer<typeof DeleteInput>;
 
-/** The optional body of a listing; without a credential it filters nothing. */
+/** The optional body of a listing. Without a credential, the listing is not filtered. */
 export const ListInput = z
   .object(credentialMembers)
   .check(atMostOneCredential)
@@ -177,7 +181,7 @@ export const WebhookDetails = Shown.extend({
 }).meta({ id: 'WebhookDetails', description: 'A registration with its state.' });
 export type WebhookDetails = z.infer<typeof WebhookDetails>;
 
-/** The attributes that `GET` shows and no patch changes, each with the reason. */
+/** The attributes that `GET` shows and no patch can change, each with the reason. */
 const FIXED = {
   id: 'an id never changes',
   eventType: 'an eventType never changes: register another webhook',
@@ -191,7 +195,10 @@ const FIXED = {
 type Fixed = keyof typeof FIXED;
 const FIXED_NAMES = Object.keys(FIXED) as Fixed[];
 
-/** Another credential replaces the present one, of any kind. Strict: otherwise a misspelt member changes nothing. */
+/**
+ * A credential in a patch replaces the present credential, which may be of another kind. The object is strict, because a
+ * misspelt member would otherwise be ignored.
+ */
 export const WebhookPatch = z
   .strictObject(
     {
@@ -219,8 +226,9 @@ export const WebhookPatch = z
 export type WebhookPatch = z.infer<typeof WebhookPatch>;
 
 /**
- * Returns the members of a patch that differ from attributes no patch changes. A webhook that was read a moment ago passes
- * as a whole, although deliveries have come and gone: its `updatedAt` says that it is the present one.
+ * Returns the members of a patch that differ from present attributes which no patch can change. A client may send back a
+ * webhook as it has read it. If its `updatedAt` is still the present one, `waiting` and `status` may differ, because
+ * deliveries change them.
  */
 export function patchFaults(patch: WebhookPatch, present: WebhookDetails): { pointer: string; detail: string }[] {
   const moves = (name: Fixed): boolean =>

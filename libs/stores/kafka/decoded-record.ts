@@ -1,12 +1,12 @@
-/** The place in a record's bytes that is read next: kafkajs' `Decoder`. */
+/** Bytes of a record and the position from which to read next, in the form of kafkajs' `Decoder`. */
 export interface Cursor {
   readonly buffer: Buffer;
   offset: number;
-  /** The number at this place, which may have 64 bits. */
+  /** Reads the number at this position, which may have 64 bits. */
   readVarLong(): { readonly value: bigint };
 }
 
-/** The batch of a record, as kafkajs describes it; numbers of 64 bits are texts. */
+/** The batch of a record, as kafkajs describes it. Numbers of 64 bits are texts. */
 export interface BatchContext {
   readonly firstOffset: string;
   readonly firstTimestamp: string;
@@ -19,12 +19,15 @@ export interface BatchContext {
 export type Headers = Record<string, HeaderValue>;
 type HeaderValue = Buffer | null | (Buffer | null)[];
 
-/** The time of each record of such a batch is that of the append. */
+/** Timestamp type of a batch whose records all have the time of their append. */
 const LOG_APPEND_TIME = 1;
-/** Groups of seven bits that a number holds exactly. */
+/** Number of bits that are read with arithmetic of JavaScript numbers, which is exact up to here; a multiple of seven. */
 const EXACT_BITS = 49;
 
-/** One record of a batch of format 2 (KIP-98), behind its length, as kafkajs hands it to the consumer. */
+/**
+ * Decodes one record of a batch of format 2 (KIP-98), from the byte after its length on. Returns what kafkajs gives a
+ * consumer.
+ */
 export function decodedRecord(cursor: Cursor, context: BatchContext) {
   const { magicByte, firstOffset, firstTimestamp, maxTimestamp, timestampType, isControlBatch } = context;
   const attributes = cursor.buffer.readInt8(cursor.offset);
@@ -51,7 +54,7 @@ function readHeaders(cursor: Cursor): Headers {
     const value = readBytes(cursor);
     const before = headers[name];
     const all = before === undefined ? value : Array.isArray(before) ? [...before, value] : [before, value];
-    // An assignment to this name sets the prototype.
+    // A plain assignment to `__proto__` sets the prototype of the object instead of a header.
     if (name === '__proto__') Object.defineProperty(headers, name, { value: all, ...PLAIN });
     else headers[name] = all;
   }
@@ -61,8 +64,8 @@ function readHeaders(cursor: Cursor): Headers {
 const PLAIN = { enumerable: true, configurable: true, writable: true };
 
 /**
- * The names of the last record's headers by their position. Records of one topic have the same names in the same order, and a
- * name that is a property elsewhere is set eight times as fast as a new text.
+ * The header names of the last record, by position. Records of one topic have the same names in the same order. A string
+ * that is already a property name elsewhere is set eight times as fast as a new string.
  */
 const lastNames: string[] = [];
 const MAX_NAMES = 16;
@@ -76,8 +79,8 @@ function readName(cursor: Cursor, position: number): string {
   const last = lastNames[position];
   if (last?.length === length && isAt(buffer, start, last)) return last;
   const name = buffer.toString('utf8', start, cursor.offset);
-  // If a name has as many characters as bytes, each character equals its byte, or is U+FFFD for a byte that is no UTF-8. Bytes never
-  // equal U+FFFD, so `isAt` does not match such a name.
+  // A name is kept only if it has as many characters as bytes. Then each character equals its byte, or is U+FFFD for an
+  // invalid byte. No byte equals U+FFFD, so `isAt` never matches a name with an invalid byte.
   if (position < MAX_NAMES && length <= MAX_NAME_LENGTH && name.length === length) lastNames[position] = name;
   return name;
 }
@@ -96,7 +99,7 @@ function readBytes(cursor: Cursor): Buffer | null {
   return cursor.buffer.subarray(start, cursor.offset);
 }
 
-/** A zigzag number of 32 bits. */
+/** Reads a zigzag-encoded number of 32 bits. */
 function readInt(cursor: Cursor): number {
   const { buffer } = cursor;
   let byte = buffer[cursor.offset++] ?? 0;
@@ -108,7 +111,7 @@ function readInt(cursor: Cursor): number {
   return (bits >>> 1) ^ -(bits & 1);
 }
 
-/** A zigzag number of 64 bits. */
+/** Reads a zigzag-encoded number of 64 bits. */
 function readLong(cursor: Cursor): number | bigint {
   const start = cursor.offset;
   const { buffer } = cursor;

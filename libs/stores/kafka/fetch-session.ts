@@ -1,35 +1,36 @@
-/** Offsets are texts, as kafkajs has them. */
+/** Partitions of a topic in a fetch request. Offsets are texts, as in kafkajs. */
 export interface FetchedTopic {
   readonly topic: string;
   readonly partitions: readonly Readonly<{ partition: number; fetchOffset: string; maxBytes: number }>[];
 }
 
-/** The members of a fetch request that a session decides. */
+/** The members of a fetch request that depend on the session. */
 export interface SessionRequest {
   readonly sessionId: number;
   readonly sessionEpoch: number;
   /** The partitions that the broker does not know at this offset yet. */
   readonly topics: readonly FetchedTopic[];
-  /** The partitions that the broker is to leave out from now on. */
+  /** The partitions that the broker must leave out from now on. */
   readonly forgottenTopics: readonly { readonly topic: string; readonly partitions: readonly number[] }[];
 }
 
-/** The members of an answer that concern the session; a broker before Kafka 1.1 has no `sessionId`. */
+/** The members of an answer about the session. A broker before Kafka 1.1 returns no `sessionId`. */
 export interface SessionAnswer {
   readonly errorCode?: number;
   readonly sessionId?: number;
 }
 
 const NO_SESSION = 0;
-/** Asks for a new session. */
+/** This epoch requests a new session. */
 const INITIAL_EPOCH = 0;
-/** Asks for no session. */
+/** This epoch requests an answer without a session. */
 const FINAL_EPOCH = -1;
 const MAX_EPOCH = 2 ** 31 - 1;
 
 /**
- * The fetch session of a consumer with one broker (KIP-227). The broker remembers the partitions and their offsets, so a request
- * names only those that changed, and an answer only those that have news. After any fault the next request names all of them.
+ * The fetch session of a consumer with one broker (KIP-227). The broker remembers the partitions and their offsets. So a
+ * request contains only the partitions that changed, and an answer contains only the partitions with news. After any error,
+ * the next request contains all partitions.
  */
 export class FetchSession {
   #id = NO_SESSION;
@@ -38,7 +39,7 @@ export class FetchSession {
   #known = new Map<string, Map<number, string>>();
   #isAsking = false;
 
-  /** The request for these partitions. While another request is under way, one without a session. */
+  /** Returns the request for these partitions. While another request is under way, this is a request without a session. */
   request(topics: readonly FetchedTopic[]): SessionRequest {
     if (this.#isAsking) return { sessionId: NO_SESSION, sessionEpoch: FINAL_EPOCH, topics, forgottenTopics: [] };
     this.#isAsking = true;
@@ -54,7 +55,7 @@ export class FetchSession {
     return request;
   }
 
-  /** The answer to a request of this session. */
+  /** Handles the answer to a request. */
   answered({ sessionEpoch }: SessionRequest, { errorCode = 0, sessionId = NO_SESSION }: SessionAnswer): void {
     if (sessionEpoch === FINAL_EPOCH) return;
     this.#isAsking = false;
@@ -63,14 +64,14 @@ export class FetchSession {
     this.#epoch = this.#epoch === MAX_EPOCH ? 1 : this.#epoch + 1;
   }
 
-  /** No answer, or one with the error of a partition. */
+  /** Handles a request that got no answer, or got an answer with the error of a partition. */
   failed({ sessionEpoch }: SessionRequest): void {
     if (sessionEpoch === FINAL_EPOCH) return;
     this.#isAsking = false;
     this.#end();
   }
 
-  /** The next request names the old session, which the broker closes then. */
+  /** The next request still names the old session, so the broker closes that session. */
   #end(): void {
     this.#epoch = INITIAL_EPOCH;
   }

@@ -4,32 +4,37 @@ import { answeredWithin, type KeptAdmin } from './kept-admin.adapter.js';
 import type { LogFetcher } from './log-fetcher.adapter.js';
 import { rangesWithin, type LogRange, type TimeWindow } from './topic-reader.adapter.js';
 
-/** Times at which attempts of an envelope were reported, in epoch milliseconds. */
+/** The envelope whose attempts are sought, and the times around which to look, in epoch milliseconds. */
 export interface SoughtAttempts {
   readonly envelopeId: string;
-  /** The ends of attempts and of deliveries. */
+  /** Times at which attempts and deliveries ended. */
   readonly moments: readonly number[];
-  /** Beginning of a time that is read to the end of the log. */
+  /** If set, the log is also read from this time to its end. */
   readonly since?: number | undefined;
 }
 
-/** A worker reports an attempt within a second of its end; clocks differ, and a broker that was away stores a record late. */
+/**
+ * Windows around the end of an attempt; the first is tried first. A worker reports an attempt within a second of its end.
+ * But clocks differ, and a record is stored late if a broker was away.
+ */
 const WINDOWS = [
   { beforeMs: 2_000, afterMs: 5_000 },
   { beforeMs: 60_000, afterMs: 120_000 },
 ];
-/** Without waiting: every wanted record is there, unless its transaction is still open. */
+/**
+ * A fetch does not wait for new records, because every wanted record exists already, unless its transaction is still open.
+ */
 const FETCH = { maxBytes: 256 * 1024, waitMs: 0 };
-/** Limits of one search. A busy partition writes 64 MiB in some minutes. */
+/** Limits of one search. A busy partition gets 64 MiB of records in some minutes. */
 const BOUNDS = { maxBytes: 64 * 1024 * 1024, answerMs: 5_000 };
-/** Attempts of one delivery, each of which says when the next one was to be made. */
+/** Limit for the number of following attempts that are sought; each attempt names the time of the next one. */
 const MOST_FOLLOWED = 10;
 
-/** Finds the records of an envelope on `relay.delivery-attempts` by their times, without reading what lies between. */
+/** Finds the attempts of an envelope on `relay.delivery-attempts` by their times, without reading the records in between. */
 export class AttemptFinder {
   readonly #topic: string;
 
-  /** @param admin asks for the offsets of a time */
+  /** @param admin finds the offsets that belong to a time */
   constructor(
     private readonly fetcher: Pick<LogFetcher, 'fetch' | 'partitions' | 'close'>,
     private readonly admin: KeptAdmin,
@@ -40,9 +45,9 @@ export class AttemptFinder {
   }
 
   /**
-   * Returns the attempts reported around these moments, and around the times that found attempts give for the next one, oldest
-   * first. The log may have a record twice.
-   * @throws Error when the brokers do not answer in time
+   * Returns the attempts that were reported around these moments, oldest first. It also looks around the times that the
+   * attempts name for the next attempt. A record that the log has twice is returned twice.
+   * @throws Error if the brokers do not answer in time
    */
   find(sought: SoughtAttempts): Promise<AttemptRecord[]> {
     return answeredWithin(this.bounds.answerMs, this.#find(sought));
@@ -69,7 +74,10 @@ export class AttemptFinder {
     return search.found.toSorted((a, b) => a.at.localeCompare(b.at));
   }
 
-  /** Reads the envelope's partition, and its partition in a smaller topic if the first attempt is not there. */
+  /**
+   * Reads the envelope's partition. If the first attempt is not there, it also reads the partitions that the envelope had
+   * while the topic had fewer partitions.
+   */
   async #read(search: Search, windows: readonly TimeWindow[]): Promise<void> {
     const count = (await this.fetcher.partitions([this.#topic])).get(this.#topic) ?? 0;
     const own = partitionOf(search.envelopeId, count);
@@ -96,17 +104,17 @@ export class AttemptFinder {
   }
 }
 
-/** The records of one envelope, each place of the log once. */
+/** Collects the attempts of one envelope; a record that is read twice is taken once. */
 class Search {
   readonly found: AttemptRecord[] = [];
   bytes = 0;
-  /** Partitions that had a record of the envelope. */
+  /** Partitions in which a record of the envelope was found. */
   readonly partitions = new Set<number>();
   readonly #places = new Set<string>();
 
   constructor(readonly envelopeId: string) {}
 
-  /** Whether the first attempt of the delivery itself, not of a replay, was found. */
+  /** Whether the first attempt of the original delivery (not of a replay) was found. */
   get hasFirst(): boolean {
     return this.found.some(({ deliveryId, attempt }) => attempt === 1 && deliveryId.split('_')[3] === '0');
   }
@@ -115,7 +123,7 @@ class Search {
     return this.found.some(({ at, durationMs = 0 }) => Math.abs(Date.parse(at) + durationMs - moment) <= 1);
   }
 
-  /** Whether an attempt began then or within a minute. */
+  /** Whether an attempt began at this moment or within a minute after it. */
   hasBegun(moment: number): boolean {
     return this.found.some(({ at }) => Date.parse(at) >= moment && Date.parse(at) < moment + 60_000);
   }
@@ -132,7 +140,7 @@ class Search {
   }
 }
 
-/** A record of an attempt; undefined for any other record. */
+/** Returns a record of an attempt; undefined for any other record. */
 export function readAttempt(value: Buffer): AttemptRecord | undefined {
   try {
     return AttemptRecord.safeParse(JSON.parse(value.toString('utf8'))).data;
@@ -155,7 +163,7 @@ function windowsOf(
   return windows;
 }
 
-/** @property acceptedAt epoch milliseconds, as the id of a delivery of it says */
+/** @property acceptedAt epoch milliseconds; the ids of the envelope's deliveries contain this time */
 export interface SoughtEnvelope {
   readonly envelopeId: string;
   readonly eventType: EnvelopeType;
@@ -169,17 +177,17 @@ export interface FoundEnvelope extends EnvelopeRecord {
 }
 
 /**
- * The time of a record against the time of acceptance: a record follows within seconds, so a few are read at first. Clocks differ
- * by up to a minute, and a broker that was away may store a record late.
+ * Windows around the time of acceptance; the first is tried first. A record is stored within seconds of the acceptance, so
+ * few records are read at first. But clocks differ by up to a minute, and a record is stored late if a broker was away.
  */
 const ENVELOPE_WINDOWS = [
   { beforeMs: 1_000, afterMs: 3_000 },
   { beforeMs: 60_000, afterMs: 120_000 },
 ];
 
-/** Finds the record of an envelope by the time of its acceptance: neither Kafka nor Redis has an index of ids. */
+/** Finds the record of an envelope by the time of its acceptance, because neither Kafka nor Redis has an index of ids. */
 export class EnvelopeFinder {
-  /** @param admin asks for the offsets of a time */
+  /** @param admin finds the offsets that belong to a time */
   constructor(
     private readonly fetcher: Pick<LogFetcher, 'fetch' | 'close'>,
     private readonly admin: KeptAdmin,
@@ -187,8 +195,9 @@ export class EnvelopeFinder {
   ) {}
 
   /**
-   * The first record with this id that was accepted then, or around then; undefined when the log has none any more.
-   * @throws Error when the brokers do not answer in time
+   * Returns the first record with this id that was stored around the time of acceptance; undefined if the log no longer has
+   * one.
+   * @throws Error if the brokers do not answer in time
    */
   find(sought: SoughtEnvelope): Promise<FoundEnvelope | undefined> {
     return answeredWithin(BOUNDS.answerMs, this.#find(sought));
@@ -238,6 +247,6 @@ export class EnvelopeFinder {
   }
 }
 
-/** Whether the bytes have the id, in any case: a tenth of the cost of reading an envelope. */
+/** Whether the bytes contain the id, in upper or lower case. This costs a tenth of reading an envelope. */
 const isNamed = (value: Buffer | null, id: string): boolean =>
   value !== null && (value.includes(id) || value.toString('latin1').toLowerCase().includes(id));

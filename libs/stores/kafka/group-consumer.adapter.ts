@@ -4,7 +4,7 @@ import { hasCode } from './kafka-errors.adapter.js';
 import { driverOf } from './kafka-client.adapter.js';
 import type { BatchInHand, CommittedOffset, FetchedBatch, Kafka } from './kafka.port.js';
 
-/** Settings of a member, in milliseconds and bytes; Kafka's documentation has them under similar names. */
+/** Settings of a member, in milliseconds and bytes. Kafka documents them under similar names. */
 interface GroupSettings {
   readonly groupId: string;
   readonly assigner: GroupAssigner;
@@ -14,13 +14,13 @@ interface GroupSettings {
   readonly maxWaitTimeInMs: number;
   readonly maxBytesPerPartition?: number;
   readonly metadataMaxAge?: number;
-  /** Partitions whose batches are handed out at the same time. */
+  /** Number of partitions whose batches are processed at the same time. */
   readonly concurrency: number;
   readonly retry: Readonly<{
     initialRetryTime: number;
     maxRetryTime?: number;
     retries: number;
-    /** Whether the member joins again after a fault that repeats did not mend. */
+    /** Whether the member joins again after an error that retries did not solve. */
     restartOnFailure: () => Promise<boolean>;
   }>;
 }
@@ -29,11 +29,11 @@ interface GroupSettings {
 export type GroupAssigner = PartitionAssigner;
 
 export interface GroupListener {
-  /** The group assigned partitions, by topic. Offsets that are sought now apply to the first fetch. */
+  /** The group assigned these partitions to the member, by topic. A `seek` at this moment applies to the first fetch. */
   joined(assignment: Readonly<Record<string, number[]>>): void;
-  /** A batch with records. The member reads on from the last resolved offset once this resolves. */
+  /** Gets a batch with records. When the promise resolves, the member reads on from the last resolved offset. */
   batch(inHand: BatchInHand): Promise<void>;
-  /** A batch of nothing but markers and records of aborted transactions, at the offsets `[from, end)`. */
+  /** Reports a batch that has only markers and records of aborted transactions, at the offsets `[from, end)`. */
   foundEmpty(topic: string, partition: number, from: number, end: number): void;
   /** The member has stopped. @param isFinal whether it does not join again by itself */
   crashed(error: Error, isFinal: boolean): void;
@@ -44,7 +44,7 @@ export interface GroupListener {
   rebalancing?(): void;
 }
 
-/** One member of a consumer group, which commits nothing by itself. */
+/** One member of a consumer group. It commits offsets only when `commit` is called. */
 export class GroupConsumer {
   readonly #consumer: Consumer;
   readonly #concurrency: number;
@@ -59,7 +59,7 @@ export class GroupConsumer {
     });
   }
 
-  /** Sets the listener. Called before `run`, so that no join is missed. */
+  /** Sets the listener. It must be called before `run`; otherwise a join may be missed. */
   hear(listener: GroupListener): void {
     this.#batch = (inHand) => listener.batch(inHand);
     const { FETCH, GROUP_JOIN, HEARTBEAT, CRASH, REBALANCING, END_BATCH_PROCESS } = this.#consumer.events;
@@ -68,7 +68,7 @@ export class GroupConsumer {
     this.#consumer.on(HEARTBEAT, () => listener.beaten?.());
     this.#consumer.on(REBALANCING, () => listener.rebalancing?.());
     this.#consumer.on(CRASH, ({ payload }) => listener.crashed(payload.error, !payload.restart));
-    // kafkajs calls `eachBatch` for a batch with records only.
+    // kafkajs calls `eachBatch` only for a batch with records, so batches without records are found by this event.
     this.#consumer.on(END_BATCH_PROCESS, ({ payload: { topic, partition, batchSize, firstOffset, lastOffset } }) => {
       if (batchSize === 0 && firstOffset !== null)
         listener.foundEmpty(topic, partition, Number(firstOffset), Number(lastOffset) + 1);
@@ -97,7 +97,7 @@ export class GroupConsumer {
     await this.run();
   }
 
-  /** The next fetch of the partition begins at this offset. @throws Error while the member does not run */
+  /** Makes the next fetch of the partition begin at this offset. @throws Error if the member does not run */
   seek(topic: string, partition: number, offset: number): void {
     this.#consumer.seek({ topic, partition, offset: String(offset) });
   }
@@ -106,7 +106,7 @@ export class GroupConsumer {
     return this.#consumer.commitOffsets([...offsets]);
   }
 
-  /** Fetches nothing more, and stays in the group. @throws Error while the member does not run */
+  /** Stops fetching these topics, but stays in the group. @throws Error if the member does not run */
   pause(topics: readonly string[]): void {
     this.#consumer.pause(topics.map((topic) => ({ topic })));
   }
@@ -117,14 +117,17 @@ export class GroupConsumer {
   }
 }
 
-/** The types of kafkajs leave out two members of a batch. */
+/** The types of kafkajs lack two members of a batch. */
 type WholePayload = EachBatchPayload & { readonly batch: Batch & FetchedBatch };
 
 /**
- * Round robin under a name of this deployment's own. The broker refuses a member that shares no assigner with the group
- * (INCONSISTENT_GROUP_PROTOCOL), so workers of two deployments never share the partitions of one group. After a change of the event
- * types members have different topics for a while: a topic goes to members that subscribe to it. The leader knows the partitions of
- * its own topics only, and the others wait until it joins with them.
+ * Returns an assigner that divides partitions round robin and whose name belongs to this deployment. The broker refuses a
+ * member that has no assigner in common with the group (INCONSISTENT_GROUP_PROTOCOL). So workers of two deployments never
+ * share the partitions of one group.
+ *
+ * After a change of the event types, members subscribe to different topics for a while. A topic is assigned only to members
+ * that subscribe to it. The leader of the group knows only the partitions of its own topics. So the partitions of other
+ * topics are not assigned before the leader subscribes to these topics too.
  */
 export const assignerOf =
   (deployment: string): GroupAssigner =>
@@ -168,7 +171,7 @@ function dividedAmong(
 /** Whether the broker refused a join because the group's members have other assigners. */
 export const isOtherDeployment = (error: unknown): boolean => hasCode(error, 'INCONSISTENT_GROUP_PROTOCOL');
 
-/** Assigns these partitions to each member and leaves the others unread. */
+/** Returns an assigner that assigns exactly these partitions to each member; the other partitions are not read. */
 export const onlyPartitions =
   (places: readonly { readonly topic: string; readonly partition: number }[]): GroupAssigner =>
   () => ({

@@ -4,7 +4,7 @@ import { startingBroker, openSocket, splittable } from './kafkajs-mends.adapter.
 import type { Kafka, KafkaProducer, OutgoingBatch } from './kafka.port.js';
 import { answeredWithin } from './kept-admin.adapter.js';
 
-/** Names are those of docs/configuration.md. */
+/** The names are those of docs/configuration.md. */
 interface KafkaSettings extends TokenSettings {
   KAFKA_BROKERS: readonly string[];
   KAFKA_CLIENT_ID: string;
@@ -18,8 +18,9 @@ interface KafkaSettings extends TokenSettings {
 type KafkaLog = (level: 'error' | 'warn' | 'debug', text: string, fields: Record<string, unknown>) => void;
 
 /**
- * A client of the brokers. Its own retries are short: each caller has a deadline and handles failures itself.
- * @returns the driver's whole client, for specs; the relay names `Kafka` alone
+ * Returns a client of the brokers. Its own retries are short, because each caller has a deadline and handles failures
+ * itself.
+ * @returns the driver's whole client, which specs need; other code uses it as `Kafka`
  */
 export function connectKafka(settings: KafkaSettings, log: KafkaLog): Driver {
   return new Driver({
@@ -37,12 +38,13 @@ export function connectKafka(settings: KafkaSettings, log: KafkaLog): Driver {
   });
 }
 
-/** The driver behind a client, which `connectKafka` has made. */
+/** Returns the driver's client for a client that `connectKafka` has made. */
 export const driverOf = (kafka: Kafka): Driver => kafka as Driver;
 
 /**
  * Opens a producer that does not retry.
- * @param isIdempotent whether the broker drops repeats; the producer then retries once, which kafkajs requires
+ * @param isIdempotent whether the broker drops repeated records; the producer then retries once, because kafkajs requires a
+ * retry
  */
 export async function openProducer(kafka: Kafka, isIdempotent: boolean): Promise<KafkaProducer> {
   const producer = driverOf(kafka).producer({
@@ -87,7 +89,7 @@ function fieldsOf(entry: LogEntry): Record<string, unknown> {
 function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   const security: Partial<KafkaConfig> = {};
   const { KAFKA_SSL_CA: ca, KAFKA_SSL_CERT: cert, KAFKA_SSL_KEY: key } = settings;
-  // Each of these settings turns TLS on: a password must not go in clear text because the authority is public.
+  // Each of these settings turns TLS on. So no password is sent in clear text if only one of them is set.
   if (settings.KAFKA_SSL === true || ca !== undefined || cert !== undefined || key !== undefined)
     security.ssl = {
       ...(ca === undefined ? {} : { ca: [ca] }),
@@ -103,7 +105,10 @@ function securityOf(settings: KafkaSettings): Partial<KafkaConfig> {
   return { ...security, sasl: { mechanism, username, password } as SASLOptions };
 }
 
-/** Source of the tokens for SASL OAUTHBEARER (RFC 7628): a server or an AWS region. Names are those of docs/configuration.md. */
+/**
+ * Source of the tokens for SASL OAUTHBEARER (RFC 7628): a server or an AWS region. The names are those of
+ * docs/configuration.md.
+ */
 interface TokenSettings {
   KAFKA_SASL_USERNAME?: string | undefined;
   KAFKA_SASL_PASSWORD?: string | undefined;
@@ -112,12 +117,15 @@ interface TokenSettings {
   KAFKA_SASL_AWS_REGION?: string | undefined;
 }
 
-/** Below the 5 s that a login may take, so that the fault names the server that was slow. */
+/** Shorter than the 5 s that a login may take, so that the error names the token server if the server is slow. */
 const ANSWER_MS = 4_000;
-/** RFC 6749 section 5.1 lets a server leave the life of a token out. */
+/** Assumed lifetime of a token in seconds. RFC 6749 section 5.1 permits a server to leave the lifetime out. */
 const LIFE_S = 300;
 
-/** Gives kafkajs a token for each login; the first login loads the packages. The error names the source that failed, and why. */
+/**
+ * Returns a function that gives kafkajs a token for each login. The first call loads the packages. An error names the
+ * setting of the source that failed, and the reason.
+ */
 export function bearerTokens(settings: TokenSettings): () => Promise<{ value: string }> {
   const region = settings.KAFKA_SASL_AWS_REGION;
   const [name, source] =
@@ -135,7 +143,7 @@ export function bearerTokens(settings: TokenSettings): () => Promise<{ value: st
   };
 }
 
-/** Client credentials, RFC 6749 section 4.4. */
+/** Requests a token with client credentials, RFC 6749 section 4.4. */
 async function fromServer(settings: TokenSettings): Promise<Pass> {
   const oauth = await import('oauth4webapi');
   const { KAFKA_SASL_TOKEN_URL: address = '', KAFKA_SASL_SCOPE: scope } = settings;
@@ -153,30 +161,33 @@ async function fromServer(settings: TokenSettings): Promise<Pass> {
   return { value: given.access_token, livesMs: (given.expires_in ?? LIFE_S) * 1000 };
 }
 
-/** The signed address by which Amazon MSK knows an IAM role; AWS's own chain finds the role's credentials. */
+/**
+ * Returns a token by which Amazon MSK identifies an IAM role. AWS's own credential chain finds the credentials of the role.
+ */
 async function fromAws(region: string): Promise<Pass> {
   const { generateAuthToken } = await import('aws-msk-iam-sasl-signer-js');
   const { token, expiryTime } = await generateAuthToken({ region });
   return { value: token, livesMs: expiryTime - Date.now() };
 }
 
-/** Returns the OAuth server's error (RFC 6749 section 5.2), which never repeats a secret, or the cause of the fault. */
+/** Returns the OAuth server's error (RFC 6749 section 5.2), which never contains a secret, or the message and the cause. */
 function reasonOf(error: unknown): string {
   const { message, cause, error: code, error_description: said } = error as Error & Record<string, unknown>;
   if (typeof code === 'string') return [code, said].filter(Boolean).join(': ');
   return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }
 
-/** Token with a limited life. */
+/** A token and its lifetime. */
 export interface Pass {
   readonly value: string;
   readonly livesMs: number;
 }
 
 /**
- * Requests a pass from a source and returns it to every caller in the first half of its life; a later caller gets a new
- * pass. So each caller has at least half of the life left. Callers share a running request, and only they get its error.
- * @param now milliseconds of a clock
+ * Requests a token from a source and returns it to every caller in the first half of its lifetime. Later callers get a new
+ * token. So each caller gets a token with at least half of its lifetime left. Callers share a running request, and only they
+ * get its error.
+ * @param now returns milliseconds of a clock
  */
 export function halfLived(source: () => Promise<Pass>, now: () => number): () => Promise<string> {
   let last: Promise<Pass> | undefined;

@@ -1,6 +1,6 @@
 import type { LogRecord } from '@relay/events';
 
-/** A client of the brokers, which opens no connection by itself. `connectKafka` makes it. */
+/** A client of the brokers, made by `connectKafka`. It opens no connection by itself. */
 export abstract class Kafka {
   abstract admin(options?: AdminOptions): KafkaAdmin;
 }
@@ -10,11 +10,13 @@ interface AdminOptions {
   readonly retry: { readonly retries: number; readonly initialRetryTime?: number };
 }
 
-/** One connection for questions about topics and groups. Offsets are decimal texts; each call rejects if no broker answers. */
+/**
+ * One connection for requests about topics and groups. Offsets are decimal texts. Each call rejects if no broker answers.
+ */
 export interface KafkaAdmin {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
-  /** Brokers may report no id. */
+  /** The brokers may report no id. */
   describeCluster(): Promise<{ readonly clusterId?: string | null }>;
   listTopics(): Promise<readonly string[]>;
   /** Rejects if one of the topics does not exist; an empty list means all topics. */
@@ -24,12 +26,15 @@ export interface KafkaAdmin {
     includeSynonyms: boolean;
     resources: { type: number; name: string; configNames: string[] }[];
   }): Promise<{ readonly resources: readonly ConfigsOfResource[] }>;
-  /** Offset of the first record, and the offset behind the last record. */
+  /** Returns for each partition the offset of the first record (`low`), and the offset after the last record (`high`). */
   fetchTopicOffsets(topic: string): Promise<readonly (Place & { readonly low: string; readonly high: string })[]>;
-  /** Offset of the first record that is not older than the time, in epoch milliseconds; -1 or the end if there is none. */
+  /**
+   * Returns the offset of the first record that is not older than `time` (epoch milliseconds); -1 or the end if there is
+   * none.
+   */
   fetchTopicOffsetsByTimestamp(topic: string, time?: number): Promise<readonly PartitionOffset[]>;
   deleteTopicRecords(of: { topic: string; partitions: PartitionOffset[] }): Promise<void>;
-  /** Offsets that the group has committed; -1 for a partition without one. */
+  /** Returns the offsets that the group has committed; -1 for a partition without a committed offset. */
   fetchOffsets(of: {
     groupId: string;
     topics?: string[];
@@ -50,7 +55,7 @@ interface TopicMetadata {
   readonly name: string;
   readonly partitions: readonly {
     readonly partitionId: number;
-    /** Node id; -1 while there is none. */
+    /** Node id; -1 while the partition has no leader. */
     readonly leader: number;
     readonly replicas: readonly number[];
   }[];
@@ -68,20 +73,20 @@ interface ConfigsOfResource {
   readonly configEntries: readonly { readonly configName: string; readonly configValue: string }[];
 }
 
-/** A record as it was fetched: offset and timestamp (epoch milliseconds) are decimal texts. */
+/** A record as it was fetched. Offset and timestamp (epoch milliseconds) are decimal texts. */
 export interface KafkaMessage {
   readonly offset: string;
   readonly key: Buffer | null;
   readonly value: Buffer | null;
   readonly headers?: LogRecord['headers'];
   readonly timestamp: string;
-  /** @property partitionLeaderEpoch number of the leader that wrote it (KIP-101), which each new leader of the partition raises */
+  /** @property partitionLeaderEpoch epoch of the leader that wrote the record (KIP-101); each new leader has a higher one */
   readonly batchContext?: { readonly partitionLeaderEpoch: number };
 }
 
-/** The id of each topic that exists, by name; undefined if the brokers know no ids. */
+/** The id of each existing topic, by name; undefined if the brokers have no topic ids. */
 export type IdsByTopic = ReadonlyMap<string, string | undefined>;
-/** Topic ids and cluster id as one broker reports them; the cluster id is null if the broker reports none. */
+/** Topic ids and cluster id, as one broker reports them. The cluster id is null if the broker reports none. */
 export interface TopicsOfCluster {
   readonly cluster: string | null;
   readonly ids: IdsByTopic;
@@ -92,24 +97,24 @@ export interface FetchedBatch {
   readonly topic: string;
   readonly partition: number;
   readonly messages: readonly KafkaMessage[];
-  /** All that was fetched: also markers and records of aborted transactions. */
+  /** All that was fetched, including markers and records of aborted transactions. */
   readonly rawMessages: readonly { readonly offset: string }[];
-  /** Offset that the fetch asked for. */
+  /** Offset at which the fetch began. */
   readonly fetchedOffset: string;
-  /** Offset behind the last record that every in-sync replica has. */
+  /** Offset after the last record that every in-sync replica has. */
   readonly highWatermark: string;
   /** Offset of the last of `rawMessages`. */
   lastOffset(): string;
 }
 
-/** A batch in the hands of a group's member, which has its partition until then. */
+/** A batch that a member of a group is processing. */
 export interface BatchInHand {
   readonly batch: FetchedBatch;
-  /** Whether the partition was moved or sought meanwhile. */
+  /** Whether the partition has been assigned to another member, or has been set to another offset, since the fetch. */
   isStale(): boolean;
-  /** The next fetch begins behind this offset. */
+  /** Makes the next fetch begin after this offset. */
   resolveOffset(offset: string): void;
-  /** Tells the group that this member lives. Rejects if the group rebalances or the broker is away. */
+  /** Reports to the group that this member is alive. Rejects if the group rebalances or the broker cannot be reached. */
   heartbeat(): Promise<void>;
 }
 
@@ -117,7 +122,7 @@ export interface CommittedOffset extends PartitionOffset {
   readonly topic: string;
 }
 
-/** Records to store in one partition, in their order. */
+/** Records to store in one partition, in this order. */
 export interface OutgoingBatch {
   readonly topic: string;
   readonly partition: number;
@@ -138,9 +143,9 @@ export interface Acknowledgement {
   readonly baseOffset?: string;
 }
 
-/** One connection to each leader that gets records. */
+/** A producer, with one connection to each leader that gets records. */
 export interface KafkaProducer {
-  /** Sends all batches with acks=all. @param timeoutMs within which the replicas must have them */
+  /** Sends all batches with acks=all. @param timeoutMs milliseconds within which the replicas must have the records */
   send(batches: readonly OutgoingBatch[], timeoutMs: number): Promise<readonly Acknowledgement[]>;
   disconnect(): Promise<void>;
 }

@@ -6,12 +6,13 @@ import { FetchSession, type FetchedTopic, type SessionAnswer } from './fetch-ses
 import type { TopicsOfCluster } from './kafka.port.js';
 import { isPlain, produceBytes, type UnencodedProduce } from './produce-bytes.js';
 
-// Replaces faulty parts of kafkajs 2.2.4 in Node's module cache, from which kafkajs loads them at its first request. Loading
-// this file with `connectKafka` is early enough; loading it later has no effect. Specs compare the results.
+// Replaces faulty parts of kafkajs 2.2.4 in Node's module cache. kafkajs loads these parts at its first request. So it is
+// early enough to load this file together with `connectKafka`; if it is loaded later, it has no effect. Specs compare the
+// replacements with the original parts.
 
 const require = createRequire(import.meta.url);
 
-/** A module of kafkajs in the require cache, from which every later `require` gets it. */
+/** Returns a module of kafkajs from the require cache. Every later `require` gets the same module. */
 export function kafkajsModule(name: string): NodeJS.Module | undefined {
   require(`kafkajs/src/${name}`);
   return require.cache[require.resolve(`kafkajs/src/${name}`)];
@@ -26,12 +27,12 @@ interface ClassOf<T> {
   readonly prototype: T;
 }
 
-// For kafkajs 2.2.4 the error that no broker names the coordinator of a group is final, and the consumer crashes for good. It
-// occurs for a moment whenever brokers restart, so it is made retriable like every other error of a broker that is not ready
-// (tulios/kafkajs#1630, #1445, open).
+// In kafkajs 2.2.4, the error that no broker names the coordinator of a group is not retriable, so the consumer crashes for
+// good. This error occurs for a moment whenever brokers restart. Therefore it is made retriable here, like every other error
+// of a broker that is not ready (tulios/kafkajs#1630, #1445, open).
 mend<Record<string, ClassOf<object> | undefined>>('errors', (exports) => {
   const found = exports['KafkaJSGroupCoordinatorNotFound'];
-  // The constructor sets it to false on each instance.
+  // The constructor sets `retriable` to false on each instance.
   if (found !== undefined) Object.defineProperty(found.prototype, 'retriable', { get: () => true, set: () => {} });
 });
 
@@ -53,9 +54,10 @@ interface Broker {
 }
 type Send = (this: Broker, request: unknown) => Promise<SessionAnswer>;
 
-// kafkajs 2.2.4 names all partitions in each fetch request, and the broker all of them in each answer: 84 of them cost the
-// worker 0.65 ms, and the broker as much, for one record. Its encoders and decoders know fetch sessions,
-// but nothing uses them. Each consumer has brokers of its own, so each session belongs to one broker object.
+// kafkajs 2.2.4 lists all partitions in each fetch request, and the broker lists them all in each answer. With 84
+// partitions, this costs the worker 0.65 ms for one record, and the broker as much. The encoders and decoders of kafkajs
+// support fetch sessions, but kafkajs does not use them. Each consumer has its own broker objects, so each session belongs
+// to one broker object.
 mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   const requests = kafkajsModule('protocol/requests')?.exports as { requests: { Fetch?: unknown } } | undefined;
   const apiKeys = kafkajsModule('protocol/requests/apiKeys')?.exports as { Fetch?: number } | undefined;
@@ -82,7 +84,7 @@ mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   };
 });
 
-/** From the first packet of a connection to the broker's first answers, the login included. */
+/** Limit for the time from the first packet of a connection to the broker's first answers, including the login. */
 const CONNECT_MS = 5_000;
 
 type Question = (asked: { nodeId: number | null; broker: Broker }) => Promise<unknown>;
@@ -94,15 +96,17 @@ interface BrokerPool {
 
 const failedAt = new Map<string, number>();
 
-/** The broker to begin with: the first that has not failed, or the one whose failure is the longest ago. */
+/**
+ * Returns the broker to begin with: the first broker that has not failed, or the broker whose failure is the longest ago.
+ */
 export function startingBroker(addresses: readonly string[]): string[] {
   const failed = (address: string): number => failedAt.get(address) ?? 0;
   return addresses.toSorted((a, b) => failed(a) - failed(b)).slice(0, 1);
 }
 
-// A frozen broker accepts connections and answers nothing. kafkajs 2.2.4 waits for its whole request timeout, keeps the
-// connection as a good one, and begins with the same broker again: it tries the next broker only after a failed connection. So
-// such a connection fails here, as a refused one does.
+// A frozen broker accepts connections and answers nothing. kafkajs 2.2.4 then waits for its whole request timeout, keeps the
+// connection, and begins with the same broker again, because it tries the next broker only after a failed connection.
+// Therefore such a connection is made to fail here, like a refused connection.
 mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its broker below
   const { connect } = prototype;
@@ -126,8 +130,8 @@ mend<ClassOf<Broker>>('broker', ({ prototype }) => {
   };
 });
 
-// kafkajs sends a request that any broker can answer to a random one, connected or not. A connected broker has answered a
-// moment ago, so it is preferred.
+// kafkajs sends a request that any broker can answer to a random broker, even if this broker is not connected. A connected
+// broker has answered a moment ago, so a connected broker is preferred here.
 mend<ClassOf<BrokerPool>>('cluster/brokerPool', ({ prototype }) => {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its pool below
   const { withBroker } = prototype;
@@ -137,14 +141,15 @@ mend<ClassOf<BrokerPool>>('cluster/brokerPool', ({ prototype }) => {
     try {
       if (broker !== undefined) return await question({ nodeId: broker.nodeId, broker });
     } catch {
-      // The question goes to the other brokers.
+      // The request then goes to any broker.
     }
     return withBroker.call(this, question);
   };
 });
 
-// kafkajs 2.2.4 splits the address that it begins with at its first colon, which an IPv6 address has inside. So such an address
-// reaches it as [2001-db8--1]:9092, and each connection restores it. kafkajs does not split the addresses that brokers report.
+// kafkajs 2.2.4 splits the broker address with which it begins at the first colon, but an IPv6 address contains colons. So
+// kafkajs gets an IPv6 address in the form [2001-db8--1]:9092, and `openSocket` restores the address for each connection.
+// kafkajs does not split the addresses that brokers report.
 
 export function splittable(address: string): string {
   const end = address.lastIndexOf(':');
@@ -159,12 +164,13 @@ const usual = factory();
 
 export const openSocket: ISocketFactory = (asked) => usual({ ...asked, host: meant(asked.host) });
 
-/** `Encoded` is what kafkajs makes requests of: it copies `buffer` and checks that `buf` is a Buffer. */
+/** An encoded request, in the form that kafkajs expects: it copies `buffer` and checks that `buf` is a Buffer. */
 type Encoded = Readonly<Record<'buf' | 'buffer', Buffer>>;
 type Produce = (request: UnencodedProduce) => { encode: () => Promise<Encoded> };
 
-// kafkajs 2.2.4 allocates 512 bytes for each record and each header, and a buffer for each number; then it copies the records eight
-// times, most times through buffers that double. This writes the same bytes at once, and kafkajs copies them twice.
+// For each record and each header, kafkajs 2.2.4 allocates 512 bytes, and for each number a buffer. Then it copies the
+// records eight times, mostly through buffers that double in size. The replacement writes the same bytes directly, and
+// kafkajs copies them twice.
 mend<Produce>('protocol/requests/produce/v3/request', (kafkajs, module) => {
   module.exports = (request) => {
     if (!isPlain(request)) return kafkajs(request);
@@ -176,24 +182,25 @@ mend<Produce>('protocol/requests/produce/v3/request', (kafkajs, module) => {
   };
 });
 
-// kafkajs 2.2.4 copies all headers of a record for each header, and counts with BigInt: a record with eight headers costs 11 µs
-// to read. This reads the same in 2 µs.
+// kafkajs 2.2.4 copies all headers of a record for each header, and calculates with BigInt. So it takes 11 µs to read a
+// record with eight headers. The replacement takes 2 µs for the same result.
 mend('protocol/recordBatch/record/v0/decoder', (_, module) => (module.exports = decodedRecord));
 
-/** The members of kafkajs' request queue of one broker that schedule its look for waiting requests. */
+/** The members of kafkajs' request queue for one broker that schedule the check for waiting requests. */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
-  /** The broker asked for no request before this time; Unix time in milliseconds, -1 for never. */
+  /** The broker wants no request before this time, in epoch milliseconds; -1 if there is no such time. */
   readonly throttledUntil: number;
   throttleCheckTimeoutId: NodeJS.Timeout | null;
   checkPendingRequests(): void;
 }
 
-/** Interval of the look at requests above the in-flight limit, beside the one at each answer. */
+/** Interval at which requests above the in-flight limit are checked, in addition to the check after each answer. */
 const CHECK_MS = 10;
 
-// kafkajs 2.2.4 sets a timer of negative time, which is 1 ms, again and again whether or not a request waits: each
-// connection wakes its process a thousand times a second for nothing (tulios/kafkajs#1704, #1556, #1751, unmerged fixes).
+// kafkajs 2.2.4 sets a timer with a negative delay, which Node treats as 1 ms, again and again, even if no request waits. So
+// each connection wakes its process a thousand times a second without need (tulios/kafkajs#1704, #1556, #1751, unmerged
+// fixes).
 mend<ClassOf<object>>('network/requestQueue', ({ prototype }) => {
   Object.assign(prototype, {
     scheduleCheckPendingRequests(this: RequestQueue): void {
@@ -231,19 +238,22 @@ interface Request {
   };
 }
 
-/** The members of kafkajs' broker that a request of our own needs. */
+/** The members of kafkajs' broker that are needed for a request of the relay's own. */
 export interface AskedBroker {
   readonly versions: Readonly<Record<number, { readonly maxVersion: number } | undefined>> | null;
   readonly connectionPool: { send(request: Request): Promise<TopicsOfCluster> };
 }
 
-/** Metadata has topic ids from version 10 on (KIP-516, Kafka 2.8). kafkajs 2.2.4 requests version 6. */
+/**
+ * API key and version of the metadata request. Topic ids came with version 10 (KIP-516, Kafka 2.8); kafkajs 2.2.4 uses
+ * version 6.
+ */
 const [METADATA, VERSION] = [3, 10];
 const NO_ID = '0'.repeat(32);
-/** A topic without leaders exists too. */
+/** Error codes of a topic that exists: also a topic without leaders exists. */
 const [NONE, LEADER_NOT_AVAILABLE] = [0, 5];
 
-/** The ids of these topics, as this broker knows them. */
+/** Returns the ids of these topics, as this broker knows them. */
 export async function topicIdsOf(broker: AskedBroker, topics: readonly string[]): Promise<TopicsOfCluster> {
   if ((broker.versions?.[METADATA]?.maxVersion ?? 0) < VERSION)
     return { cluster: null, ids: new Map(topics.map((topic) => [topic, undefined])) };
@@ -253,7 +263,10 @@ export async function topicIdsOf(broker: AskedBroker, topics: readonly string[])
   });
 }
 
-/** Begins with the tagged fields of the request's head, which kafkajs does not write. No topic is created, no rights are asked for. */
+/**
+ * Encodes the request. It begins with the tagged fields of the request header, which kafkajs does not write. The request
+ * creates no topics and does not ask for the client's rights.
+ */
 function requestFor(topics: readonly string[]): Encoder {
   const EncoderClass = kafkajsModule('protocol/encoder')?.exports as new () => Encoder;
   const request = new EncoderClass().writeUVarInt(0).writeUVarInt(topics.length + 1);
@@ -261,7 +274,7 @@ function requestFor(topics: readonly string[]): Encoder {
   return request.writeBoolean(false).writeBoolean(false).writeBoolean(false).writeUVarInt(0);
 }
 
-/** Begins with the tagged fields of the answer's head, and is read up to the topics. */
+/** Decodes the answer, which begins with the tagged fields of the response header. What follows the topics is not read. */
 function toldIn(data: Buffer): TopicsOfCluster {
   const DecoderClass = kafkajsModule('protocol/decoder')?.exports as new (data: Buffer) => Decoder;
   const decoder = new DecoderClass(data);
@@ -296,7 +309,7 @@ function readTopic(decoder: Decoder): { readonly fault: number; readonly name: s
 
 function skipPartition(decoder: Decoder): void {
   decoder.readInt16();
-  for (let number = 0; number < 3; number += 1) decoder.readInt32(); // partition, leader, its epoch
+  for (let number = 0; number < 3; number += 1) decoder.readInt32(); // partition, leader, leader epoch
   for (let list = 0; list < 3; list += 1) decoder.readUVarIntArray((each) => each.readInt32()); // replicas
   decoder.readTaggedFields();
 }

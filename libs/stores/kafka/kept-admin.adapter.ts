@@ -4,8 +4,8 @@ import { isRetriable } from './kafka-errors.adapter.js';
 import { Kafka, type KafkaAdmin } from './kafka.port.js';
 
 /**
- * Returns the answer, or throws the error of `late` after `ms` milliseconds. A frozen broker keeps its connections, so the driver
- * alone waits much longer.
+ * Returns the answer, or throws the error of `late` after `ms` milliseconds. A frozen broker keeps its connections open, so
+ * the driver itself waits much longer.
  */
 export async function answeredWithin<T>(
   ms: number,
@@ -26,7 +26,8 @@ export async function answeredWithin<T>(
 const PAUSE_MS = 250;
 
 /**
- * Repeats a request while the brokers answer with a retriable error. In some of its steps the driver gives up at once.
+ * Repeats a request for `withinMs` milliseconds as long as the brokers answer with a retriable error. The driver also
+ * repeats requests, but not in all of its steps.
  * @throws any other error of `ask`, and every error after that time
  */
 export async function askedAgain<T>(withinMs: number, ask: () => Promise<T>): Promise<T> {
@@ -48,8 +49,8 @@ type Question<T> = (admin: KafkaAdmin) => Promise<T>;
 
 /**
  * One admin connection for all requests of a process, because a login costs the brokers more than an answer. The first
- * request opens it. Requests run concurrently, so that one to a frozen broker delays no other. After a failed request the next
- * one opens a new connection.
+ * request opens the connection. Requests run concurrently, so a request to a frozen broker delays no other request. After a
+ * failed request, the next request opens a new connection.
  */
 @Injectable()
 export class KeptAdmin {
@@ -62,8 +63,8 @@ export class KeptAdmin {
   ) {}
 
   /**
-   * @param question repeated once when the connection was stale: leaders moved, or a broker closed an idle connection
-   * @throws Error when the brokers do not answer in time, and whatever `question` throws
+   * @param question asked a second time if the connection was stale, for example because a broker closed the idle connection
+   * @throws Error if the brokers do not answer in time, and every error of `question`
    */
   async ask<T>(question: Question<T>): Promise<T> {
     const deadline = performance.now() + this.answerMs;
@@ -78,7 +79,7 @@ export class KeptAdmin {
     return this.#askOn((this.#kept ??= this.#open()), question, deadline);
   }
 
-  /** Ends the connection; later requests are refused. */
+  /** Closes the connection; later requests are refused. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const kept = this.#kept;
@@ -106,14 +107,14 @@ class KeptConnection {
   readonly #opened: Promise<void>;
   #hasAnswered = false;
   #isRetired = false;
-  /** Requests without an answer. */
+  /** Number of requests without an answer. */
   #open = 0;
 
   constructor(private readonly admin: KafkaAdmin) {
     this.#opened = admin.connect();
   }
 
-  /** Whether a request has succeeded on it; otherwise a repeat on a new connection is useless. */
+  /** Whether a request has succeeded on this connection. If none has, a repeat on a new connection is useless. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
   }
@@ -131,13 +132,16 @@ class KeptConnection {
     return found;
   }
 
-  /** Ends the connection after its last request; otherwise the driver connects again for a running request. */
+  /**
+   * Closes the connection after its last request. If it closed earlier, the driver would connect again for a running
+   * request.
+   */
   retire(): void {
     this.#isRetired = true;
     this.#leave();
   }
 
-  /** Ends it now, with its running requests. */
+  /** Closes the connection now, even if requests are running. */
   async close(): Promise<void> {
     await answeredWithin(CLOSE_MS, this.admin.disconnect()).catch(() => undefined);
   }
@@ -147,7 +151,7 @@ class KeptConnection {
   }
 }
 
-/** Runs `work` with an admin connection and ends it. Rejects when no broker answers. */
+/** Runs `work` with an admin connection and closes the connection afterwards. Rejects if no broker answers. */
 export async function withAdmin<T>(kafka: Kafka, work: (admin: KafkaAdmin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
   await admin.connect();
@@ -158,13 +162,13 @@ export async function withAdmin<T>(kafka: Kafka, work: (admin: KafkaAdmin) => Pr
   }
 }
 
-/** Unsettled records of one topic by the committed offsets, which follow the high water within 5 s. */
+/** Number of records of one topic that are not settled, according to the committed offsets, which may be 5 s old. */
 export interface TopicLag {
   readonly topic: string;
   readonly lag: number;
 }
 
-/** The lag of a group by topic, without missing topics. Rejects when no broker answers. */
+/** Returns the lag of a group by topic, without topics that do not exist. Rejects if no broker answers. */
 export async function readLag(admin: KafkaAdmin, groupId: string, topics: readonly string[]): Promise<TopicLag[]> {
   const existing = new Set(await admin.listTopics());
   const asked = topics.filter((topic) => existing.has(topic));
@@ -174,7 +178,7 @@ export async function readLag(admin: KafkaAdmin, groupId: string, topics: readon
     committed.map(async ({ topic, partitions }) => {
       const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
       const ends = await admin.fetchTopicOffsets(topic);
-      // Without a commit, or with one that retention has overtaken, reading starts at the oldest record.
+      // If there is no committed offset, or retention has deleted its record, reading starts at the oldest record.
       const lag = ends.reduce(
         (sum, { partition, high, low }) =>
           sum + Math.max(0, Number(high) - Math.max(offsets.get(partition) ?? -1, Number(low))),

@@ -14,7 +14,7 @@ export interface FetchedPart {
   readonly end: number;
 }
 
-/** @property waitMs how long the broker waits for a record; 0 answers at once */
+/** @property waitMs how long the broker waits for a record; with 0 it answers at once */
 export interface FetchBounds {
   readonly maxBytes: number;
   readonly waitMs: number;
@@ -35,10 +35,11 @@ export interface LogSlice extends FetchedPart {
 export type Offsets = readonly number[];
 
 /**
- * Fetches records by their offsets, without a consumer group: joining one takes as long as the broker's
- * `group.initial.rebalance.delay.ms`, three seconds by default, and a person waits for the answer. kafkajs 2.2.4 has what that
- * needs and no way to it, so this uses the parts of its consumer ([ADR 0016](../../../docs/adr/0016-kafkajs-is-mended-where-it-stands.md)).
- * After a fault the next fetch opens a new connection.
+ * Fetches records by their offsets, without a consumer group. Joining a group takes as long as the broker's
+ * `group.initial.rebalance.delay.ms`, which is three seconds by default, and a person waits for the answer. kafkajs 2.2.4
+ * can fetch without a group, but its public API does not offer that. So this class uses inner parts of its consumer ([ADR
+ * 0016](../../../docs/adr/0016-kafkajs-is-mended-where-it-stands.md)). After an error, the next fetch opens a new
+ * connection.
  */
 export class LogFetcher {
   #cluster: Promise<Cluster> | undefined;
@@ -46,9 +47,10 @@ export class LogFetcher {
   constructor(private readonly kafka: Kafka) {}
 
   /**
-   * Fetches records from the given offset of each partition, within the bounds; partitions without new records may be absent.
-   * @param from by partition
-   * @throws Error when a broker does not answer, or an offset is not in the log
+   * Fetches records from the given offset of each partition on, within the bounds. Partitions without new records may be
+   * missing in the result.
+   * @param from offset by partition
+   * @throws Error if a broker does not answer, or if an offset is not in the log
    */
   fetch(topic: string, from: ReadonlyMap<number, number>, bounds: FetchBounds): Promise<FetchedPart[]> {
     return this.fetchAll(
@@ -57,7 +59,10 @@ export class LogFetcher {
     );
   }
 
-  /** Like `fetch`, for several topics. @throws Error as `fetch`; `placeOutside` returns the place that is not in the log */
+  /**
+   * Like `fetch`, for several topics.
+   * @throws Error as `fetch`; `placeOutside` reads the partition from an error about an offset
+   */
   fetchAll(places: readonly LogPlace[], bounds: FetchBounds): Promise<LogSlice[]> {
     return this.#asked(
       places.map(({ topic }) => topic),
@@ -68,7 +73,7 @@ export class LogFetcher {
     );
   }
 
-  /** Returns the first or the end offset of each partition. @throws Error when the brokers do not answer in time */
+  /** Returns the first or the end offset of each partition. @throws Error if the brokers do not answer in time */
   bounds(topics: readonly string[], which: 'first' | 'end'): Promise<Map<string, Offsets>> {
     const answer = askedAgain(ANSWER_MS, () =>
       this.#asked(topics, async (cluster) => {
@@ -96,9 +101,9 @@ export class LogFetcher {
   }
 
   /**
-   * Returns Kafka's ids of the topics; a topic that is deleted and created again has another id. A broker that is behind may
-   * report the id of a topic that is gone.
-   * @throws Error when the brokers do not answer in time
+   * Returns Kafka's ids of the topics. A topic that is deleted and created again gets another id. A broker whose metadata is
+   * old may report the id of a topic that no longer exists.
+   * @throws Error if the brokers do not answer in time
    */
   async topicIds(topics: readonly string[]): Promise<IdsByTopic> {
     return (await this.topicsOfCluster(topics)).ids;
@@ -154,7 +159,7 @@ interface Broker {
   }>;
 }
 
-/** The members of kafkajs' cluster that reading without a consumer group needs. */
+/** The members of kafkajs' cluster that are needed to read without a consumer group. */
 interface Cluster {
   connect(): Promise<void>;
   disconnect(): Promise<void>;
@@ -172,7 +177,7 @@ interface Cluster {
 
 type BatchOf = new (topic: string, fetchedOffset: string, part: object) => FetchedBatch;
 
-/** Decodes one partition of an answer as a kafkajs consumer does: without aborted records and control records. */
+/** Decodes one partition of an answer as a consumer of kafkajs does, without aborted records and control records. */
 function batchOf(topic: string, offset: number, part: PartitionAnswer): FetchedBatch {
   const BatchClass = kafkajsModule('consumer/batch')?.exports as BatchOf;
   return new BatchClass(topic, String(offset), part);
@@ -223,7 +228,7 @@ async function fetchFrom(
       const { partition } = part;
       const from = topics.get(topic)?.find((place) => place.partition === partition)?.offset ?? 0;
       const batch = batchOf(topic, from, part);
-      // Without any message the broker has nothing, or nothing that is committed yet.
+      // If there is no message, the partition has no record there, or no committed record yet.
       const next = batch.rawMessages.length === 0 ? from : Number(batch.lastOffset()) + 1;
       return {
         topic,

@@ -4,7 +4,7 @@ interface UnencodedPartition {
   readonly firstSequence?: number;
 }
 
-/** A produce request as kafkajs hands it to its encoder. */
+/** A produce request, as kafkajs passes it to its encoder. */
 export interface UnencodedProduce {
   readonly acks: number;
   readonly timeout: number;
@@ -17,12 +17,18 @@ export interface UnencodedProduce {
 }
 
 const BATCH_BYTES = 61;
-/** Positions in a batch, in bytes: its length counts from the first on, its checksum covers from the second on. */
+/**
+ * Positions in a batch: its length counts the bytes from the first position on, its checksum covers the bytes from the
+ * second on.
+ */
 const [COUNTED, COVERED] = [12, 21];
 const MAGIC = 2;
 const TRANSACTIONAL = 16;
 
-/** Whether `produceBytes` can write it: the relay neither compresses records nor gives them times. */
+/**
+ * Whether `produceBytes` can encode the request. It supports no compression and no given timestamps, which the relay does
+ * not use.
+ */
 export const isPlain = ({ compression = 0, topicData }: UnencodedProduce): boolean =>
   compression === 0 &&
   topicData.every(({ partitions }) =>
@@ -66,7 +72,7 @@ export function produceBytes(request: UnencodedProduce, now: number): Buffer {
       at = bytes.writeInt16BE(attributes, at);
       at = bytes.writeInt32BE(records.length - 1, at);
       at = bytes.writeBigInt64BE(BigInt(now), at); // time of the first record
-      at = bytes.writeBigInt64BE(BigInt(now), at); // and of the last one
+      at = bytes.writeBigInt64BE(BigInt(now), at); // time of the last record
       at = bytes.writeBigInt64BE(producer, at);
       at = bytes.writeInt16BE(producerEpoch, at);
       at = bytes.writeInt32BE(firstSequence, at);
@@ -86,10 +92,10 @@ function writeText(bytes: Buffer, at: number, text: string | null): number {
   return start + bytes.write(text, start);
 }
 
-/** The polynomial of Castagnoli with its bits reversed, as Kafka and iSCSI (RFC 3720) have it. */
+/** The Castagnoli polynomial with its bits reversed, as Kafka and iSCSI (RFC 3720) use it. */
 const POLYNOMIAL = 0x82f63b78;
 
-/** For each of eight places of a byte before the end, 256 remainders. */
+/** The remainders of the 256 values of a byte, for each of the eight positions that a byte can have in one step. */
 const TABLE = new Int32Array(8 * 256);
 for (let byte = 0; byte < 256; byte += 1) {
   let rest = byte;
@@ -105,7 +111,7 @@ function of(at: number): number {
   return TABLE[at] as number;
 }
 
-/** The CRC-32C of the bytes from start to end, eight bytes a step. */
+/** Returns the CRC-32C of the bytes from `start` to before `end`. It takes eight bytes in one step. */
 function crc32c(bytes: Uint8Array, start: number, end: number): number {
   const byte = (at: number): number => bytes[at] as number;
   let rest = -1;
@@ -128,7 +134,7 @@ function crc32c(bytes: Uint8Array, start: number, end: number): number {
 
 type Text = Buffer | string;
 
-/** A record as kafkajs hands it to its encoder. */
+/** A record, as kafkajs passes it to its encoder. */
 export interface UnencodedRecord {
   readonly offsetDelta?: number;
   readonly timestampDelta?: number;
@@ -137,7 +143,10 @@ export interface UnencodedRecord {
   readonly headers?: Readonly<Record<string, Text | readonly Text[] | null>>;
 }
 
-/** One record of a batch of format 2 (KIP-98), its length in front; a repeated header comes as an array. */
+/**
+ * Encodes one record of a batch of format 2 (KIP-98), with its length in front. An array contains the values of a repeated
+ * header.
+ */
 export function recordBytes(record: UnencodedRecord): Buffer {
   const { offsetDelta = 0, timestampDelta = 0, key = null, value, headers = {} } = record;
   const ascii = asciiOf(headers);
@@ -163,7 +172,7 @@ export function recordBytes(record: UnencodedRecord): Buffer {
 
 type Headers = NonNullable<UnencodedRecord['headers']>;
 
-/** Names and values in turn. */
+/** Returns the names and values of the headers, alternately. */
 function fieldsOf(headers: Headers): (Text | null)[] {
   const fields: (Text | null)[] = [];
   for (const name in headers) {
@@ -175,13 +184,13 @@ function fieldsOf(headers: Headers): (Text | null)[] {
 }
 
 /**
- * The number of headers, and their bytes as a text with one character for each; undefined unless all are ASCII texts, as those of
- * envelopes are. They take half the time of single writes.
+ * Returns the number of headers, and their bytes as a text with one character for each byte; undefined unless all headers
+ * are ASCII texts, like those of envelopes. To write this text takes half the time of writing each header.
  */
 function asciiOf(headers: Headers): { count: number; text: string } | undefined {
   let count = 0;
   let text = '';
-  // Length bytes over 127, each of which UTF-8 encodes in two bytes.
+  // Number of length bytes above 127. UTF-8 encodes each of them in two bytes.
   let high = 0;
   for (const name in headers) {
     const value = headers[name];
@@ -207,7 +216,10 @@ function write(bytes: Buffer, at: number, text: Text | null): number {
   return start + (typeof text === 'string' ? bytes.write(text, start) : text.copy(bytes, start));
 }
 
-/** Zigzag, so that small negative numbers stay small. By arithmetic, since a time delta may exceed 32 bits. */
+/**
+ * Zigzag encoding gives small negative numbers a short form. It is done by arithmetic, because a time delta may exceed 32
+ * bits.
+ */
 const zigzag = (value: number): number => (value < 0 ? -2 * value - 1 : 2 * value);
 
 function varIntSize(value: number): number {
@@ -224,7 +236,7 @@ function writeVarInt(bytes: Buffer, start: number, value: number): number {
   return at + 1;
 }
 
-/** The variable-length integers of lengths below 8,192, which have one or two bytes, as texts. */
+/** The variable-length integers of lengths below 8,192, as texts. Each has one or two bytes. */
 const LENGTHS = Array.from({ length: 8_192 }, (_, length) => {
   const bytes = Buffer.alloc(2);
   return bytes.toString('latin1', 0, writeVarInt(bytes, 0, length));

@@ -3,13 +3,13 @@ import { GroupConsumer, onlyPartitions, type GroupListener } from './group-consu
 import type { BatchInHand, FetchedBatch, Kafka, KafkaAdmin, KafkaMessage } from './kafka.port.js';
 import { askedAgain } from './kept-admin.adapter.js';
 
-/** After this time without a record the broker has stopped answering. */
+/** If no record arrives for this time, in milliseconds, the broker has stopped answering. */
 const IDLE_MS = 15_000;
 
-/** Bytes fetched of a partition at once, which the driver decodes in one turn of the event loop. */
+/** Most bytes that are fetched from a partition at once. The driver decodes them in one turn of the event loop. */
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Records of one partition: from the first offset kept to before `end`. */
+/** Records of one partition, from the offset `from` on and before the offset `end`. */
 export interface LogRange {
   readonly topic: string;
   readonly partition: number;
@@ -17,7 +17,10 @@ export interface LogRange {
   readonly end: number;
 }
 
-/** @param gaps offsets of the range without a record, before, among or behind the messages; each is passed once */
+/**
+ * @param gaps offsets of the range without a record; they lie before, between or after the messages. Each gap is passed
+ * once.
+ */
 type TakeRange = (
   range: LogRange,
   messages: readonly KafkaMessage[],
@@ -25,12 +28,13 @@ type TakeRange = (
 ) => Promise<void> | void;
 
 /**
- * Reads ranges of the log once, each in order, partitions concurrently; a partition waits until its `take` resolves.
- * The driver reads in a group only: this one has a unique name, one member and commits nothing. Its seeks happen at every join,
- * before the first fetch, since a later seek races with a running fetch.
- * @param group prefix of the group's name, to which the brokers' ACLs apply
- * @param maxBytes fetched of a partition at once; lower if the event loop has other work
- * @throws Error when the brokers stop answering, and every error of `take`
+ * Reads each range of the log once and in order, and several partitions concurrently. A partition waits until its `take`
+ * resolves. The driver can read only as a member of a group. So each read uses a group with a unique name and one member,
+ * which commits nothing. The member seeks at every join, before the first fetch, because a later seek races with a running
+ * fetch.
+ * @param group beginning of the group's name; the brokers' ACLs refer to it
+ * @param maxBytes most bytes fetched from a partition at once; choose less if the event loop has other work
+ * @throws Error if the brokers stop answering, and every error of `take`
  */
 export async function readRanges(
   kafka: Kafka,
@@ -50,11 +54,11 @@ export async function readRanges(
 interface Left {
   readonly range: LogRange;
   next: number;
-  /** Gaps that `take` has not got yet. */
+  /** Gaps that were not passed to `take` yet. */
   gaps: readonly OffsetGap[];
 }
 
-/** One read by one group. Records that were taken stay taken when it ends early. */
+/** Reads what is left with one group. If this ends early, the records that `take` already has are not passed again. */
 async function readLeft(
   kafka: Kafka,
   left: Map<string, Left>,
@@ -68,7 +72,7 @@ async function readLeft(
     groupId,
     assigner: onlyPartitions(ranges),
     maxWaitTimeInMs: 200,
-    sessionTimeout: 60_000, // one slice may take its time
+    sessionTimeout: 60_000, // `take` may need long for one batch
     maxBytesPerPartition: maxBytes,
     concurrency: 4,
     retry: { initialRetryTime: 200, retries: 8, restartOnFailure: () => Promise.resolve(false) },
@@ -139,7 +143,7 @@ async function readLeft(
 
 const nameOf = ({ topic, partition }: { topic: string; partition: number }): string => `${topic}/${partition}`;
 
-/** Deletes the group. A broker may refuse that; it forgets an empty group later by itself. */
+/** Deletes the group. If a broker refuses the deletion, it deletes the empty group later by itself. */
 async function forget(kafka: Kafka, groupId: string): Promise<void> {
   const admin = kafka.admin({ retry: { retries: 0 } });
   try {
@@ -152,15 +156,15 @@ async function forget(kafka: Kafka, groupId: string): Promise<void> {
   }
 }
 
-/** The offsets `[from, to)`, at which the log has no record any more: compaction removed it. */
+/** The offsets `[from, to)`. The log no longer has records there, because compaction removed them. */
 export interface OffsetGap {
   readonly from: number;
   readonly to: number;
 }
 
 /**
- * The gaps in what was fetched, from the offset `next` on and below `end`. Markers and records of aborted transactions are no
- * gaps.
+ * Returns the gaps in a fetched batch, from the offset `next` on and below `end`. Markers and records of aborted
+ * transactions are not gaps.
  */
 export function gapsIn({ rawMessages }: Pick<FetchedBatch, 'rawMessages'>, next: number, end = Infinity): OffsetGap[] {
   const gaps: OffsetGap[] = [];
@@ -173,16 +177,20 @@ export function gapsIn({ rawMessages }: Pick<FetchedBatch, 'rawMessages'>, next:
   return gaps;
 }
 
-/** Time of writing in epoch milliseconds: `[since, until)`; undefined is open. */
+/**
+ * Records that were written in `[since, until)`, in epoch milliseconds. If a bound is undefined, there is no limit on that
+ * side.
+ */
 export interface TimeWindow {
   readonly since: number | undefined;
   readonly until: number | undefined;
 }
 
 /**
- * The range of each partition of a topic within a window, which may be empty. A range begins at the first record that is not
- * older than `since`, so records whose times are out of order may be on the wrong side. Includes partitions that were added a
- * moment ago, since the admin client asks for the partitions each time.
+ * Returns the range of each partition of a topic within a window; a range may be empty. A range begins at the first record
+ * that is not older than `since`. So if records are not in the order of their times, a record may be wrongly inside or
+ * outside the range. Partitions that were added a moment ago are included, because the admin client asks for the partitions
+ * each time.
  */
 export async function rangesWithin(admin: KafkaAdmin, topic: string, window: TimeWindow): Promise<LogRange[]> {
   const bounds = await admin.fetchTopicOffsets(topic);
@@ -200,7 +208,7 @@ export async function rangesWithin(admin: KafkaAdmin, topic: string, window: Tim
 
 async function offsetsAt(admin: KafkaAdmin, topic: string, time: number | undefined): Promise<Map<number, number>> {
   if (time === undefined) return new Map();
-  // For Kafka negative times have special meanings, such as the newest or the oldest record.
+  // In Kafka negative times have special meanings, such as the newest or the oldest record.
   const found = await admin.fetchTopicOffsetsByTimestamp(topic, Math.max(0, time));
   return new Map(found.map(({ partition, offset }) => [partition, Number(offset)]));
 }

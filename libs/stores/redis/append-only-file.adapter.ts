@@ -6,15 +6,15 @@ const FAULTS = [
   ['rdb_last_bgsave_status', 'its last snapshot failed'],
 ] as const;
 
-/** Behind the start of Redis in which a rewrite was asked for and has not ended well since. */
+/** End of a mark, after the `run_id` of Redis: in that run a rewrite was requested, and it has not succeeded yet. */
 const ASKED = ' asked';
 
 const fieldIn = (info: string, name: string): string => new RegExp(`^${name}:(\\S*)`, 'm').exec(info)?.[1] ?? '';
 
 /**
- * Why a Redis may have no space left on its disk.
+ * Returns why a Redis may have no space left on its disk; undefined if it shows no sign of that.
  * @param info its answer to INFO
- * @param mark what was stored of the last rewrite
+ * @param mark the stored mark about the last rewrite
  */
 export function diskFaultIn(info: string, mark = ''): string | undefined {
   const failed = FAULTS.find(([name]) => fieldIn(info, name) === 'err');
@@ -23,7 +23,7 @@ export function diskFaultIn(info: string, mark = ''): string | undefined {
   return isOfEarlier && !hasRewritten(info) ? 'it ended while it rewrote its file' : undefined;
 }
 
-/** Whether a rewrite has ended well since Redis started, and none is running. */
+/** Whether a rewrite has succeeded since Redis started, and none is running. */
 const hasRewritten = (info: string): boolean =>
   !isRewriting(info) &&
   fieldIn(info, 'aof_last_bgrewrite_status') === 'ok' &&
@@ -32,22 +32,22 @@ const hasRewritten = (info: string): boolean =>
 const isRewriting = (info: string): boolean =>
   ['aof_rewrite_in_progress', 'aof_rewrite_scheduled'].some((name) => fieldIn(info, name) === '1');
 
-/** Time without a failed write, in ms, before a rewrite takes more space on the disk. */
+/** Time without a failed write, in ms, after which a rewrite may be requested. A rewrite needs more space on the disk. */
 const WELL_MS = 120_000;
 
-/** Record of the last rewrite: the start of Redis (its `run_id`) that it belongs to. */
+/** Key of the mark about the last rewrite: the `run_id` of the Redis that was rewritten, or `run_id` and `ASKED`. */
 const markKey = (shard: Shard): string => shard.key('rewritten');
 
 export interface DiskState {
-  /** Its start. */
+  /** The `run_id` of Redis, which is another after each start. */
   readonly run: string;
   readonly uptimeS: number;
   readonly fault: string | undefined;
-  /** Nothing is left to do for this start: the file was rewritten, or there is none. */
+  /** Whether nothing is left to do in this run, because the file was rewritten or there is no file. */
   readonly isRewritten: boolean;
 }
 
-/** @throws when Redis is away */
+/** Reads the state of a Redis and its disk. @throws Error if Redis cannot be reached */
 export async function readDisk(shard: Shard): Promise<DiskState> {
   const { info, mark } = await read(shard);
   return stateOf(info, mark);
@@ -69,15 +69,15 @@ async function read(shard: Shard): Promise<{ info: string; mark: string }> {
 }
 
 /**
- * Has a Redis rewrite its append-only file once after each of its starts.
+ * Makes a Redis rewrite its append-only file once after each of its starts.
  *
- * A crash of the machine can tear that file inside a transaction, which every script of several writes is. Redis leaves
- * the torn transaction out when it starts, but servers without valkey-io/valkey#4342 leave its beginning in the file: at
- * the next start it is taken together with whatever was written behind it, so jobs would stand in two lists or in none.
- * A rewritten file is free of it.
+ * If the machine crashes, the file may end inside a transaction; every script with several writes is a transaction. Redis
+ * ignores the incomplete transaction when it starts, but servers without valkey-io/valkey#4342 leave its beginning in the
+ * file. At the next start, Redis reads this beginning together with what was written after it. Then a job may be in two
+ * lists or in none. A rewritten file does not contain this beginning.
  *
- * A rewrite needs space for a second copy of the data. Without that space it ends a Redis that has just come back, so it waits
- * until writes have gone well, and is not asked for again when Redis ended meanwhile.
+ * A rewrite needs space for a second copy of the data, and Redis ends if it runs out of space. Therefore a rewrite is
+ * requested only after a time without failed writes, and it is not requested again if Redis ended during a rewrite.
  */
 export class AppendOnlyFile {
   #run: string | undefined;
@@ -86,9 +86,9 @@ export class AppendOnlyFile {
   constructor(private readonly shard: Shard) {}
 
   /**
-   * Looks, and asks for the rewrite when it is time.
-   * @param nowMs on a clock that only goes forward
-   * @throws when Redis is away or refuses
+   * Reads the state of Redis, and requests a rewrite when it is time.
+   * @param nowMs time of a clock that only goes forward
+   * @throws Error if Redis cannot be reached or refuses the rewrite
    */
   async look(nowMs: number): Promise<DiskState> {
     const { info, mark } = await read(this.shard);
@@ -102,7 +102,8 @@ export class AppendOnlyFile {
   }
 
   async #rewrite(run: string): Promise<void> {
-    // Before: a Redis that ends because of it does not forget that it was asked.
+    // The mark is written first. So if Redis ends because of the rewrite, the mark still shows that the rewrite was
+    // requested.
     await this.#mark(run + ASKED);
     try {
       await this.shard.redis.bgrewriteaof();

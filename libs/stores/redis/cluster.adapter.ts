@@ -2,24 +2,24 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Redis, type RedisOptions } from 'ioredis';
 import { AddressConnector, primaryOnly, type Connector, type Tell } from './primary-connector.adapter.js';
 
-/** A node of Redis Cluster, as a node reports it. */
+/** A node of Redis Cluster and the slots that it claims, as a node reports them. */
 interface Claim {
   host: string;
   port: number;
-  /** Grows with each failover: of two that claim a slot, the later one has it. */
+  /** Grows with each failover. If two nodes claim a slot, the node with the higher epoch has the slot. */
   epoch: number;
-  /** First and last, none for a replica. */
+  /** First and last slot of each range; empty for a replica. */
   slots: (readonly [first: number, last: number])[];
 }
 
-/** One node, by what another says of it or it says of itself. */
+/** One node, as another node or the node itself describes it. */
 export interface ClusterNode extends Claim {
   id: string;
   /** Flags, such as `master`, `slave`, `myself`, `fail?` and `fail`. */
   flags: readonly string[];
   /** Id of the primary that a replica follows. */
   follows?: string;
-  /** Slots that it gives away or gets, as `[93->-<id>]` and `[93-<-<id>]`. */
+  /** Slots that the node gives away or gets, such as `[93->-<id>]` and `[93-<-<id>]`. */
   moving: readonly string[];
 }
 
@@ -27,7 +27,7 @@ const DOWN = new Set(['fail', 'noaddr', 'handshake']);
 
 /**
  * Reads the answer to `CLUSTER NODES`.
- * @param asked the host that answered, which may not know an address of its own
+ * @param asked the host that answered, because a node may not know its own address
  * @see https://redis.io/docs/latest/commands/cluster-nodes/
  */
 export function nodesOf(answer: string, asked: string): ClusterNode[] {
@@ -52,19 +52,24 @@ export function nodesOf(answer: string, asked: string): ClusterNode[] {
     });
 }
 
-/** The slots that nodes claim; one that the cluster holds for failed is left out. @param asked as of `nodesOf` */
+/** Returns the claims of all nodes that the cluster does not regard as failed. @param asked as for `nodesOf` */
 export const claimsOf = (answer: string, asked: string): Claim[] =>
   nodesOf(answer, asked)
     .filter(({ flags }) => !flags.some((flag) => DOWN.has(flag)))
     .map(({ host, port, epoch, slots }) => ({ host, port, epoch, slots }));
 
-/** The node with the latest claim serves a slot, because a primary that was cut off still claims its slots. */
+/**
+ * Returns the node that serves a slot: the one with the latest claim, because a primary that was cut off still claims its
+ * slots.
+ */
 export const primaryOf = (claims: readonly Claim[], slot: number): Claim | undefined =>
   claims
     .filter(({ slots }) => slots.some(([first, last]) => first <= slot && slot <= last))
     .toSorted((one, other) => other.epoch - one.epoch)[0];
 
-/** A slot that is being moved stands in brackets, beside the range that has it. */
+/**
+ * Returns a range of slots. A slot in brackets is being moved; it is left out, because the range of its owner contains it.
+ */
 function rangeOf(text: string): [readonly [number, number]] | [] {
   const [, first, last = first] = /^(\d+)(?:-(\d+))?$/.exec(text) ?? [];
   return first === undefined ? [] : [[Number(first), Number(last)]];
@@ -72,13 +77,14 @@ function rangeOf(text: string): [readonly [number, number]] | [] {
 
 export type NodeLogin = Pick<RedisOptions, 'username' | 'password' | 'tls'>;
 
-/** Limit for one node: other nodes know the cluster too. */
+/** Limit for the answer of one node. It may be short, because other nodes know the cluster too. */
 const ANSWER_MS = 1_000;
 
 /**
- * Asks one node of Redis Cluster on a connection of its own, which ends with the answer.
- * @param node as host:port @param work gets its host too
- * @throws Error when it does not answer within a second
+ * Asks one node of Redis Cluster on a connection of its own, and closes the connection after the answer.
+ * @param node as host:port
+ * @param work also gets the host of the node
+ * @throws Error if the node does not answer within a second
  */
 export async function askNode<T>(
   node: string,
@@ -97,7 +103,7 @@ export async function askNode<T>(
     commandTimeout: ANSWER_MS,
     retryStrategy: () => null,
   });
-  // ioredis rejects with "Connection is closed." and only tells the cause.
+  // ioredis rejects with "Connection is closed." and reports the cause by this event only.
   let cause: Error | undefined;
   redis.on('error', (error: Error) => {
     cause = error;
@@ -117,31 +123,31 @@ export function addressOf(server: string, usualPort = 6_379): [host: string, por
   return [host.replace(/^\[(.*)\]$/, '$1'), Number(port)];
 }
 
-/** A failed node ends its connections within some milliseconds. */
+/** Requests within this time share one look. A failed node ends all its connections within some milliseconds. */
 const TOGETHER_MS = 10;
 
-/** Answers of the nodes, and slots of the requested keys. */
+/** The slots of the requested keys, and the claims of all nodes. */
 interface Said {
   readonly slots: ReadonlyMap<string, number>;
   readonly claims: readonly Claim[];
 }
 
 /**
- * Looks which node of a Redis Cluster is the primary of a slot. It asks several nodes, and the claim of the latest epoch
- * counts: a primary that was cut off still takes itself for one. Connections that look in the same moment share a look: otherwise a process
- * with 16 shards asks every node some fifty times at its start.
+ * Finds the node of a Redis Cluster that is the primary of a slot. It asks several nodes and takes the claim with the
+ * highest epoch, because a primary that was cut off still claims its slots. Connections that look at the same moment share
+ * one look. Otherwise a process with 16 shards asks every node some fifty times at its start.
  */
 export class ClusterLook {
   #known: readonly string[];
   #next: Promise<Said> | undefined;
   #keys = new Set<string>();
 
-  /** @param nodes some nodes of the cluster as host:port; the others are learned from them */
+  /** @param nodes some nodes of the cluster as host:port; the other nodes are learned from these */
   constructor(private readonly nodes: readonly string[]) {
     this.#known = nodes;
   }
 
-  /** @throws Error when no node answers, or none serves the slot of the key */
+  /** @throws Error if no node answers, or if no node serves the slot of the key */
   async primaryOf(key: string, login: NodeLogin): Promise<Claim> {
     this.#keys.add(key);
     this.#next ??= delay(TOGETHER_MS).then(() => this.#look(login));
@@ -166,7 +172,10 @@ export class ClusterLook {
   }
 }
 
-/** The slots of keys, and what one node says of all. @throws Error when it does not answer */
+/**
+ * Returns the slots of the keys, and the claims of all nodes as one node reports them.
+ * @throws Error if it does not answer
+ */
 const ask = (node: string, keys: readonly string[], login: NodeLogin): Promise<Said> =>
   askNode(node, login, async (redis, host) => {
     const slots = Promise.all(keys.map(async (key) => [key, await redis.cluster('KEYSLOT', key)] as const));
@@ -177,12 +186,13 @@ const ask = (node: string, keys: readonly string[], login: NodeLogin): Promise<S
 const AGAIN_MS = 500;
 
 /**
- * A way for a `Redis` of ioredis to the primary of Redis Cluster that serves the hash slot of one key. All keys of a connection are in
- * one slot, so its commands, transactions and scripts need no client that knows every node.
+ * Returns a connector that leads a `Redis` of ioredis to the primary of one hash slot in Redis Cluster: the slot of `key`.
+ * All keys of the connection are in this slot, so its commands, transactions and scripts need no client that knows every
+ * node.
  */
 export function clusterConnector(look: ClusterLook, key: string): Connector {
   class ClusterConnector extends AddressConnector {
-    /** Repeats until a primary is found: ioredis never connects again after a connector has failed. */
+    /** Repeats until a primary is found, because ioredis never connects again after a connector has failed. */
     override async connect(tell: Tell) {
       this.connecting = true;
       for (;;) {

@@ -1,9 +1,9 @@
-// Owns the connection to Redis, the beginnings of all keys (what is global, and shards), running Lua scripts, the time that all
-// processes share, and a complete append-only file after a restart of Redis. It has no domain words but a view of a log and the
-// lines of notices: each domain lib has an adapter and scripts of its own.
-// Guarantees that a `command` connection never queues or resends by itself, and that a script is loaded again when Redis has
-// forgotten it.
-// Leaves repeating to the caller, who knows what a repeat means.
+// Owns the connection to Redis, the beginnings of all key names (for global keys and for shards), the running of Lua
+// scripts, the time that all processes share, and the rewriting of the append-only file after a restart of Redis. Its only
+// domain terms are the view of a log and the lines of notices, because each domain lib has its own adapter and scripts.
+// Guarantees that a `command` connection never queues or resends a command by itself, and that a script is loaded again if
+// Redis has forgotten it.
+// Leaves retries to the caller, who knows the effect of a repeated command.
 export { AppendOnlyFile, readDisk, diskFaultIn, type DiskState } from './append-only-file.adapter.js';
 export { askNode, nodesOf, primaryOf, type NodeLogin, type ClusterNode } from './cluster.adapter.js';
 export { clientNameOf, connectedRoles, isRedisAway, connectRedis, nodeLogin } from './redis-client.adapter.js';

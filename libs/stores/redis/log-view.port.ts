@@ -1,27 +1,29 @@
 /**
- * A part of Redis that is a view of a log. Only commands change it, and each is in the log before it is applied, so that the log
- * restores whatever Redis loses.
+ * A part of Redis that is a view of a log. Only commands change it, and each command is in the log before it is applied. So
+ * the log can restore everything that Redis loses.
  */
 export interface LogView<Command> {
-  /** Resolves once the view shows every command that the log held when this connection was made. Rejects while it cannot. */
+  /**
+   * Resolves when the view shows every command that the log had when this connection was made. Rejects if it cannot be read.
+   */
   current(): Promise<void>;
-  /** Applies every command in the log; for a reader that finds that Redis went back in time without a new connection. */
+  /** Applies every command in the log. A reader calls it if Redis has lost its latest writes without a new connection. */
   catchUp(): Promise<void>;
-  /** Resolves once the view shows every command in the log. Rejects while it cannot. */
+  /** Resolves when the view shows every command in the log. Rejects if the log or Redis cannot be read. */
   settled(): Promise<void>;
-  /** Appends the command, applies it and returns its result. Rejects when the result is unknown. */
+  /** Appends the command, applies it and returns its result. Rejects if the result is unknown. */
   change(command: Command): Promise<unknown>;
 }
 
 /** A key of a view that a snapshot of the log restores. The scripts of the view rebuild its other keys from these. */
 export interface ViewPart {
-  /** Its name in snapshots. It stands in logs, so it never changes. */
+  /** Name of the part in snapshots. It never changes, because it is stored in logs. */
   readonly name: string;
   readonly key: string;
   readonly kind: 'hash' | 'sorted set' | 'string';
 }
 
-/** A change was not confirmed, or the view in Redis may be out of date; another try may succeed. */
+/** A change was not confirmed, or the view in Redis may be out of date. Another try may succeed. */
 export class RegistryUnavailable extends Error {
   override readonly name = 'RegistryUnavailable';
 

@@ -1,23 +1,27 @@
 import { globalKey } from './shards.js';
 
 /**
- * Sorted set of lines `<time of the fact> <notice as JSON>`, by the time from which on any worker tells them. Times are epoch milliseconds.
- * Each shard also has such a set, for the notices of its scripts.
+ * Sorted set of lines `<time of the fact> <notice as JSON>`. The score of a line is the time from which on any worker may
+ * report the notice. Times are in epoch milliseconds. Each shard also has such a set, for the notices of its scripts.
  */
 export const NOTICE_LINES = globalKey('notices');
 
-/** Beside a set of lines: a sorted set of those that a process tells now, by the time from which on another one may. */
+/**
+ * Key of the sorted set of lines that a process is reporting now. The score is the time from which on another process may do
+ * it.
+ */
 export const noticeClaimsOf = (lines: string): string => `${lines}:claims`;
-/** Beside a set of lines: how many were dropped since that was last logged. */
+/** Key of the number of lines that were dropped and not logged yet. */
 export const droppedNoticesOf = (lines: string): string => `${lines}:dropped`;
 
-/** Bounds of the lines; `graceMs` is for the process that made the change to tell it, before a worker does. */
+/** Limits of the lines. For `graceMs`, only the process that made the change reports it; after this time any worker may. */
 export const NOTICES = { most: 1_000, graceMs: 5_000, oldestMs: 86_400_000 } as const;
 
 /**
- * Lua for the head of a script that stores what a notice is about: `keep_notice(lines, line, grace)` stores in a set of lines the
- * line that a worker reports if the process is killed. A fault of it never fails the script. A fact older than a day leaves no
- * line: Redis was emptied, and the script sees an old fact again. Beyond the bound the oldest line goes.
+ * Lua for the beginning of a script that makes a change with a notice. `keep_notice(lines, line, grace)` stores a line in a
+ * set of lines. If the process is killed before it reports the notice, a worker reports the line. An error in `keep_notice`
+ * never fails the script. A fact older than a day gets no line: such a fact appears if Redis was emptied and the script runs
+ * for it again. If there are too many lines, the oldest are dropped.
  */
 export const noticeLinesLua = `
 local function keep_notice(lines, line, grace)

@@ -8,7 +8,10 @@ type ConnectorClass = new (options: never) => AbstractConnector;
 export type Tell = Parameters<AbstractConnector['connect']>[0];
 type Connected = Awaited<ReturnType<AbstractConnector['connect']>>;
 
-/** A connection that is not known to lead to a primary by then is given up: a replica that loads its data says nothing for minutes. */
+/**
+ * A connection that is not known to lead to a primary after this time is given up. A replica that loads its data may not
+ * answer for minutes.
+ */
 const KNOWN_WITHIN_MS = 10_000;
 
 /** The connection leads to a server that takes no writes. The relay ends it and looks for the primary again. */
@@ -17,8 +20,9 @@ export class NotPrimaryError extends Error {
 }
 
 /**
- * Makes a connector of ioredis accept a primary only. An address may lead to a replica, before it was promoted or after its
- * primary was replaced; without this the connection would count as ready and refuse every write for as long as it stays open.
+ * Makes a connector of ioredis accept only a primary. An address may lead to a replica that was not promoted yet, or that
+ * was a primary before. Without this check the connection would become ready, and refuse every write for as long as it stays
+ * open.
  */
 export function primaryOnly(Base: ConnectorClass): Connector {
   class PrimaryOnly extends (Base as new (options: unknown) => AbstractConnector) {
@@ -36,7 +40,7 @@ export function primaryOnly(Base: ConnectorClass): Connector {
       return stream;
     }
 
-    /** ioredis calls it with the fields of INFO before it takes commands, and connects again when the answer is false. */
+    /** ioredis calls this with the fields of INFO before it sends commands, and connects again if the result is false. */
     override check(info: { readonly role?: string }): boolean {
       clearTimeout(this.#timer);
       const isPrimary = super.check(info) && info.role !== 'slave';
@@ -71,17 +75,21 @@ export class AddressConnector extends AbstractConnector {
   }
 }
 
-/** Codes of the Redis protocol for: this is a replica, becomes one, or does not serve the slot any more. */
+/**
+ * Error codes of the Redis protocol which say that the server is a replica, becomes a replica, or no longer serves the slot.
+ */
 const WRONG_SERVER = /^(?:READONLY|UNBLOCKED|MASTERDOWN|LOADING|MOVED|CLUSTERDOWN)\b/;
-/** A primary that lost its replicas may be cut off, and another one be the primary; or it waits for its replicas. */
+/**
+ * A primary that lost its replicas may be cut off while another server is the primary. Or it just waits for its replicas.
+ */
 const MAYBE_WRONG = /^NOREPLICAS\b/;
 const LOOK_MS = 5_000;
 const ASK_MS = 1_000;
 
 /**
- * A rule for `reconnectOnError`, the same for each way of reaching Redis: the connection asks for the way again when the server
- * refuses what only a primary does.
- * @param again what ioredis does with the refused command: 2 sends it again on the next connection
+ * Returns a function for `reconnectOnError`, the same for each way of reaching Redis. If the server refuses what only a
+ * primary does, the connection looks for the primary again.
+ * @param again what ioredis does with the refused command; 2 sends it again on the next connection
  */
 export function wrongServer(again: true | 2): (error: Error) => boolean | 2 {
   let lookedAt = -Infinity;
@@ -94,8 +102,8 @@ export function wrongServer(again: true | 2): (error: Error) => boolean | 2 {
 }
 
 /**
- * Asks the server for its role each second, and ends the connection if it became a replica. `wrongServer` alone does not notice that:
- * a replica answers reads, and ioredis does not report an error within the answer to EXEC.
+ * Asks the server for its role each second, and ends the connection if the server became a replica. `wrongServer` alone does
+ * not notice that, because a replica answers reads, and because ioredis does not report an error within the answer to EXEC.
  */
 export function watchRole(redis: Redis): void {
   let isAsking = false;
@@ -117,19 +125,19 @@ export function watchRole(redis: Redis): void {
 }
 
 const LOOK_AGAIN_MS = 100;
-/** A failover is over by then. */
+/** A failover is over after this time. */
 const PATIENCE_MS = 10_000;
 
 /**
- * Whether two connections lead to the same Redis server. A failover moves one of them first: for some seconds the old primary
- * still takes what is written to it, and loses it when it becomes a replica.
+ * Makes two connections lead to the same Redis server. A failover moves one of them first. For some seconds the old primary
+ * still accepts what is written to it, and loses this data when it becomes a replica.
  */
 export class OneServer {
   #agreed: Promise<void> | undefined;
 
   /**
-   * @param leading the connection whose server counts
-   * @param following the connection that is moved to it; it must send again what was not answered
+   * @param leading the connection whose server is used
+   * @param following the connection that is moved to this server; it must send again what was not answered
    */
   constructor(
     private readonly leading: Redis,
@@ -137,15 +145,15 @@ export class OneServer {
   ) {
     leading.on('ready', () => {
       this.#agreed = undefined;
-      // The old primary may be frozen, and answer what it has received once it is not.
+      // The old primary may be frozen, and may later answer what it has received.
       reconnect(following);
     });
     following.on('ready', () => (this.#agreed = undefined));
   }
 
   /**
-   * Resolves when both have the same server.
-   * @throws Error when they still have two after ten seconds, or what `leading` throws while it is away
+   * Resolves when both connections lead to the same server.
+   * @throws Error if they still lead to two servers after ten seconds, or the error of a connection that is away
    */
   async agreed(): Promise<void> {
     const agreed = (this.#agreed ??= this.#agree());
@@ -155,7 +163,7 @@ export class OneServer {
       if (this.#agreed === agreed) this.#agreed = undefined;
       throw error;
     }
-    // A connection was reconnected meanwhile.
+    // One of the connections was opened again meanwhile, so the servers are compared again.
     if (this.#agreed !== agreed) await this.agreed();
   }
 
@@ -169,11 +177,14 @@ export class OneServer {
   }
 }
 
-/** The id that Redis gives itself at each start. */
+/** Returns the id that Redis gives itself at each start. */
 const serverOf = async (redis: Redis): Promise<string | undefined> =>
   /^run_id:(\S+)/m.exec(await redis.info('server'))?.[1];
 
-/** Destroys the stream, because `disconnect` waits for the server and takes its answers. Leaves an opening connection alone. */
+/**
+ * Destroys the stream, because `disconnect` waits for the server and accepts its answers. An opening connection is left
+ * alone.
+ */
 function reconnect(redis: Redis): void {
   if (redis.status === 'ready') redis.stream.destroy();
 }

@@ -3,38 +3,38 @@ import { clusterConnector, ClusterLook, addressOf, type NodeLogin } from './clus
 import { AddressConnector, NotPrimaryError, primaryOnly, watchRole, wrongServer } from './primary-connector.adapter.js';
 import { GLOBAL_TAG, Shard, Shards, shardsOn, shardTags } from './shards.js';
 
-/** Location of Redis: by URL, by sentinels, or by nodes of a cluster. Names are those of docs/configuration.md. */
+/** How Redis is reached: by a URL, by sentinels, or by nodes of a cluster. The names are those of docs/configuration.md. */
 export interface RedisSettings {
   REDIS_URL?: string | undefined;
   REDIS_SENTINELS: readonly string[];
   REDIS_SENTINEL_NAME: string;
   REDIS_CLUSTER_NODES?: readonly string[] | undefined;
-  /** With sentinels or a cluster only: a URL has its own. */
+  /** Used only with sentinels or a cluster, because a URL contains its own user name. */
   REDIS_USERNAME?: string | undefined;
   REDIS_PASSWORD?: string | undefined;
   REDIS_SENTINEL_PASSWORD?: string | undefined;
   REDIS_TLS?: boolean | undefined;
   /** Default 1. */
   REDIS_SHARDS?: number | undefined;
-  /** Name of the connection in CLIENT LIST (`clientNameOf`); it is no setting. */
+  /** Name of the connection in CLIENT LIST (`clientNameOf`). This is no setting. */
   clientName?: string;
 }
 
 /**
- * - `command`: fails at once while Redis is away, so that the caller decides (the ingress accepts anyway, the worker
- *   repeats its own step). The driver resends nothing: a flush itself says what it last sent.
- * - `queue`: BullMQ's connections wait for Redis for ever (BullMQ refuses a worker otherwise), on a new connection if one
- *   does not answer.
+ * - `command`: a command fails at once while Redis is away, so that the caller can decide. For example, the ingress accepts
+ *   an envelope anyway, and the worker repeats its own step. The driver never resends a command.
+ * - `queue`: a connection for BullMQ waits for Redis without a limit, because BullMQ refuses any other connection for a
+ *   worker. If a connection does not answer, a new connection is opened.
  */
 export type RedisUse = 'command' | 'queue';
 
-// ioredis declares this one option so that exactOptionalPropertyTypes refuses its own type.
+// The types of ioredis declare this option in a way that exactOptionalPropertyTypes does not accept.
 type Options = Omit<RedisOptions, 'replyMapping'>;
 
 /**
- * Opens a connection that reconnects by itself, every second at the latest, and leaves a server that is no primary any more. The
- * caller ends it with `quit` or `disconnect`.
- * @param tag hash tag whose slot it leads to in a cluster; by default that of what is global
+ * Opens a connection. It reconnects by itself, after at most a second each time, and leaves a server that is no longer a
+ * primary. The caller closes it with `quit` or `disconnect`.
+ * @param tag hash tag whose slot the connection leads to in a cluster; by default the tag of global keys
  */
 export function connectRedis(
   settings: RedisSettings,
@@ -49,13 +49,15 @@ export function connectRedis(
           maxRetriesPerRequest: 0,
           autoResendUnfulfilledCommands: false,
           commandTimeout: 5_000,
-          // A frozen Redis keeps its connections: without this they count as ready, and every command waits its whole time.
+          // A frozen Redis keeps its connections open. Without this, they seem ready, and every command waits until its
+          // timeout.
           socketTimeout: 5_000,
         }
       : {
           maxRetriesPerRequest: null,
-          // As above; if the machine is gone, TCP would otherwise retransmit for a quarter of an hour. Longer than
-          // the 10 s that BullMQ waits for a job at most: ioredis counts while any answer is outstanding.
+          // As above. If the machine is gone, TCP would otherwise retransmit for a quarter of an hour. The value is more
+          // than the 10 s that BullMQ waits for a job at most, because ioredis measures the time for which any answer is
+          // outstanding.
           socketTimeout: 15_000,
         }),
     retryStrategy: (times) => Math.min(50 * times, 1_000),
@@ -67,7 +69,7 @@ export function connectRedis(
   };
   const redis = settings.REDIS_URL === undefined ? new Redis(options) : new Redis(settings.REDIS_URL, options);
   redis.on('error', (error: Error) => {
-    // ioredis goes on in database 0. No command is sent before it has read INFO, which it has not yet.
+    // After a failed SELECT, ioredis goes on in database 0. Here it has not read INFO yet, so it has sent no other command.
     if (isOfSelect(error)) redis.stream.destroy(new WrongDatabaseError(error.message));
     else if (error instanceof NotPrimaryError || error instanceof WrongDatabaseError) refused.set(redis, error.message);
     onFault(error);
@@ -77,10 +79,10 @@ export function connectRedis(
   return redis;
 }
 
-/** Why each of these connections was given up although its server answers. */
+/** For each connection that was given up although its server answers, the reason. */
 const refused = new WeakMap<Redis, string>();
 
-/** The server does not give the database that REDIS_URL names. */
+/** The server refused the database that REDIS_URL names. */
 class WrongDatabaseError extends Error {
   override readonly name = 'WrongDatabaseError';
 
@@ -110,7 +112,7 @@ export function nodeLogin(settings: RedisSettings): NodeLogin {
   };
 }
 
-/** By the list of nodes in the configuration, which all connections of a process share. */
+/** The look for each list of nodes in the configuration. All connections of a process share it. */
 const looks = new WeakMap<readonly string[], ClusterLook>();
 
 function lookOf(nodes: readonly string[]): ClusterLook {
@@ -133,7 +135,7 @@ function sentinelOptions(settings: RedisSettings): Options {
   };
 }
 
-/** The fault of the first connection that takes no commands; undefined when all do. */
+/** Returns the fault of the first connection that takes no commands; undefined if all of them take commands. */
 export function redisFault(...connections: readonly Redis[]): string | undefined {
   const away = connections.find(({ status }) => status !== 'ready');
   return away === undefined ? undefined : (refused.get(away) ?? `not connected (${away.status})`);
@@ -142,7 +144,7 @@ export function redisFault(...connections: readonly Redis[]): string | undefined
 /**
  * Waits until the connection takes commands.
  * @param onWait called after half a second, and every 5 s
- * @throws Error when `signal` aborts the wait
+ * @throws Error if `signal` aborts the wait
  */
 export async function redisReady(redis: Redis, onWait: () => void, signal?: AbortSignal): Promise<void> {
   if (redis.status === 'ready') return;
@@ -161,9 +163,9 @@ export async function redisReady(redis: Redis, onWait: () => void, signal?: Abor
 }
 
 /**
- * The shards of a deployment. They share a connection if one server has them all. In a cluster each has its own, which leads to the
- * primary of its slot.
- * @param redis the connection to the global keys, which they share if they can
+ * Returns the shards of a deployment. If one server has all shards, they share one connection. In a cluster with several
+ * shards, each shard has its own connection to the primary of its slot.
+ * @param redis the connection to the global keys; if one connection is enough, it is this one
  */
 export function connectShards(
   settings: RedisSettings,
@@ -182,10 +184,10 @@ export function connectShards(
 
 const PREFIX = 'relay-';
 
-/** The name that the connections of a role have in CLIENT LIST. */
+/** Returns the name that the connections of a role have in CLIENT LIST. */
 export const clientNameOf = (role: 'ingress' | 'worker' | 'operations'): string => `${PREFIX}${role}`;
 
-/** The roles that are connected to a Redis, or to its database if it has several, each as `<role> <address>`. */
+/** Returns the roles that are connected to the same Redis and the same database, each as `<role> <address>`. */
 export async function connectedRoles(redis: Redis): Promise<string[]> {
   const clients = String(await redis.client('LIST', 'TYPE', 'NORMAL')).split('\n');
   const found = clients.flatMap((line) => {
@@ -200,7 +202,8 @@ export async function connectedRoles(redis: Redis): Promise<string[]> {
   return found.toSorted();
 }
 
-// Error codes of the Redis protocol that mean "not now": starting, failing over, moving, full, or unable to write.
+// Error codes of the Redis protocol for a server that starts, fails over, moves slots, is full, or cannot write at the
+// moment.
 const NOT_NOW =
   /^(?:LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|NOREPLICAS|UNBLOCKED|OOM|MISCONF|BUSY)\b/;
 // ioredis has neither classes nor codes for these; the texts are those of its 5.x sources.
@@ -219,8 +222,9 @@ const NETWORK_CODES = new Set([
 ]);
 
 /**
- * Whether an error of a command means that Redis is away or cannot serve at the moment, so that a repeat may succeed. The error
- * itself tells: an app has several connections, and the state of one says nothing about a command of another.
+ * Whether an error of a command means that Redis is away or cannot serve at the moment, so that a repeat may succeed. Only
+ * the error itself shows that: an app has several connections, and the state of one connection says nothing about a command
+ * on another.
  */
 export function isRedisAway(thrown: unknown): boolean {
   if (!(thrown instanceof Error)) return false;

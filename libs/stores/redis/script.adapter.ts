@@ -3,7 +3,9 @@ import type { Redis } from 'ioredis';
 
 type ScriptArgument = string | number | Buffer;
 
-/** A Lua script of ours: atomic in Redis, sent by its hash, loaded if Redis does not know it (after a restart or failover). */
+/**
+ * A Lua script, which Redis runs atomically. It is called by its hash, and sent if Redis does not know it (after a restart).
+ */
 export interface Script {
   readonly name: string;
   readonly lua: string;
@@ -14,7 +16,7 @@ export function defineScript(name: string, lua: string): Script {
   return { name, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
-/** Runs a script; bulk replies come as Buffers when `binary` is set. */
+/** Runs a script. If `binary` is set, bulk replies are Buffers. */
 export async function runScript(
   redis: Redis,
   script: Script,

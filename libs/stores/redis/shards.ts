@@ -1,16 +1,16 @@
 import { crc32 } from 'node:zlib';
 import type { Redis } from 'ioredis';
 
-/** The hash tag of what is global, and of the one shard that a deployment has (docs/adr/0028). */
+/** The hash tag of global keys. If a deployment has one shard, this is also the tag of the shard (docs/adr/0028). */
 export const GLOBAL_TAG = '{relay:0}';
 
-/** Full name of a key that belongs to no envelope, such as `{relay:0}:webhooks`. */
+/** Returns the full name of a global key, which belongs to no envelope, such as `{relay:0}:webhooks`. */
 export const globalKey = (...parts: readonly (string | number)[]): string => [GLOBAL_TAG, ...parts].join(':');
 
 /**
- * One hash slot of Redis Cluster, and a connection to the server that has it. The state of an envelope (its marks, jobs,
- * bodies and dead letters, and the progress that counts it) is in one shard: one script writes it, and it goes back
- * in time as a whole.
+ * One hash slot of Redis Cluster, and a connection to the server that has this slot. One shard contains the whole state of
+ * an envelope: its marks, jobs, bodies and dead letters, and the progress that includes the envelope. So one script can
+ * write this state, and a backup contains all of it as of one moment.
  */
 export class Shard {
   /** @param tag the hash tag with which all keys of the shard begin, such as `{relay:0}` */
@@ -23,13 +23,13 @@ export class Shard {
     return this.tag === GLOBAL_TAG;
   }
 
-  /** Full name of a key, such as `{relay:0}:seen`. */
+  /** Returns the full name of a key, such as `{relay:0}:seen`. */
   key(...parts: readonly (string | number)[]): string {
     return [this.tag, ...parts].join(':');
   }
 }
 
-/** Returns the only shard of a deployment, in the slot of the global keys (docs/adr/0028). */
+/** Returns the only shard of a deployment with one shard. It is in the slot of the global keys (docs/adr/0028). */
 export const onlyShard = (redis: Redis): Shard => new Shard(redis, GLOBAL_TAG);
 
 export interface PerShard<T> {
@@ -37,13 +37,16 @@ export interface PerShard<T> {
   of(envelopeId: string): T;
 }
 
-/** The shards of a deployment. An envelope belongs to one of them by its id, for as long as their number stays (docs/adr/0028). */
+/**
+ * The shards of a deployment. As long as their number stays, the id of an envelope decides which shard has it
+ * (docs/adr/0028).
+ */
 export class Shards {
   readonly #global: Redis | undefined;
 
   /**
-   * @param all at least one; their order decides which envelope belongs to which
-   * @param global the connection to the keys of no shard
+   * @param all at least one shard; their order decides which envelope belongs to which shard
+   * @param global the connection to the global keys
    */
   constructor(
     readonly all: readonly Shard[],
@@ -52,7 +55,7 @@ export class Shards {
     this.#global = global;
   }
 
-  /** Connection to the keys of no shard; the connection of a shard if one server has all. */
+  /** The connection to the global keys. If one server has everything, it is also the connection of the shards. */
   get global(): Redis {
     return this.#global ?? (this.all[0] as Shard).redis;
   }
@@ -63,7 +66,7 @@ export class Shards {
     return [...new Set([...global, ...this.all.map(({ redis }) => redis)])];
   }
 
-  /** Each connection with a shard of it, for what belongs to a server. */
+  /** One shard for each connection, for what is done once for each server. */
   get servers(): readonly Shard[] {
     return [...new Map([...this.all, onlyShard(this.global)].map((shard) => [shard.redis, shard])).values()];
   }
@@ -77,7 +80,7 @@ export class Shards {
     return { all, of: (envelopeId) => all[shardNumber(envelopeId, all.length)] as T };
   }
 
-  /** Divides what belongs to envelopes by their shards. Each part keeps the order. */
+  /** Divides items by the shards of their envelopes. Each part keeps the order of the items. */
   divide<T>(items: readonly T[], envelopeIdOf: (item: T) => string): readonly (readonly [Shard, readonly T[]])[] {
     const [only, ...others] = this.all;
     if (only === undefined || items.length === 0) return [];
@@ -94,20 +97,24 @@ export class Shards {
 }
 
 /**
- * Which of `count` shards an envelope belongs to: the highest bits of the CRC-32 (RFC 1952) of the 16 bytes of its id. The lowest
- * bits of those bytes choose the bucket of its seen mark, so that within a shard all buckets are used.
+ * Returns which of `count` shards an envelope belongs to, by the highest bits of the CRC-32 (RFC 1952) of the 16 bytes of
+ * its id. The bucket of the envelope's seen mark depends on the lowest bits of these bytes, so all buckets are used within a
+ * shard.
  */
 export function shardNumber(envelopeId: string, count: number): number {
   if (count === 1) return 0;
   return Math.floor((crc32(Buffer.from(envelopeId.replaceAll('-', ''), 'hex')) * count) / 2 ** 32);
 }
 
-/** Returns the hash tags of `count` shards. Several shards carry their count, so different counts share no key. */
+/**
+ * Returns the hash tags of `count` shards. If there are several, each tag contains the count, so different counts share no
+ * key.
+ */
 export const shardTags = (count: number): readonly string[] =>
   count === 1 ? [GLOBAL_TAG] : Array.from({ length: count }, (_, number) => `{relay:${number}/${count}}`);
 
 export const shardsOn = (redis: Redis, count: number): Shards =>
   new Shards(shardTags(count).map((tag) => new Shard(redis, tag)));
 
-/** Returns one shard, in the slot of the global keys. */
+/** Returns the shards of a deployment with one shard, which is in the slot of the global keys. */
 export const oneShard = (redis: Redis): Shards => shardsOn(redis, 1);

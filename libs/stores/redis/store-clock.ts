@@ -1,23 +1,29 @@
 import type { Redis } from 'ioredis';
 
-/** Largest difference between the clocks, in ms. Beyond it one clock is wrong, and a process cannot know which. */
+/**
+ * Largest permitted difference between the clocks, in ms. If it is exceeded, one clock is wrong, and a process cannot know
+ * which.
+ */
 const BEARABLE_MS = 30_000;
 const LOOK_MS = 1_000;
 
-/** The host's own clock, even if `Date.now` is Redis' clock. */
+/** Returns the time of the host's own clock, even after `rule` has made `Date.now` show Redis' clock. */
 export const hostTime: () => number = Date.now;
 
-/** One answer of Redis about its clock. The first two are times of the steady clock, in milliseconds. */
+/**
+ * One answer of Redis about its clock. `askedAt` and `answeredAt` are times of the steady (monotonic) clock, in
+ * milliseconds.
+ */
 export interface ClockAnswer {
   readonly askedAt: number;
   readonly answeredAt: number;
-  /** Time of Redis' clock in between, in epoch milliseconds. */
+  /** Time of Redis' clock between these two times, in epoch milliseconds. */
   readonly shown: number;
 }
 
 /**
- * When the steady clock began, as Redis' clock shows it. An answer bounds that on both sides, however slow it was. Within the bounds
- * it stays what it was before, so a slow answer moves no time.
+ * Returns what Redis' clock showed when the steady clock was zero. An answer gives an earliest and a latest value for that,
+ * even if the answer was slow. The value `before` is kept if it is between them. So a slow answer changes no time.
  */
 export function beginOf(before: number | undefined, { askedAt, answeredAt, shown }: ClockAnswer): number {
   const [earliest, latest] = [shown - answeredAt, shown - askedAt];
@@ -25,8 +31,9 @@ export function beginOf(before: number | undefined, { askedAt, answeredAt, shown
 }
 
 /**
- * Redis' clock, as all processes of a deployment see it: read each second and continued by the steady clock. The host's clock has no part
- * in it, so setting that moves no time. While Redis is away the steady clock goes on alone.
+ * Redis' clock, which all processes of a deployment share. It is read each second, and the steady (monotonic) clock
+ * continues it in between. The host's clock is not used, so no time changes if somebody sets the host's clock. While Redis
+ * is away, the steady clock continues alone.
  */
 export class StoreClock {
   #begin: number | undefined;
@@ -36,17 +43,17 @@ export class StoreClock {
     private readonly steady: () => number = () => performance.now(),
   ) {}
 
-  /** Epoch milliseconds; by the host's clock until Redis has answered once. */
+  /** Epoch milliseconds. Before the first answer of Redis, this is the time of the host's clock. */
   now(): number {
     return this.#begin === undefined ? this.host() : Math.floor(this.#begin + this.steady());
   }
 
-  /** Milliseconds by which the host's clock is ahead of Redis'; negative when it is behind. */
+  /** Milliseconds by which the host's clock is ahead of Redis' clock; negative if it is behind. */
   get hostAheadMs(): number {
     return this.host() - this.now();
   }
 
-  /** Why this process should take no work, in words; undefined while host and Redis agree. */
+  /** Why this process should take no work, in words; undefined while the clocks of the host and of Redis agree. */
   get fault(): string | undefined {
     if (this.#begin === undefined) return 'the clock of Redis has not been read yet';
     const aheadMs = this.hostAheadMs;
@@ -60,7 +67,7 @@ export class StoreClock {
     return this;
   }
 
-  /** Reads Redis' clock. @throws when Redis is away */
+  /** Reads Redis' clock. @throws Error if Redis cannot be reached */
   async look(redis: Pick<Redis, 'time'>): Promise<void> {
     const askedAt = this.steady();
     const [seconds, microseconds] = await redis.time();
@@ -68,7 +75,7 @@ export class StoreClock {
     this.#begin = beginOf(this.#begin, { askedAt, answeredAt: this.steady(), shown });
   }
 
-  /** Reads Redis' clock each second, and first of all on a new connection. @param looked called after each answer */
+  /** Reads Redis' clock each second, and at once on a new connection. @param looked called after each answer */
   follow(redis: Pick<Redis, 'time' | 'on'>, looked: () => void): void {
     const look = (): void => void this.look(redis).then(looked, () => undefined);
     redis.on('ready', look);
