@@ -1,7 +1,7 @@
 // Owns the progress of the workers in the log: the tracker of a partition, the partition's owner, sequence and high water in
 // Redis, the look-up of envelope ids, and the ranges of parked webhooks and replays.
 // Guarantees that high water, marks and ranges are written together, and only by the owner of the partition. If Redis loses
-// its latest writes, all of them go back together; this is detected, and the worker reads the log again from there.
+// its latest writes, all of them go back together; the worker detects this and reads the log again from there.
 // Leaves to the worker the handling of a record, to `dedupe` the layout of the marks, and to `replays` the orders of
 // replays.
 export { PartitionProgress } from './partition-progress.port.js';

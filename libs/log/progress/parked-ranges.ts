@@ -141,9 +141,9 @@ export class ParkedRanges {
   }
 
   /**
-   * Shortens the ranges after Kafka has lost the end of the log, so that no closed range reaches beyond the new end. The
-   * same offsets may now have other records than before. A record that was read before the loss looks like a duplicate if it
-   * is read again, so duplicates below `end` are not stored as dropped, and stored drops from `sameBelow` on are removed.
+   * Shortens the ranges after Kafka has lost the end of the log, so that no closed range reaches beyond the new end. An
+   * offset may now have another record than before. If a record that was read before the loss is read again, it looks like a
+   * duplicate. Therefore duplicates below `end` are not stored as dropped, and stored drops from `sameBelow` on are removed.
    * @param end end of the log after the loss
    * @param sameBelow first offset that may have another record than before
    */
@@ -232,8 +232,8 @@ export class ParkedRanges {
     if (this.#dropped.has(offset) && !this.#replays.has(key)) return false;
     const cursor = tracker.highWater;
     const isTaken = tracker.accept(offset);
-    // Skipped offsets count as read, so the cursor may have moved. It must be written; otherwise the dropped offsets below
-    // it are removed before the new cursor is stored.
+    // Skipped offsets count as read, so the cursor may have moved. The new cursor must be written together with the removal
+    // of the dropped offsets below it.
     if (tracker.highWater !== cursor) this.#changed.add(key);
     return isTaken;
   }

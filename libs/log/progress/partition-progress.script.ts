@@ -112,9 +112,14 @@ export interface FlushRest {
  * partial marks, ranges and dropped offsets.
  *
  * ARGV: window in seconds; how many seconds the index of a replay is kept, or '' if there is only one shard; then ten values
- * for each partition: token; high water and sequence of the last confirmed flush; the same of the last sent flush, or two
- * times ''; the same to write; the packed settled entries; a `FlushRest` as JSON, or ''; how far the partition was read, or
- * ''.
+ * for each partition:
+ * - token of the owner
+ * - high water and sequence of the last confirmed flush
+ * - high water and sequence of a later flush whose reply was lost, or '' and ''
+ * - high water and sequence to write
+ * - packed settled entries
+ * - a `FlushRest` as JSON, or ''
+ * - how far the partition was read, or ''
  *
  * Returns for each partition 1, or 0 if nothing was written. Nothing is written if the partition has another owner, or
  * neither the confirmed nor the sent position.

@@ -6,7 +6,7 @@ import type { LogPartition } from './partition-progress.port.js';
 export const recoveryKey = (shard: Shard): string => shard.key('recovery');
 
 /**
- * Present after the shard has had the progress of every partition that was read. While the key exists, the shard was not
+ * This key is set once the shard has the progress of every partition that was read. While the key exists, the shard was not
  * emptied since then. It can only have been restored from a backup.
  */
 export const knownKey = (shard: Shard): string => shard.key('known');

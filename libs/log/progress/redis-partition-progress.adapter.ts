@@ -239,8 +239,8 @@ export class ShardedPartitionProgress extends PartitionProgress {
   }
 
   /**
-   * Also reads the version of the registry. The records were fetched before, so a view of this version has everything that
-   * was registered before they were sent.
+   * Looks up the ids, and reads the version of the registry. The records were fetched before, so a view of this version has
+   * everything that was registered before they were sent.
    */
   async lookUp(at: LogPartition, entries: readonly SeenEntry[]): Promise<LookUp> {
     const [{ results }, { answer: registryVersion }] = await Promise.all([

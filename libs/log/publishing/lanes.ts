@@ -270,7 +270,10 @@ interface Entry {
   answered: boolean;
 }
 
-/** The records of one partition, in order. `busy` is true while a send is in flight, or ready, or waits to be repeated. */
+/**
+ * The records of one partition, in order. `busy` is true while some of them wait for their turn at the broker, are being
+ * sent, or wait for a repeat.
+ */
 interface Lane {
   readonly topic: string;
   readonly partition: number;

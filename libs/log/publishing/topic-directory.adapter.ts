@@ -6,9 +6,12 @@ import { PublishFailed } from './publisher.port.js';
 type Leaders = readonly number[];
 
 const CONNECTING = 'connecting';
-/** This wait and `ASK_MS` together must be below the 30 s within which readiness must report frozen brokers. */
+/**
+ * Wait in ms between two reads while the brokers answer. This wait and `ASK_MS` together must be below the 30 s within which
+ * readiness must report frozen brokers.
+ */
 const WHEN_WELL_MS = 8_000;
-/** Time for two frozen brokers, 5 s each, and for the answer of a third. */
+/** Maximum wait in ms for an answer: enough for two frozen brokers, 5 s each, and for the answer of a third. */
 const ASK_MS = 12_000;
 const WHEN_FAILED_MS = 1_000;
 

@@ -8,8 +8,8 @@ import { defineScript } from '@relay/redis';
  *
  * The deliveries of an envelope are found by the lists `<base>:of:<hour>:<bucket>`. The hash of the envelope's id determines
  * the bucket. An entry of the list is one integer made of three numbers: the rest of the envelope's hash, the millisecond
- * within the hour, and a hash of the webhook. These almost always identify the right stream and the right entry in it. The
- * reader compares the envelope's id.
+ * within the hour, and a hash of the webhook. These three numbers almost always identify the right stream and the right
+ * entry in it. The reader compares the envelope's id.
  *
  * KEYS: base. ARGV: window in milliseconds, salt of the hash, the lines as `packedLines` packs them, then the webhooks.
  * Lines refer to the webhooks by their numbers in this list. Returns the salt that Redis has. If that is another salt,

@@ -1,6 +1,6 @@
 // Owns the history of successful deliveries: one line for each, with all its attempts, found by webhook and time or by
-// envelope. Also owns the counts of attempts of each webhook. Both are stored in the shards of the envelopes and read from
-// all shards.
+// envelope. It also owns the counts of attempts of each webhook. Both are stored in the shards of the envelopes and read
+// from all shards.
 // Guarantees that a delivery with one attempt takes 80 to 110 bytes of Redis, that it is kept for `HISTORY_WINDOW` and no
 // longer, and that pages show each line once even if the lines come from several shards. The history is written after the
 // delivery, so a crash may lose the last lines, but never a delivery.

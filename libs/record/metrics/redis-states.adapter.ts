@@ -55,7 +55,7 @@ export interface ShardState {
   readonly jobs: Readonly<Record<string, number>>;
   /**
    * The state of the Redis Cluster as this server sees it; undefined without a cluster, or if the server refuses the
-   * question.
+   * command.
    */
   readonly cluster?: { readonly isOk: boolean; readonly primaries: number };
 }

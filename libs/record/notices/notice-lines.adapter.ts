@@ -44,8 +44,9 @@ const keep = defineScript(
 const TOLD_MS = 2 * HOUR_MS;
 
 /**
- * Claims lines that are due. KEYS: lines, claims, dropped. ARGV: '1' to claim only lines that the process that stored them
- * had time to send. Returns the number of dropped lines since the last call, then the claimed lines.
+ * Claims lines that are due. KEYS: lines, claims, dropped. ARGV: '1' to claim only lines whose grace period is over, during
+ * which the process that stored a line publishes it itself. Returns the number of dropped lines since the last call, then
+ * the claimed lines.
  *
  * If a line reports a state and a notice of its kind was already sent in its hour, the line is moved to the set
  * `<lines>:later` until the next hour begins. For each webhook and subject, only the newest line is kept there.
@@ -146,7 +147,8 @@ export class NoticeLines {
 
   /**
    * Claims lines that no other process is publishing now. The oldest lines of each set come first.
-   * @param isLeftOver whether to claim only the lines that the process that stored them had time to publish
+   * @param isLeftOver whether to claim only lines whose grace period is over. Before that, the process that stored a line
+   *   publishes it itself.
    */
   async claim(isLeftOver: boolean): Promise<ClaimedLines> {
     const claimed = await Promise.all(this.#sets.map((set) => claimOf(set, isLeftOver)));

@@ -21,8 +21,8 @@ import {
 } from './notice-lines.adapter.js';
 
 /**
- * Client id that owns the webhooks that operators add for notices. No client has this id. They get the notices about all
- * webhooks.
+ * Client id that owns the webhooks that operators add for notices. No client has this id. These webhooks get the notices
+ * about all webhooks.
  */
 export const OPERATORS = 'operators';
 
@@ -85,7 +85,8 @@ export class Notices {
 
   /**
    * Publishes all lines that no other process is publishing now. It never rejects; lines that Kafka does not accept wait.
-   * @param isLeftOver whether to publish only the lines that the process that stored them had time to publish
+   * @param isLeftOver whether to publish only lines whose grace period is over. Before that, the process that stored a line
+   *   publishes it itself.
    */
   async publish(isLeftOver = false): Promise<void> {
     try {

@@ -166,7 +166,7 @@ export class AttemptTopic {
   }
 
   /**
-   * Returns a name for the log: the ids of the cluster, the topic's name and, if the brokers have topic ids, the topic's id.
+   * Returns a name for the log: the id of the cluster, the topic's name and, if the brokers have topic ids, the topic's id.
    * If the topic is deleted and created again, it has another id, so the name is another one.
    */
   async name(): Promise<string> {

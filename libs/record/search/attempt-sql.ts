@@ -196,10 +196,10 @@ interface Condition {
 }
 
 /**
- * Returns the statements of a search. The most selective filter determines the index. The other filters are compared row by
- * row, newest first.
+ * Returns the statements of a search. The most selective filter determines the index. All further filters are compared row
+ * by row, newest first.
  * @param numberOf returns the number of a name; undefined if the index has never stored the name
- * @returns undefined if no attempt can match
+ * @returns the statements; undefined if no attempt can match
  */
 export function statementOf(
   search: AttemptSearch,

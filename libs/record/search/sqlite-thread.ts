@@ -3,8 +3,8 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { SqliteQuestion } from './sqlite-file.adapter.js';
 
-// This thread is the only one that opens the file. It executes SQL and knows nothing of attempts. Of our own files it
-// imports only types, so that specs can run it as TypeScript without a build.
+// This thread is the only one that opens the file. It executes SQL and knows nothing of attempts. It imports only types from
+// our own files, so that specs can run it as TypeScript without a build.
 
 const path = workerData as string;
 // The file is readable only for this user. O_NOFOLLOW refuses a symbolic link that another user put in a shared folder.

@@ -86,7 +86,7 @@ const REFRESH_MS = 2_000;
  */
 const MOST_ACCEPTANCES = 3;
 
-/** What the stores know about an envelope, before the log is read. */
+/** Everything that the stores know about an envelope, before the log is read. */
 type Known = Pick<StoryFacts, 'attempts' | 'pending' | 'delivered' | 'mark' | 'repeats'>;
 
 /** Reads the story of an envelope from the stores. Each store that cannot be reached is named in the story. */
