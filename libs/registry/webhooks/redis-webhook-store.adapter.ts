@@ -180,7 +180,7 @@ export class WebhookStore {
 
   /**
    * Disables a webhook; its deliveries wait until it is enabled. If it is disabled already, nothing changes and the result
-   * is `stale`. But the reason `operator` replaces any other reason.
+   * is `stale`. There is one exception: `operator` replaces any other reason.
    */
   disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult> {
     return this.#change(partnerId, id, (stored) => disabling(stored, reason), ifVersions);

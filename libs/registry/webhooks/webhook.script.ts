@@ -3,7 +3,7 @@ import { globalKey, NOTICE_LINES, noticeLinesLua, NOTICES, registryVersionLua, t
 /** KEYS of every script over webhooks. The names of the other keys are derived from the first key. */
 export const webhookKeys = [globalKey('webhooks'), globalKey('registry', 'version')] as const;
 
-/** The parts of a snapshot of the registry. The other keys are rebuilt from these parts. */
+/** The parts of a snapshot of the registry. All other keys are rebuilt from these parts. */
 export const webhookParts: readonly ViewPart[] = [
   { name: 'webhooks-sealed', key: `${webhookKeys[0]}:sealed`, kind: 'hash' },
   { name: 'webhooks', key: webhookKeys[0], kind: 'hash' },
