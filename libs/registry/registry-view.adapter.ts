@@ -243,8 +243,8 @@ export class RegistryView {
     try {
       await this.registryLog.read(from, end, async (commands) => {
         const first = commands[0]?.offset ?? next;
-        // There are no commands at these offsets. Either there never were any, or they were deleted after a snapshot just
-        // now.
+        // There are no commands at the offsets before `first`. Either there never were any, or they were just deleted after
+        // a snapshot.
         if (first > next && (await this.registryLog.bounds()).start > next)
           throw new Error(`the commands from ${next} on went meanwhile, after a snapshot`);
         await this.#applier.applyAll(next, commands);

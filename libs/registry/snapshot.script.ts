@@ -17,7 +17,7 @@ const partsLua = (parts: readonly ViewPart[]): string =>
  *
  * Between `begin` and `end` nothing else changes, so a restored view has the state at `begin`. A complete view compares each
  * record with its own state, and at `end` refuses a snapshot that does not contain the whole state with each item once. A
- * view that is being rebuilt stores the items instead, and at `end` its number of items must match.
+ * view that is being rebuilt stores the items instead, and at `end` the number of its items must match the snapshot.
  */
 export const snapshotLua = (parts: readonly ViewPart[]): string => `
 local rebuilding = redis.call('GET', rebuilding_key) or ''

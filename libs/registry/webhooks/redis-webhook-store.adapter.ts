@@ -59,7 +59,7 @@ export interface Listing {
 }
 
 interface DetailsListing extends Omit<Listing, 'credential'> {
-  /** Only these webhooks are listed. There may be as many ids as one page has webhooks at most. */
+  /** Only these webhooks are listed. There may be at most as many ids as a page may have webhooks. */
   readonly ids?: readonly string[] | undefined;
 }
 
@@ -180,7 +180,7 @@ export class WebhookStore {
 
   /**
    * Disables a webhook; its deliveries wait until it is enabled. If it is disabled already, nothing changes and the result
-   * is `stale`. But the reason `operator` replaces any other reason.
+   * is `stale`. There is one exception: `operator` replaces any other reason.
    */
   disable(partnerId: string, id: string, reason: string, ifVersions?: Versions): Promise<ChangeResult> {
     return this.#change(partnerId, id, (stored) => disabling(stored, reason), ifVersions);
@@ -274,7 +274,8 @@ export class WebhookStore {
 
   /**
    * Builds the changes for the version of the webhook that was read, and applies them to this version. If another change
-   * came first, it begins again. The result is `stale` if there is nothing to change or the version is none of `ifVersions`.
+   * came first, both steps are repeated. The result is `stale` if there is nothing to change or the version is none of
+   * `ifVersions`.
    */
   async #change(
     partnerId: string,

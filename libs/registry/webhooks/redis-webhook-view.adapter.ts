@@ -131,9 +131,9 @@ export class RedisWebhookView {
 
   /**
    * Brings the view at least to the state in which the caller read `version`. If the view has another version, Redis is
-   * read. A `version` below that of the view can have two reasons. If it is just outdated, nothing changes. If Redis lost
-   * its latest writes, everything is read again. Concurrent calls share one further read. Rejects if Redis cannot be
-   * reached.
+   * read. A `version` below that of the view can have two reasons. If the version is just outdated, nothing changes. If
+   * Redis lost its latest writes, everything is read again. Concurrent calls share one further read. Rejects if Redis cannot
+   * be reached.
    */
   async refreshTo(version: number): Promise<void> {
     const isShown = version === this.version && version !== NO_REGISTRY;

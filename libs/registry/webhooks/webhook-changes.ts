@@ -216,8 +216,8 @@ export const enabling = ({ isUntested }: StoredRecord): WebhookChanges =>
   isUntested === true ? { ...UNVERIFIED, isUntested: null } : ENABLED;
 
 /**
- * Returns the changes that disable a webhook. Returns undefined if it is disabled already, so that it keeps its reason. But
- * the reason `operator` replaces any other reason, so that no partner can enable the webhook.
+ * Returns the changes that disable a webhook. Returns undefined if it is disabled already, so that it keeps its reason.
+ * There is one exception: `operator` replaces any other reason, so that no partner can enable the webhook.
  */
 export function disabling(
   { status, disabledReason, isUntested }: StoredRecord,

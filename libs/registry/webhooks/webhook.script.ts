@@ -3,7 +3,7 @@ import { globalKey, NOTICE_LINES, noticeLinesLua, NOTICES, registryVersionLua, t
 /** KEYS of every script over webhooks. The names of the other keys are derived from the first key. */
 export const webhookKeys = [globalKey('webhooks'), globalKey('registry', 'version')] as const;
 
-/** The parts of a snapshot of the registry. The other keys are rebuilt from these parts. */
+/** The parts of a snapshot of the registry. All other keys are rebuilt from these parts. */
 export const webhookParts: readonly ViewPart[] = [
   { name: 'webhooks-sealed', key: `${webhookKeys[0]}:sealed`, kind: 'hash' },
   { name: 'webhooks', key: webhookKeys[0], kind: 'hash' },
@@ -46,7 +46,8 @@ local function having(hash, partner) return webhooks .. ':credential:' .. hash .
 
 /**
  * Lua functions that store and delete a webhook with its indexes; they follow `webhookLua` in a script. `index` stores a
- * webhook from one table with its record, sealed values, sequence and version. `whole` makes this table from a record.
+ * webhook; its parameter is one table with the record, sealed values, sequence and version. `whole` makes this table from a
+ * record.
  */
 const indexLua = `
 local function whole(webhook)
@@ -299,8 +300,8 @@ return refusal and cjson.encode(refusal) or ''
  *   was lost).
  * - `broken`: Redis has only some of the webhooks' data, because keys were evicted or deleted.
  *
- * Redis keeps the latest deletions only. If it keeps as many as it may, deletions below the lowest kept version may be
- * missing.
+ * Redis keeps only the latest deletions. If older deletions were dropped, the deletions are complete only above the lowest
+ * version that is kept.
  *
  * A webhook that changes during these reads gets a higher version, so it appears again in a later slice.
  */

@@ -21,7 +21,7 @@ type HeaderValue = Buffer | null | (Buffer | null)[];
 
 /** Timestamp type of a batch whose records all have the time of their append. */
 const LOG_APPEND_TIME = 1;
-/** Number of bits that are read with arithmetic of JavaScript numbers, which is exact up to here; a multiple of seven. */
+/** Integers of at most this many bits are decoded as JavaScript numbers, which are exact for them. A multiple of seven. */
 const EXACT_BITS = 49;
 
 /**
@@ -64,8 +64,8 @@ function readHeaders(cursor: Cursor): Headers {
 const PLAIN = { enumerable: true, configurable: true, writable: true };
 
 /**
- * The header names of the last record, by position. Records of one topic have the same names in the same order. A string
- * that is already a property name elsewhere is set eight times as fast as a new string.
+ * The header names of the last record, by position. Records of one topic have the same names in the same order. To set a
+ * property whose name is such a known string is eight times as fast as with a new string.
  */
 const lastNames: string[] = [];
 const MAX_NAMES = 16;

@@ -15,7 +15,7 @@ export interface SoughtAttempts {
 
 /**
  * Windows around the end of an attempt; the first is tried first. A worker reports an attempt within a second of its end.
- * But clocks differ, and a record is stored late if a broker was away.
+ * However, clocks differ, and a record is stored late if a broker was away.
  */
 const WINDOWS = [
   { beforeMs: 2_000, afterMs: 5_000 },
@@ -178,7 +178,7 @@ export interface FoundEnvelope extends EnvelopeRecord {
 
 /**
  * Windows around the time of acceptance; the first is tried first. A record is stored within seconds of the acceptance, so
- * few records are read at first. But clocks differ by up to a minute, and a record is stored late if a broker was away.
+ * few records are read at first. However, clocks differ by up to a minute, and a record is stored late if a broker was away.
  */
 const ENVELOPE_WINDOWS = [
   { beforeMs: 1_000, afterMs: 3_000 },

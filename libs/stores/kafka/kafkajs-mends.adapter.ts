@@ -274,7 +274,9 @@ function requestFor(topics: readonly string[]): Encoder {
   return request.writeBoolean(false).writeBoolean(false).writeBoolean(false).writeUVarInt(0);
 }
 
-/** Decodes the answer, which begins with the tagged fields of the response header. What follows the topics is not read. */
+/**
+ * Decodes the answer, which begins with the tagged fields of the response header. The bytes after the topics are not read.
+ */
 function toldIn(data: Buffer): TopicsOfCluster {
   const DecoderClass = kafkajsModule('protocol/decoder')?.exports as new (data: Buffer) => Decoder;
   const decoder = new DecoderClass(data);

@@ -178,7 +178,7 @@ export async function readLag(admin: KafkaAdmin, groupId: string, topics: readon
     committed.map(async ({ topic, partitions }) => {
       const offsets = new Map(partitions.map(({ partition, offset }) => [partition, Number(offset)]));
       const ends = await admin.fetchTopicOffsets(topic);
-      // If there is no committed offset, or retention has deleted its record, reading starts at the oldest record.
+      // If there is no committed offset, or retention has deleted the record there, reading starts at the oldest record.
       const lag = ends.reduce(
         (sum, { partition, high, low }) =>
           sum + Math.max(0, Number(high) - Math.max(offsets.get(partition) ?? -1, Number(low))),

@@ -37,9 +37,9 @@ export type Offsets = readonly number[];
 /**
  * Fetches records by their offsets, without a consumer group. Joining a group takes as long as the broker's
  * `group.initial.rebalance.delay.ms`, which is three seconds by default, and a person waits for the answer. kafkajs 2.2.4
- * can fetch without a group, but its public API does not offer that. So this class uses inner parts of its consumer ([ADR
- * 0016](../../../docs/adr/0016-kafkajs-is-mended-where-it-stands.md)). After an error, the next fetch opens a new
- * connection.
+ * can fetch without a group, but its public API does not offer that. So this class uses inner parts of its consumer
+ * ([ADR 0016](../../../docs/adr/0016-kafkajs-is-mended-where-it-stands.md)). After an error, the next fetch opens a
+ * new connection.
  */
 export class LogFetcher {
   #cluster: Promise<Cluster> | undefined;

@@ -123,7 +123,9 @@ export function addressOf(server: string, usualPort = 6_379): [host: string, por
   return [host.replace(/^\[(.*)\]$/, '$1'), Number(port)];
 }
 
-/** Requests within this time share one look. A failed node ends all its connections within some milliseconds. */
+/**
+ * Calls within this time share one request to the nodes. A failed node ends all its connections within some milliseconds.
+ */
 const TOGETHER_MS = 10;
 
 /** The slots of the requested keys, and the claims of all nodes. */
@@ -134,8 +136,8 @@ interface Said {
 
 /**
  * Finds the node of a Redis Cluster that is the primary of a slot. It asks several nodes and takes the claim with the
- * highest epoch, because a primary that was cut off still claims its slots. Connections that look at the same moment share
- * one look. Otherwise a process with 16 shards asks every node some fifty times at its start.
+ * highest epoch, because a primary that was cut off still claims its slots. Connections that ask at the same moment share
+ * the answers. Otherwise a process with 16 shards asks every node some fifty times at its start.
  */
 export class ClusterLook {
   #known: readonly string[];

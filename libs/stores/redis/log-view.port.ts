@@ -4,7 +4,8 @@
  */
 export interface LogView<Command> {
   /**
-   * Resolves when the view shows every command that the log had when this connection was made. Rejects if it cannot be read.
+   * Resolves when the view shows every command that the log had when this connection was made. Rejects if the log or Redis
+   * cannot be read.
    */
   current(): Promise<void>;
   /** Applies every command in the log. A reader calls it if Redis has lost its latest writes without a new connection. */

@@ -163,7 +163,7 @@ export class OneServer {
       if (this.#agreed === agreed) this.#agreed = undefined;
       throw error;
     }
-    // One of the connections was opened again meanwhile, so the servers are compared again.
+    // A connection was opened again meanwhile, so the servers are compared again.
     if (this.#agreed !== agreed) await this.agreed();
   }
 

@@ -112,7 +112,7 @@ export function nodeLogin(settings: RedisSettings): NodeLogin {
   };
 }
 
-/** The look for each list of nodes in the configuration. All connections of a process share it. */
+/** The `ClusterLook` for each list of nodes in the configuration. All connections of a process share it. */
 const looks = new WeakMap<readonly string[], ClusterLook>();
 
 function lookOf(nodes: readonly string[]): ClusterLook {
@@ -165,7 +165,7 @@ export async function redisReady(redis: Redis, onWait: () => void, signal?: Abor
 /**
  * Returns the shards of a deployment. If one server has all shards, they share one connection. In a cluster with several
  * shards, each shard has its own connection to the primary of its slot.
- * @param redis the connection to the global keys; if one connection is enough, it is this one
+ * @param redis the connection to the global keys; if the shards share one connection, they share this one
  */
 export function connectShards(
   settings: RedisSettings,

@@ -38,7 +38,7 @@ export interface PerShard<T> {
 }
 
 /**
- * The shards of a deployment. As long as their number stays, the id of an envelope decides which shard has it
+ * The shards of a deployment. The id of an envelope decides which shard has it, as long as the number of shards stays
  * (docs/adr/0028).
  */
 export class Shards {
