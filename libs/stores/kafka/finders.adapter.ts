@@ -27,7 +27,7 @@ const WINDOWS = [
 const FETCH = { maxBytes: 256 * 1024, waitMs: 0 };
 /** Limits of one search. A busy partition gets 64 MiB of records in some minutes. */
 const BOUNDS = { maxBytes: 64 * 1024 * 1024, answerMs: 5_000 };
-/** Limit for the number of following attempts that are sought; each attempt names the time of the next one. */
+/** Maximum of rounds that follow attempts: each attempt names the time of the next one. */
 const MOST_FOLLOWED = 10;
 
 /** Finds the attempts of an envelope on `relay.delivery-attempts` by their times, without reading the records in between. */
