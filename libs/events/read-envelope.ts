@@ -17,7 +17,10 @@ export interface AcceptedEnvelope<T extends EnvelopeType = EnvelopeType> {
   bytes: Buffer;
   /** 16 hexadecimal digits, equal for equal content: the JSON value and the audience. */
   contentHash: string;
-  /** Kafka key: `payload.id` in lower case if it is a UUID, else the id of the envelope. An applied type can name another member. */
+  /**
+   * Kafka key: `payload.id` in lower case if it is a UUID, else the id of the envelope. If an operator defined the event
+   * type, the definition can choose another member of the payload as the key.
+   */
   key: string;
   /** The partners it is limited to, sorted, without repetition; empty: every partner with a matching webhook. */
   audience: string[];

@@ -67,8 +67,9 @@ export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefin
 /** The facts that a worker reads from the headers of a record. */
 interface RecordFacts {
   /**
-   * Client ids of the only partners that the record is for, as in `AcceptedEnvelope`. If the header `relay-partner` is
-   * present but has no name, this is one empty name, which no partner has.
+   * Client ids of the only partners that the record is for, as in `AcceptedEnvelope`. An empty array means all partners. If
+   * the header `relay-partner` is present but names nobody, the array contains one empty string. No partner has this id, so
+   * the record is for no partner.
    */
   audience: string[];
   /**

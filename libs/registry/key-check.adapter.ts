@@ -14,8 +14,8 @@ const LOOK_MS = 5_000;
 /**
  * Compares the encryption keys of this process with the keys that stored values may be sealed with. The registry has a check
  * value for each key that was ever used to write, until an operator removes it. A process that lacks some of these keys
- * continues; only the values that it cannot open must wait. A process may do nothing if it has none of these keys, or if its
- * writing key has the name of a registered key but another value.
+ * continues; only the values that it cannot open must wait. A process must not work at all if it has none of these keys, or
+ * if its writing key has the name of a registered key but another value.
  */
 export class KeyCheck {
   #fault: string | undefined = 'not compared yet';
@@ -29,7 +29,7 @@ export class KeyCheck {
     private readonly log: Log,
   ) {}
 
-  /** Why this process may do nothing, as a text for the operator; undefined if it may work. It is updated by `look`. */
+  /** Why this process must not work, as a text for the operator; undefined if it may work. It is updated by `look`. */
   get fault(): string | undefined {
     return this.#fault;
   }

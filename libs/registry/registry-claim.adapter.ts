@@ -45,8 +45,8 @@ function wayOut(held: Deployment, own: Deployment): string {
 const FORMER_CLAIM = globalKey('registry', 'log');
 
 /**
- * Checks that the state in Redis belongs to this deployment. The claim, a key in Redis, says which deployment it belongs to.
- * The check is made before anything in Redis is changed.
+ * Checks that the state in Redis belongs to this deployment, before anything in Redis is changed. The claim is a key in
+ * Redis whose value is the identity of the deployment that owns the state.
  */
 export class RegistryClaim {
   /** How often the connection was closed or became ready. After that, it may lead to another Redis. */
@@ -142,7 +142,12 @@ export class RegistryClaim {
     return topic == null && applied == null ? undefined : { cluster: null, topic: topic ?? name, group };
   }
 
-  /** Returns the text of the claim after it was compared. @throws ForeignRedis if it is the claim of another deployment */
+  /**
+   * Compares the claim in Redis with this deployment. Stores the claim if Redis has none, and adds the cluster id if the
+   * claim has none.
+   * @returns the text of the claim
+   * @throws ForeignRedis if the claim is of another deployment
+   */
   async #check(): Promise<string> {
     const at = this.#connections;
     if (this.#asked?.at !== at) this.#asked = { own: await this.own(), at };

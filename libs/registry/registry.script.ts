@@ -38,8 +38,8 @@ export const RESULTS = { most: 10_000, least: 1_000, ms: 60_000, gone: 10 } as c
 /** Key for the deployment whose state is in this Redis. It is no part of the view, so a rebuild keeps it. */
 export const CLAIM = globalKey('deployment');
 /**
- * Hash of the snapshot under way: its id, the offset of its first record, the number of its next record. Nothing else
- * changes meanwhile.
+ * Hash of the snapshot that is being written: its id, the offset of its first record, and the number of its next record.
+ * While this hash exists, no other change is applied to the registry.
  */
 export const SNAPSHOT = globalKey('registry', 'snapshot');
 /** The last completed snapshot. */

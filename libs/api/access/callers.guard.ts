@@ -76,7 +76,10 @@ export interface Caller {
   readonly audience: readonly string[];
   /** Event types that a source may send, see `typeRefusal`; without them every type. */
   readonly types?: readonly string[] | undefined;
-  /** Generation of the secret behind the credential: portal links end with it. A fixed credential has none. */
+  /**
+   * Generation of the secret with which the caller has authenticated. A portal link is valid only as long as the secret of
+   * its maker. A fixed credential has no generation.
+   */
   readonly generation?: number;
   /** Set if the caller holds a portal token. */
   readonly portal?: PortalGrant;

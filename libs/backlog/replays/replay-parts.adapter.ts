@@ -21,7 +21,7 @@ export const PAUSED = globalKey('replays', 'paused');
  * used only with several shards.
  */
 export const ENDED = globalKey('replays', 'ended');
-/** Returns the key of the hash that has the order of a replay. */
+/** Returns the key of the hash that describes a replay as it was requested. */
 export const replayKeyOf = (id: string): string => globalKey('replay', id);
 /**
  * Returns the key of the hash of a replay's ranges. The hash maps `<topic>/<partition>` to ranges, and its field `endedAt`
@@ -47,10 +47,10 @@ const MOST_ENDED = 200;
 export type ReplayPart = ReturnType<typeof readReplay>;
 
 /**
- * Replays with several shards. A script runs in one shard only, so it cannot store an order in all of them. Therefore an
- * order is stored only in the global slot. The owner of each partition and shard copies its part to the index of that shard,
- * unless the index already has the part. A part that has ended stays in the index. If a shard loses its latest writes, it
- * loses the part as well, so the owner copies it again.
+ * Replays with several shards. An order is the stored request for a replay. A script runs in one shard only, so it cannot
+ * store an order in all of them. Therefore an order is stored only in the global slot. The owner of each partition and shard
+ * copies its part to the index of that shard, unless the index already has the part. A part that has ended stays in the
+ * index. If a shard loses its latest writes, it loses the part as well, so the owner copies it again.
  */
 export class ReplayParts {
   constructor(
@@ -135,8 +135,9 @@ const indexOf = (shard: Shard, key: string): Promise<Record<string, string>> =>
 
 /**
  * Returns the ranges without the records that already wait in the log for the parked webhook, because the webhook gets these
- * records anyway. With several shards, only records that wait in all shards are left out, because another record may already
- * have been delivered. A replay of dead letters keeps all ranges.
+ * records anyway. With several shards, an offset is left out only if it waits in all shards. If it waits only in some
+ * shards, its record may belong to another shard, in which it may already have been delivered. A replay of dead letters
+ * keeps all ranges.
  */
 export async function unwaitedRanges(
   shards: Shards,

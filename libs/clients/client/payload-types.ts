@@ -33,8 +33,8 @@ export type Envelope = EnvelopeOf<keyof Payloads>;
 `;
 
 /**
- * Returns a TypeScript module with a type for each payload, and for the envelopes as a union by their `type`. Equal event types give equal
- * text.
+ * Returns the text of a TypeScript module. It declares a type for each payload, and a union type of all envelopes that is
+ * discriminated by `type`. The same event types always give the same text.
  * @param url base URL of the relay
  * @param ending ends the requests
  * @throws Error that names the address whose answer is no document of a relay
@@ -218,7 +218,7 @@ const grouped = (text: string): string => (/ [|&] /.test(text) ? `(${text})` : t
 function literal(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
   if (typeof value === 'string') return quoted(value);
-  // A number that JSON can have and IEEE 754 cannot is read as infinite.
+  // JSON allows numbers that are too large for a JavaScript number, such as 1e400. They are read as infinite.
   if (typeof value === 'number' && !Number.isFinite(value)) return 'number';
   if (!isObject(value)) return String(value);
   const members = Object.entries(value).map(([name, member]) => `${keyOf(name)}: ${literal(member)}`);

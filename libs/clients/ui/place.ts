@@ -67,8 +67,8 @@ interface Filter {
 }
 
 /**
- * Returns filters with these names. The fields and the list follow the address. When a filter changes, the list starts again
- * at its first page.
+ * Returns filters with these names. Their values come from the query of the address, and are read again whenever the address
+ * changes. When a filter changes, the list starts again at its first page.
  */
 export function useFilters<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, Filter>> {
   const { from: _from, before: _before, ...query } = place.value.query;

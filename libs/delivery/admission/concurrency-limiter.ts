@@ -16,13 +16,14 @@ import { INITIAL_LIMIT, type WebhookSlots } from './webhook-slots.js';
  * A webhook without a free slot is called full. A new delivery without a slot waits in memory.
  * - `release` and `tick` give a free slot to the oldest delivery whose webhook is not full. Partners that have more than
  *   their share come last. The webhooks of an endpoint take its slots in turn. A full webhook does not delay other webhooks.
- * - `expire` removes a delivery if its webhook was full for all of `maxWaitMs`. A delivery that waits only for a slot of the
- *   total stays. While this worker is busy, a delivery of a quick webhook stays too. In both cases the worker itself is the
- *   bottleneck, so the reader pauses.
+ * - `expire` removes a delivery if its webhook was full for all of `maxWaitMs`. It does not remove a delivery that only
+ *   lacks a slot under `total`, nor, while this worker is busy, a delivery of a quick webhook. In both cases the worker
+ *   itself is the bottleneck, so the reader pauses.
  *
- * Callers check breakers and parking before they offer a delivery. Only `known` scans all endpoints. Any other call costs at
- * most the logarithm of the number of waiting deliveries, with two exceptions: it visits the entries of a partner that falls
- * below its share, and the webhooks of one endpoint that have deliveries waiting in memory.
+ * Callers check breakers and parking before they offer a delivery. Only `known` scans all endpoints. The cost of any other
+ * call grows at most with the logarithm of the number of waiting deliveries, except in two cases: when a partner falls below
+ * its share, the call visits all entries of the partner; and a call may visit all webhooks of one endpoint that have
+ * deliveries waiting in memory.
  */
 export class ConcurrencyLimiter<T> {
   readonly #limits: Required<ConcurrencyLimits>;

@@ -68,7 +68,7 @@ interface Asking {
   turnAt: number;
   /** Interval between turns of the endpoint. It grows with the number of endpoints that wait at the origin. */
   everyMs: number;
-  /** For each webhook, the time at which the last of its waiting deliveries asks again. */
+  /** For each webhook, the latest time at which one of its waiting deliveries will ask for a turn again. */
   readonly asksUntil: Map<string, number>;
   /**
    * For each webhook that asked in vain, the time at which it asks again. The webhooks get the next turns in the order of
@@ -122,7 +122,7 @@ export class OriginTurns {
     return next;
   }
 
-  /** Returns whether another delivery of the webhook asks again later than `time`. */
+  /** Returns whether a waiting delivery of the webhook will ask for a turn only after `time`. */
   isBehind({ endpoint, id }: Asker, time: number): boolean {
     return (this.#asking.get(endpoint)?.asksUntil.get(id) ?? -Infinity) > time;
   }

@@ -179,7 +179,7 @@ function isNat64(range: string): boolean {
   return bits >= TRANSLATED[1] && network.kind() === 'ipv6' && network.match(TRANSLATED);
 }
 
-/** The variables that open destinations for development. */
+/** The environment variables that allow destinations which are refused by default. They are for development only. */
 export interface OpeningSettings {
   readonly EGRESS_ALLOW_HTTP: boolean;
   readonly EGRESS_ALLOW_CIDRS: readonly string[];

@@ -112,7 +112,10 @@ export class Keyring {
     return hashWith(this.#writing, secret, context);
   }
 
-  /** Returns the hash with each key, the first key first, because a stored hash may have been made with an older key. */
+  /**
+   * Returns one hash of the secret for each key, beginning with the first key. A stored hash may have been made with any of
+   * these keys, so callers compare it with all of the returned hashes.
+   */
   hashes(secret: string, context: Context): string[] {
     return this.#keys.map((key) => hashWith(key, secret, context));
   }

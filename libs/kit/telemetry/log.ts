@@ -20,9 +20,9 @@ export const reasonOf = (error: unknown): string =>
   error instanceof Error ? error.message || error.name : String(error);
 
 /**
- * Writes at most one line per event word and interval, and counts the lines that it drops. Therefore the log stays readable
- * during a lasting fault, such as Redis being away or a broker's disk being full. The next line of the event word contains
- * the count.
+ * Writes at most one line per event name in each interval, and counts the lines that it drops. The next line with that event
+ * name contains the count. Therefore the log stays readable during a lasting fault, such as Redis being away or a broker's
+ * disk being full.
  */
 export class ThrottledLog {
   readonly #last = new Map<string, { at: number; dropped: number }>();

@@ -40,8 +40,9 @@ export const defaultPublisherSettings: KafkaPublisherSettings = {
  * After each failed send, the publisher opens a new producer. There are three faults in the driver that make this necessary:
  * - The driver keeps using a connection whose requests time out.
  * - After a used topic was deleted, the driver fails the sends to every topic.
- * - With `idempotent`, the driver gives the sequence number of a record whose answer was lost to the next record. The broker
- *   takes the next record for a duplicate, drops it and acknowledges it, so that record is lost.
+ * - With `idempotent`, if the broker's answer to a record does not arrive, the driver uses the sequence number of this
+ *   record again for the next record. The broker then takes the next record for a duplicate: it acknowledges the next record
+ *   without storing it, so that record is lost.
  *
  * The driver's own repeats are off, so that nothing is sent after the deadline. The lanes repeat instead.
  */

@@ -185,7 +185,7 @@ export function placesIn({ all }: Shards, shard: Shard) {
   return {
     /** Returns a line of this shard with its place among the lines of all shards. */
     amongAll: (line: HistoryLine): HistoryLine => ({ ...line, place: line.place * count + number }),
-    /** Returns the first place in this shard that does not precede the given place among the lines of all shards. */
+    /** Returns the lowest place in this shard that is at or after the given place when it is converted by `amongAll`. */
     inShard: (place: number): number => Math.max(0, Math.ceil((place - number) / count)),
   };
 }

@@ -14,7 +14,7 @@ export interface DeliveredLine {
 }
 
 /**
- * A stored delivery.
+ * A line of the history: a delivery that was answered 2xx, as it was stored.
  * @property endedAt when the line was stored, in epoch milliseconds by Redis' clock
  * @property place position of the line among the lines of the same millisecond
  */
@@ -116,8 +116,9 @@ export function placeOf(salt: string, envelopeId: string): { bucket: number; res
 export const foldOf = (webhookId: string): number => 1 + (Number.parseInt(webhookId.slice(-8), 16) % FOLDS);
 
 /**
- * Returns where the index by envelope lists a line: the hour since the epoch, the bucket, and the entry. It gives the same
- * result as `history.script.ts`. `relay reshard` uses it to copy lines.
+ * Returns the position of a history line in the index by envelope: `hour` counts hours since the epoch, `bucket` is a part
+ * of that hour's index, and `entry` is the number that stands for the line. The result is the same as in
+ * `history.script.ts`. `relay reshard` uses this function to copy lines.
  * @param at when the line was stored, in epoch milliseconds
  */
 export function indexedLine(salt: string, envelopeId: string, webhookId: string, at: number) {

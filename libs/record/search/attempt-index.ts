@@ -334,10 +334,7 @@ export interface PlacedWebhooks {
 
 const REFRESH_MS = 1_000;
 
-/**
- * Adds to attempts what their records do not have: the host of the endpoint, and the partner if a delivery ended without an
- * attempt.
- */
+/** Adds the host of the endpoint to each attempt, and the partner if the attempt's record does not name the partner. */
 export class WebhookPlaces {
   #refreshedAt = -Infinity;
 

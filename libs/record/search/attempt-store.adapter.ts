@@ -105,7 +105,7 @@ export class AttemptStore {
     return row === undefined ? undefined : Number(row['value']);
   }
 
-  /** Stores that attempts before this time may be missing. A later time that is already stored is kept. */
+  /** Remembers that attempts before `time` may be missing. If a later time is already stored, that time is kept. */
   async missingBefore(time: number): Promise<void> {
     await this.file.write([
       {

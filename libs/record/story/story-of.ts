@@ -185,8 +185,8 @@ const NO_WEBHOOK = '-';
 /** Used as content hash if no store has the hash any more. */
 const NO_HASH = '0'.repeat(16);
 /**
- * The series of a replay by time is a multiple of this number. If dead letters of that replay are replayed, their series are
- * the numbers that follow.
+ * Each delivery has a series number, which is 0 before any replay. For a replay of a period of time, the number is a
+ * multiple of this constant. If dead letters of that replay are replayed, their series are the numbers that follow.
  */
 export const SERIES_OF_REPLAY = 1_000;
 

@@ -25,8 +25,8 @@ const shown = (values: readonly unknown[]): string =>
 type Params = Readonly<Record<string, unknown>>;
 
 /**
- * Descriptions of the faults of common keywords. Each follows the name of the member in a sentence. They contain values of
- * the schema only, never of the payload.
+ * For common keywords of JSON Schema, a text that says how a payload violates the keyword. In a sentence, the text follows
+ * the name of the member. It contains values of the schema only, never of the payload.
  */
 const WORDS: Readonly<Record<string, (params: Params) => string>> = {
   type: ({ type }) => `must be ${oneOf(type)}`,

@@ -69,7 +69,7 @@ class SchemaSurvey {
     this.faults.push({ pointer: jsonPointer([...path]), detail: `${detail}.` });
   }
 
-  /** Finds all schemas and the keywords without effect. */
+  /** Finds this schema and all schemas in it, and collects the unknown keywords, which have no effect. */
   look(schema: unknown, path: readonly string[]): void {
     if (typeof schema === 'boolean') return;
     if (!isObject(schema)) return this.refuse(path, 'a schema is an object, true or false');

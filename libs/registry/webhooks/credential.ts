@@ -82,7 +82,10 @@ export const atMostOneCredential = z.superRefine<Given>((given, context) => {
   if (MEMBERS.some((name) => given[name] !== undefined)) addFaults(given, context);
 });
 
-/** Returns the credential in members that passed the credential rule; undefined if they contain none. */
+/**
+ * Returns the credential in `given`, which was checked by `oneCredential` or `atMostOneCredential`; undefined if it contains
+ * none.
+ */
 export function credentialOf(given: {
   readonly [Name in CredentialName]?: string | undefined;
 }): Credential | undefined {

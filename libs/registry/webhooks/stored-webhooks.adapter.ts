@@ -136,8 +136,9 @@ export type WebhookCommand =
     };
 
 /**
- * `version` is the registry version after the change. `enabled` is there if the change enabled the webhook, and is the
- * reason for which it was disabled before. `stale`: the webhook changed after the command was built.
+ * `version` is the registry version after the change. `enabled` is present only if the change enabled a disabled webhook;
+ * its value is the reason for which the webhook was disabled before. `stale` means that the webhook changed after the
+ * command was built.
  */
 export const CommandResult = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('created'), id: z.string(), version: z.number() }),

@@ -89,7 +89,9 @@ export type Attributes = Partial<Values<'stored'>>;
 export const shownAttributes = (given: Attributes): Values<'shown'> =>
   Object.fromEntries(OPTIONAL_NAMES.map((name) => [name, given[name] ?? null])) as Values<'shown'>;
 
-/** Returns the optional attributes that are named, including those that are to be removed (null). */
+/**
+ * Returns the optional attributes that `given` contains. An attribute that is null is to be removed; it is returned as null.
+ */
 export const namedAttributes = <Given extends { readonly [Name in OptionalName]?: unknown }>(given: Given) =>
   Object.fromEntries(OPTIONAL_NAMES.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]]))) as {
     [Name in OptionalName]?: Exclude<Given[Name], undefined>;

@@ -186,7 +186,10 @@ mend<Produce>('protocol/requests/produce/v3/request', (kafkajs, module) => {
 // record with eight headers. The replacement takes 2 µs for the same result.
 mend('protocol/recordBatch/record/v0/decoder', (_, module) => (module.exports = decodedRecord));
 
-/** The members of kafkajs' request queue for one broker that schedule the check for waiting requests. */
+/**
+ * Part of kafkajs' request queue, which exists once for each broker. `scheduleCheckPendingRequests`, which is replaced
+ * below, uses these members.
+ */
 export interface RequestQueue {
   readonly pending: readonly unknown[];
   /** The broker wants no request before this time, in epoch milliseconds; -1 if there is no such time. */

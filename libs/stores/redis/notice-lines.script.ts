@@ -1,14 +1,14 @@
 import { globalKey } from './shards.js';
 
 /**
- * Sorted set of lines `<time of the fact> <notice as JSON>`. The score of a line is the time from which on any worker may
- * report the notice. Times are in epoch milliseconds. Each shard also has such a set, for the notices of its scripts.
+ * Sorted set of lines `<time of the fact> <notice as JSON>`. The score of a line is the earliest time at which any worker
+ * may report the notice. Times are in epoch milliseconds. Each shard also has such a set, for the notices of its scripts.
  */
 export const NOTICE_LINES = globalKey('notices');
 
 /**
- * Key of the sorted set of lines that a process is reporting now. The score is the time from which on another process may do
- * it.
+ * Key of the sorted set of the lines that processes are reporting now. If a line is still in the set at the time in its
+ * score, another process may report it.
  */
 export const noticeClaimsOf = (lines: string): string => `${lines}:claims`;
 /** Key of the number of lines that were dropped and not logged yet. */

@@ -1,8 +1,10 @@
 import { isReplay, without, type LogPartition, type ParkedRange } from '@relay/progress';
 
 /**
- * Maximum number of ranges of a key in one partition of a new shard. If a key has more, it gets the union of its old ranges,
- * so some records are delivered once more.
+ * Maximum number of ranges of a key in one partition of a new shard. The division can split the ranges of a key into many
+ * short ones, because each disputed record is assigned by itself. If a key gets more ranges than this, it gets the undivided
+ * union of its old ranges instead. The union also contains records that were already delivered, so these are delivered once
+ * more.
  */
 const MOST_RANGES = 500;
 

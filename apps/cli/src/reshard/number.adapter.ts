@@ -11,7 +11,10 @@ const RESHARDED = globalKey('resharded');
 const REPLAYS = globalKey('replays');
 const PAUSED = globalKey('replays', 'paused');
 
-/** The order of a replay as it is after the change. */
+/**
+ * The order of a replay, as it is after the change. An order is the stored request for a replay: the ranges of the log that
+ * it delivers.
+ */
 export interface NewOrder {
   readonly key: string;
   /** Partition → range text. */
@@ -27,9 +30,9 @@ export async function storedNumbers(redis: Redis): Promise<{ current: number; be
 }
 
 /**
- * Changes the number of shards and the orders of replays in one transaction.
- * @param token the value that the mark had while the state was copied
- * @throws Error if the mark is gone or is another one, because a role may have started
+ * Changes the number of shards, and the stored orders of replays with it, in one transaction.
+ * @param token value of the `ReshardMark` under which the state was copied
+ * @throws Error if that mark is gone or has another value, because a role may have started meanwhile
  */
 export async function switchNumber(
   redis: Redis,

@@ -134,7 +134,8 @@ async function change(api: OperationsClient, what: Change, id: string): Promise<
     if (what === 'delete') await api.call('deleteWebhook', { path });
     else {
       const { status, disabledReason } = await api.call('readWebhook', { path });
-      // A webhook that is disabled for another reason is disabled again, so that then only operators can enable it.
+      // A webhook may already be disabled, but not by an operator. It is disabled here again, which makes an operator the
+      // reason. Then only operators can enable it.
       if (what === 'disable' ? disabledReason === 'operator' : status !== 'disabled') return 'unchanged';
       await api.call(`${what}Webhook`, { path });
     }

@@ -94,7 +94,11 @@ class GuardCallerFinder extends CallerFinder {
     }
   }
 
-  /** Admits a token. A webhook that a portal token does not show is answered as if it did not exist. */
+  /**
+   * Admits a bearer token.
+   * @throws ProblemError `not-found` if a portal token does not give access to the webhook in the URL, as if the webhook did
+   * not exist
+   */
   async #bearerOf(scopes: readonly string[], request: FastifyRequest): Promise<Caller> {
     const { url = '', config } = request.routeOptions;
     const caller = await this.#bearer.callerOf(request, scopes, config.portal);

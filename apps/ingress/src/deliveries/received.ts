@@ -60,8 +60,9 @@ const refused = (detail: string): ProblemError => new ProblemError('invalid-requ
 const ATTRIBUTES = ['specversion', 'id', 'source', 'type', 'time'].map((name) => [name, `ce-${name}`] as const);
 
 /**
- * Reads the body of `POST /deliveries`: an envelope, or a CloudEvent by the HTTP binding 1.0.2, which is structured
- * (section 3.2) by its content type, or binary (section 3.1) by its headers. Never throws.
+ * Reads the body of `POST /deliveries`, which is an envelope or a CloudEvent. The HTTP binding 1.0.2 has two forms of a
+ * CloudEvent: the structured form (section 3.2) is recognized by its content type, and the binary form (section 3.1) by the
+ * headers that carry its attributes. Never throws.
  */
 export function readReceived(
   headers: IncomingHttpHeaders,

@@ -43,7 +43,7 @@ export const EventCatalogue = z.object({ eventTypes: z.array(EventTypeFacts) }).
   description: 'All event types: those of sources in the order of the platform, then those of the relay.',
 });
 
-/** The document lists no names of types that only chosen partners see. */
+/** Here `name` is any string, because the OpenAPI document must not list the types that only chosen partners see. */
 export const OwnEventTypes = z
   .object({
     eventTypes: z.array(
@@ -55,7 +55,10 @@ export const OwnEventTypes = z
   })
   .meta({ id: 'OwnEventTypes', description: 'All event types that you see, in the order of `GET /event-types`.' });
 
-/** Path of the schema of a payload, without its ending; undefined if any object is a payload. */
+/**
+ * Returns the path of the schema of the type's payload, without `.json`; undefined if the type has no schema, so that its
+ * payload can be any object.
+ */
 export function schemaPathOf(name: string): string | undefined {
   const applied = eventTypes.applied(name);
   if (applied === undefined) return payloadSchemaOf(name);

@@ -41,7 +41,10 @@ export const LOOKED_AT_A_POINT = 100;
  */
 export const morePoints = (count: number, each: number): number => Math.min(200, Math.ceil(count / each) - 1);
 
-/** Finds a partner's own webhooks that the caller may see. A look-up is charged to the partner's quota by their number. */
+/**
+ * Finds a partner's own webhooks that the caller may see. Each call charges points to the partner's quota. The more webhooks
+ * are looked up, the more points it costs.
+ */
 @Injectable()
 export class OwnWebhooks {
   constructor(

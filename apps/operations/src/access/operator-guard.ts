@@ -138,9 +138,10 @@ export function assertOwnOrigin(request: FastifyRequest): void {
 }
 
 /**
- * Refuses requests by a session from pages of other origins. Pages of the same site are included, because the browser sends
- * the cookie with their requests. A change must name its origin. It must also have a header that no form can send or, like
- * the changes of the board, a method that no form can use.
+ * Refuses requests that a page of another origin makes with an operator's session. Other origins of the same site are
+ * refused too, because the browser sends the cookie with requests from their pages. A change must name this origin as its
+ * own. In addition, it must have the header `relay-console`, which no form can send, or the method PUT, which no form can
+ * use. The queue board (`/board`) changes things by PUT, without the header.
  * @throws ProblemError if a page of another origin may have made the request
  */
 export function assertOwnPage(request: FastifyRequest): void {

@@ -159,7 +159,7 @@ const OperatorsLinkRequest = PortalLinkRequest.extend({
   partnerId: z.string().max(100).describe('Client id of the partner.'),
 }).meta({ id: 'OperatorsPortalLinkRequest', description: 'Whom a link lets in, and where.' });
 
-/** Links of operators to the portal of a partner. */
+/** Routes by which operators make links to the portal of a partner. */
 @Controller('portal')
 @Access({ kind: 'operator', role: 'operator' })
 export class PortalLinksController {

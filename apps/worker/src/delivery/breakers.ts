@@ -176,7 +176,8 @@ export class Breakers implements OnApplicationBootstrap {
   }
 
   /**
-   * Counts an attempt for the breakers of its webhook and its endpoint, except those for which it was the probe.
+   * Counts an attempt for the breaker of its webhook and for the breaker of its endpoint. A breaker does not count an
+   * attempt that was its probe.
    * @returns whether the attempt counts as a failure of the whole origin
    */
   ended(keys: BreakerKeys, outcome: BreakerOutcome, now: number, probe: Probe = NO_PROBE): boolean {

@@ -10,7 +10,7 @@ export const LOG_CHUNK = 'log.chunk';
 /** Consecutive records of one partition. They must be dispatched in their order. */
 export interface LogChunk {
   readonly records: readonly LogRecord[];
-  /** Parts whose records may be dispatched now. The records of other shards wait. */
+  /** One part for each shard whose records may be dispatched now. The records of other shards wait. */
   readonly parts: readonly BatchPart[];
 }
 

@@ -7,9 +7,9 @@ import type { PartitionReader } from './partition-reader.js';
 export type PartitionReaders = readonly PartitionReader[];
 
 /**
- * Offsets that are committed to the consumer group. They are used by tools that show the lag, and to detect that Redis lost
- * its data. Each offset is committed one interval late. Therefore, a partition with a commit is still known to Redis, even
- * if Redis loses its latest writes.
+ * Commits offsets to the consumer group. They are used by tools that show the lag, and to detect that Redis lost its data.
+ * Each offset is committed one interval after Redis has stored it. So if Redis loses its writes of the last moments, it
+ * still knows every partition that has a commit, and this is not mistaken for a loss of all data.
  */
 export class LogCommits {
   #committed = new WeakMap<PartitionReaders, number>();

@@ -87,8 +87,9 @@ export class PartitionReader {
   }
 
   /**
-   * Whether nothing more happens in a partition with the state `left`. Either its deliveries have ended, their marks are
-   * written and it was released, or another worker owns it.
+   * Whether this worker has nothing more to do for a partition in the state `left`. Either this worker has released the
+   * partition after its deliveries had ended and were marked in Redis, or it must not write any more, because another worker
+   * may own the partition.
    */
   get over(): boolean {
     return this.#state === 'left' && (this.#refused || this.#released);

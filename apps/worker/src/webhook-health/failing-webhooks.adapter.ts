@@ -19,13 +19,16 @@ const warn = defineScript(
 export interface Failing {
   /** Epoch milliseconds of the first failure after the last success. */
   readonly since: number;
-  /** Highest warning so far, as a percentage of the time after which the webhook is disabled. */
+  /**
+   * The partner is warned when its webhook has failed for certain percentages of the time after which it is disabled. This
+   * is the percentage of the last warning, or 0 before the first warning.
+   */
   readonly warned: number;
   /** Version of the registration at the first failure. */
   readonly version: number;
 }
 
-/** Webhooks whose attempts fail, in Redis for all workers. */
+/** The webhooks that fail every attempt. They are stored in Redis, so that all workers share them. */
 @Injectable()
 export class FailingWebhooks {
   constructor(private readonly redis: Redis) {}
