@@ -31,7 +31,10 @@ import { RememberedIds } from './deliveries/acceptance.js';
 /** Injection token of a constructor parameter: its class, or a symbol. */
 type TokenOf<Each> = symbol | Abstract<Each>;
 
-/** Returns a provider for a class of a lib; these tokens provide the arguments of its constructor. */
+/**
+ * Returns a Nest provider for a class whose constructor has no Nest decorators.
+ * @param inject the injection tokens of the constructor's arguments, in their order
+ */
 export const built = <Args extends unknown[], Made>(
   type: new (...args: Args) => Made,
   ...inject: { [Index in keyof Args]: TokenOf<Args[Index]> }
