@@ -169,10 +169,10 @@ const SCANNED = 1_000;
 const REMOVED = 100;
 
 /**
- * Empties the view in Redis if the next commands that it needs were deleted from the log. The snapshot at the start of the
- * log then fills the view again. Several processes may do this at the same time, and each may die at any step. This is safe
- * because keys are removed only while a mark in Redis says that the view is being emptied. The mark stays until one process
- * has seen all keys, and no command is applied before that.
+ * Empties the view in Redis, so that the snapshot at the start of the log can fill it again. This is necessary if the log no
+ * longer has the commands that must be applied to the view next. Several processes may empty the view at the same time, and
+ * each may die at any step. This is safe because keys are removed only while a mark in Redis says that the view is being
+ * emptied. The mark stays until one process has seen all keys, and no command is applied before that.
  * @returns whether a whole snapshot begins at `start`; if not, nothing is removed
  */
 export async function emptyForSnapshot(redis: Redis, log: RegistryLog, start: number, end: number): Promise<boolean> {

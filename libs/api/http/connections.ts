@@ -1,7 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** A caller may protect a third of the unprotected connections (dynamic thresholds, Choudhury and Hahne 1998). */
+/**
+ * The connections that are protected for one caller may be at most a third as many as the unprotected connections (dynamic
+ * thresholds, Choudhury and Hahne 1998).
+ */
 const FREE_FOR_EACH = 3;
 
 /**
@@ -155,8 +158,8 @@ export function stopParsingWhenEnded(socket: Socket & { readonly parser?: Parser
 /** A body may have at most 1,000 chunks if they have less than 64 bytes on average. No honest client exceeds this. */
 const [MANY, SHORT] = [1_000, 64];
 /**
- * More than 5,000 short chunks of all bodies within 200 ms, which is some 10 ms of work, are an attack. A body with short
- * chunks may then have only 64 chunks.
+ * More than 5,000 short chunks of all bodies within 200 ms are an attack. To parse this many chunks takes some 10 ms. After
+ * that, a body with short chunks may have only 64 chunks until the 200 ms are over.
  */
 const [BUSY, WINDOW_MS, FEW] = [5_000, 200, 64];
 /**

@@ -163,8 +163,8 @@ export class Clients {
   }
 
   /**
-   * Changes the role of an operator, within the seconds for which processes cache clients. A token keeps the scopes that the new
-   * role has too; a higher role needs a new token.
+   * Changes the role of an operator. Other processes cache clients, so the change reaches them after a few seconds. A token
+   * keeps the scopes that the new role has too; a higher role needs a new token.
    * @throws ClientRefused if the client is no operator, or the last enabled admin, which must keep that role
    */
   async changeRole(clientId: string, role: OperatorRole): Promise<void> {
@@ -186,8 +186,9 @@ export class Clients {
   }
 
   /**
-   * Changes the event types that a source may send, within the seconds for which processes cache clients.
-   * @param types none: all
+   * Changes the event types that a source may send. Other processes cache clients, so the change reaches them after a few
+   * seconds.
+   * @param types the event types; an empty list allows all of them
    * @throws ClientRefused if the client is no source
    */
   async changeTypes(clientId: string, types: readonly string[]): Promise<void> {
@@ -200,7 +201,9 @@ export class Clients {
     await this.store.replace(clientId, ({ types: _types, ...client }) => ({ ...client, ...typesOf(types) }));
   }
 
-  /** Disables the client and ends its tokens, within the seconds for which processes cache clients. */
+  /**
+   * Disables the client and ends its tokens. Other processes cache clients, so the change reaches them after a few seconds.
+   */
   async disable(clientId: string): Promise<void> {
     const found = await this.#find(clientId);
     if (found.disabled) return;

@@ -128,7 +128,7 @@ function inOrder([only = [], ...others]: readonly IndexedLetter[][]): IndexedLet
   return [...only, ...others.flat()].toSorted((one, other) => other.at - one.at || (one.id < other.id ? 1 : -1));
 }
 
-/** Dead letters read at once: with its body one has up to 900 KiB. */
+/** Number of dead letters that are read at once. A dead letter with its body has up to 900 KiB. */
 const SLICE = 50;
 
 /** No worker takes jobs from this queue, but Bull Board lets an operator move them between states. */

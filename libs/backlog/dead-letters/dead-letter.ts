@@ -9,8 +9,8 @@ import { z } from 'zod';
  * - `horizon_passed`: the next attempt is due more than 96 hours after the acceptance.
  * - `gone`: the endpoint answered 410, so its webhook was disabled.
  * - `id_conflict`: the log has an earlier envelope with the same id and other content. The earlier envelope is delivered.
- * - `audience_unknown`: the record names partners, but none of them exists. Only a producer other than the relay can write
- *   such a record, or a source while Redis is unavailable.
+ * - `audience_unknown`: the record names partners, but none of them exists. An ingress refuses such an envelope unless Redis
+ *   is unavailable. A program that writes to the topic without an ingress can also cause such a record.
  * - `handling_failed`: the relay accepted the envelope but failed to process it because of a bug.
  *
  * A delivery whose webhook was deleted does not become a dead letter. It ends as `cancelled`, without a further attempt.

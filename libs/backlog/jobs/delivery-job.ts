@@ -23,8 +23,8 @@ export const DeliveryJob = z.object({
   /** Number of attempts since the acceptance or since the replay. */
   attempts: z.number().int().min(0),
   /**
-   * True if the due time is a turn that the job got at an origin that has never answered 2xx. The job then needs no other
-   * turn.
+   * An origin that has never answered 2xx gets one attempt a second, and deliveries take turns at these attempts. True if
+   * this job has such a turn and is due at the time of its turn. The job then needs no other turn.
    */
   hasTurn: z.literal(true).optional(),
   /** Epoch milliseconds at which the relay accepted the envelope, or at which the delivery was replayed. */

@@ -168,12 +168,16 @@ export interface WaitingCount {
 }
 
 /**
- * Counts the queued deliveries of each webhook. A job is counted before it is added, and until after it has ended. A crash
- * can therefore leave a count that is too high until the next recount, but never a count that is too low.
+ * Counts the queued deliveries of each webhook. A job is added to the count before it is added to the queue, and is removed
+ * from the count after it has ended. A crash can therefore leave a count that is too high until the next recount, but never
+ * a count that is too low.
  */
 @Injectable()
 export class WaitingJobs {
-  /** @param addedWithinS whole seconds; a job that is missing for longer was lost or has ended */
+  /**
+   * @param addedWithinS whole seconds within which a counted job is added to the queue. If a job is not in the queue for
+   *   longer, `recount` reports it as missing.
+   */
   constructor(
     private readonly shards: Shards,
     @Optional() private readonly addedWithinS = 60,

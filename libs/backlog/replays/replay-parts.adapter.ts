@@ -148,7 +148,7 @@ export async function unwaitedRanges(
   const left = await Promise.all(
     ranges.map(async ({ topic, partition, from, end }) => {
       const at = { topic, partition };
-      // If a shard is unavailable, no record is left out.
+      // If a shard is unavailable, its waiting records are unknown. The replay then covers all records of the range.
       const texts = await Promise.all(
         shards.all.map((shard) => shard.redis.hget(parkingKey(shard, at), webhookId).catch(() => null)),
       );

@@ -10,8 +10,8 @@ export interface ConcurrencyLimits {
   /** Maximum of attempts that run at the same time in this worker. */
   readonly total: number;
   /**
-   * Maximum of attempts that run at the same time to one endpoint. Hanging attempts are counted only up to a quarter of this
-   * cap.
+   * Maximum of attempts that run at the same time to one endpoint. Slow and failing webhooks may use a quarter of it. If
+   * more of their attempts run, which began before the webhooks were known to be slow, the excess is not counted.
    */
   readonly perEndpoint: number;
   /** Milliseconds for which a delivery waits in memory for its endpoint. After that time it becomes a queued job. */
@@ -50,9 +50,9 @@ export interface ConcurrencyLimits {
 export type SlotUse = 'succeeded' | 'failed' | 'unreached' | 'unused';
 
 /**
- * Returns limits for this total. All troubled webhooks together may use a quarter of the slots, divided among their
- * partners. One partner may use half of all slots. Hanging attempts that exceed the quarter get extra slots, at most as many
- * as the total.
+ * Returns limits for this total. All slow and failing webhooks together may use a quarter of the slots, divided among their
+ * partners. If more of their attempts are already running when the webhooks are found to be slow, extra slots are added for
+ * the excess. There are at most `total` extra slots. One partner may use half of all slots.
  */
 export function fairLimits(total: number, perEndpoint: number): ConcurrencyLimits {
   const part = (share: number): number => Math.max(1, Math.floor(total * share));

@@ -78,11 +78,12 @@ interface Asking {
 }
 
 /**
- * The turns of one process at origins that have never answered 2xx. An origin has one turn a second, however long attempts
- * take. An endpoint (a partner's origin) reserves at most one turn in advance, so a new endpoint waits for at most one turn
- * of each other partner. The webhooks of an endpoint take its turns in order, so a webhook with a thousand deliveries delays
- * another webhook by at most one turn. A turn belongs to the delivery that took it: when the turn comes, the delivery does
- * not ask again. All times are from one monotonic clock, in milliseconds.
+ * Limits the attempts of one process to origins that have never answered 2xx. Each such origin gets one attempt a second,
+ * however long attempts take. The right to make this attempt is a turn. An endpoint (a partner's origin) reserves at most
+ * one turn in advance, so a new endpoint waits for at most one turn of each other partner. The webhooks of an endpoint take
+ * its turns in order, so a webhook with a thousand deliveries delays another webhook by at most one turn. A turn belongs to
+ * the delivery that took it: when the turn comes, the delivery does not ask again. All times are from one monotonic clock,
+ * in milliseconds.
  */
 export class OriginTurns {
   readonly #freeAt = new Map<string, number>();

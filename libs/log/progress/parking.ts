@@ -35,9 +35,12 @@ export interface ParkingWrite {
   readonly dropped: readonly number[];
   /** Lines of notices about webhooks that this write parks. */
   readonly notices?: readonly string[];
-  /** Stored dropped offsets below this offset are removed. If it is undefined, all of them are removed. */
+  /** From the stored dropped offsets, those below this offset are removed. If it is undefined, all of them are removed. */
   readonly keptFrom: number | undefined;
-  /** Stored dropped offsets from here on are removed, because the log may have other records there than before. */
+  /**
+   * From the stored dropped offsets, this offset and all higher ones are removed. The log has become shorter and may have
+   * other records at these offsets than before.
+   */
   readonly lostFrom?: number | undefined;
   readonly next: number;
 }

@@ -44,7 +44,8 @@ export interface OwnedPosition extends Position {
 
 /**
  * State of an envelope id in the store:
- * - `open`: the id is not settled, even if an ingress has marked it as published with other content
+ * - `open`: the id is not settled. A mark of an ingress, which says that the ingress has published this id, does not settle
+ *   it, even if the ingress published other content.
  * - `duplicate`: the id is settled with the same content
  * - `conflict`: the id is settled with other content
  */

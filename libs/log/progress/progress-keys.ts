@@ -6,8 +6,9 @@ import type { LogPartition } from './partition-progress.port.js';
 export const recoveryKey = (shard: Shard): string => shard.key('recovery');
 
 /**
- * This key is set once the shard has the progress of every partition that was read. While the key exists, the shard was not
- * emptied since then. It can only have been restored from a backup.
+ * A worker sets this key as soon as the shard has the progress of every partition that was read. If the key exists but the
+ * progress of a partition is missing, the shard was not emptied. It was restored from a backup that is older than the first
+ * read of that partition.
  */
 export const knownKey = (shard: Shard): string => shard.key('known');
 

@@ -124,7 +124,10 @@ export class KafkaPublisher extends Publisher {
     }
   }
 
-  /** Publishes a record whose topic is not known yet, or while the brokers cannot be reached. */
+  /**
+   * Looks up the topic in Kafka first, then publishes the record. This is necessary if the topic is not known yet or the
+   * last look-up failed.
+   */
   async #publishNew(record: OutgoingRecord): Promise<number | undefined> {
     if (this.#isClosed) throw new PublishFailed('unavailable', 'The publisher is closed');
     const { lookMs } = this.#settings;

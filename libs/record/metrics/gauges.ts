@@ -164,7 +164,7 @@ function most(states: States): number {
   return Math.max(...counts.values());
 }
 
-/** Registers a gauge whose value the process itself has. */
+/** Registers a gauge that gets its value from the memory of this process, without a request to Redis or Kafka. */
 function registerValue(registry: Registry, name: string, help: string, value: () => number): void {
   registry.registerMetric(
     new Gauge({

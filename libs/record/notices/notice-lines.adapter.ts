@@ -12,13 +12,14 @@ import {
 } from '@relay/redis';
 import type { Redis } from 'ioredis';
 
-/** Each kind of notice about a webhook is sent at most once in each hour since the epoch. */
+/** Each kind of notice about a webhook is sent at most once in a clock hour, for example from 13:00 to 14:00 UTC. */
 export const HOUR_MS = 3_600_000;
 
 /**
- * The kinds of notices that report a state, each with the subject of that state. For these, the latest state matters: if a
- * notice of the kind was already sent in this hour, the next one waits for the next hour and replaces one that waits
- * already. For all other kinds, the first notice of an hour is sent and further ones are dropped.
+ * The kinds of notices that report a state. Each is mapped to the thing whose state it reports, so kinds that report on the
+ * same thing replace each other. For these, the latest state matters: if a notice of the kind was already sent in this hour,
+ * the next one waits for the next hour and replaces one that waits already. For all other kinds, the first notice of an hour
+ * is sent and further ones are dropped.
  */
 export const STATE_OF: Readonly<Partial<Record<NoticeType, string>>> = {
   'webhook.disabled': 'webhook',

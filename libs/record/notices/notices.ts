@@ -26,7 +26,10 @@ import {
  */
 export const OPERATORS = 'operators';
 
-/** Maximum number of remembered ids. If an id was forgotten, its notice may be sent again; its seen mark then drops it. */
+/**
+ * Maximum number of remembered ids. If an id was forgotten, the same notice may be published again. The workers then
+ * recognize its id as a duplicate and do not deliver it.
+ */
 const MAX_TOLD = 10_000;
 
 /**

@@ -20,7 +20,10 @@ export const eventTypeParts: readonly ViewPart[] = [
   { name: 'event-types-former', key: eventTypeKeys[2], kind: 'hash' },
 ];
 
-/** As `applyClientLua`. A limit holds for the types that are not archived. */
+/**
+ * Body of a Lua function that applies commands about event types. Its form is that of `applyClientLua`. A command may have a
+ * `limit`: the maximum number of event types that are not archived.
+ */
 export const applyEventTypeLua = `
 local types, version, former = unpack(KEYS)
 local function is_archived(record) return cjson.decode(record).archived == true end

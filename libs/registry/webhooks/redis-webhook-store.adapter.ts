@@ -128,8 +128,8 @@ export class WebhookStore {
     const { eventType } = draft;
     await this.registry.current();
     for (;;) {
-      // A credential is sealed for one id, so the only webhook is looked up first. The script checks that it is still the
-      // only one.
+      // The credential is encrypted for the id of its webhook. If the caller gives no id, the partner's webhook of this
+      // event type is therefore looked up first. The script then checks that the partner has no other webhook of this type.
       const target = id ?? (await this.#commands.found(() => this.#stored.firstOf(partnerId, eventType)));
       const stored = target === undefined ? undefined : await this.#toChange(partnerId, target);
       if (stored === undefined) return { kind: 'not-found' };

@@ -201,9 +201,9 @@ export interface RequestQueue {
 /** Interval at which requests above the in-flight limit are checked, in addition to the check after each answer. */
 const CHECK_MS = 10;
 
-// kafkajs 2.2.4 sets a timer with a negative delay, which Node treats as 1 ms, again and again, even if no request waits. So
-// each connection wakes its process a thousand times a second without need (tulios/kafkajs#1704, #1556, #1751, unmerged
-// fixes).
+// kafkajs 2.2.4 restarts the timer of this check again and again, even if no request waits. The delay is negative, and Node
+// treats a negative delay as 1 ms. So each connection wakes its process a thousand times a second without need
+// (tulios/kafkajs#1704, #1556, #1751, unmerged fixes).
 mend<ClassOf<object>>('network/requestQueue', ({ prototype }) => {
   Object.assign(prototype, {
     scheduleCheckPendingRequests(this: RequestQueue): void {

@@ -95,7 +95,10 @@ function writeText(bytes: Buffer, at: number, text: string | null): number {
 /** The Castagnoli polynomial with its bits reversed, as Kafka and iSCSI (RFC 3720) use it. */
 const POLYNOMIAL = 0x82f63b78;
 
-/** The remainders of the 256 values of a byte, for each of the eight positions that a byte can have in one step. */
+/**
+ * Lookup tables for `crc32c`, which processes eight bytes in one step (slicing-by-8). There is one table for each of the
+ * eight positions of a byte. It has the remainder of each byte value at this position, divided by the polynomial.
+ */
 const TABLE = new Int32Array(8 * 256);
 for (let byte = 0; byte < 256; byte += 1) {
   let rest = byte;

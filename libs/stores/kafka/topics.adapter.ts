@@ -35,10 +35,12 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 const FOR_EVER = -1;
 /** Set for created topics only, not checked of existing ones: another value loses nothing, it keeps records for longer. */
 const SEGMENT = 'segment.ms';
-/** Kafka's own default. It has room for the largest MAX_ENVELOPE_BYTES. */
+/** Kafka's own default. It has room for an envelope of 900 KiB, the highest value that MAX_ENVELOPE_BYTES may have. */
 const MAX_BATCH_BYTES = 1_048_588;
 const LIMIT = 'max.message.bytes';
-/** Has room for a dead letter with an envelope of the largest MAX_ENVELOPE_BYTES. */
+/**
+ * A dead letter fits into this size even if its envelope has 900 KiB, the highest value that MAX_ENVELOPE_BYTES may have.
+ */
 const MAX_LETTER_BYTES = 2_097_152;
 /**
  * The relay's largest batch by default: 512 KiB of records, or one dead letter with an envelope of 256 KiB. A topic's

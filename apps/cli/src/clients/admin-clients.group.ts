@@ -28,9 +28,10 @@ export function defineAdminClients(group: Command, shell: Shell): void {
 }
 
 /**
- * Runs `work` with the clients in Redis itself, so no operations app is needed.
+ * Gives `work` direct access to the API clients that are stored in Redis. The command therefore works without a running
+ * operations app.
  * @throws Error if the ingresses lack the encryption key of this command, so they could not verify the secrets that it
- * creates
+ *   creates
  */
 function withClients<T>(shell: Shell, work: (clients: Clients) => Promise<T>): Promise<T> {
   const keyring = keyringOf(shell);

@@ -94,8 +94,9 @@ export async function lostShards(events: readonly EventRange[], shards: Shards, 
     shards.all.map(async (shard, number) => {
       const progress = new RedisPartitionProgress(shard, windowMs);
       const { lost, isLost, isBegun } = await lossOf(events, shard, progress);
-      // A worker that was stopped early may have read records without committing an offset. So a shard also counts as lost
-      // if it knows nothing about any partition although the log has records.
+      // `lossOf` recognizes a loss only if the workers have committed an offset. A worker that was stopped early may have
+      // read records without committing. Therefore a shard also counts as lost if the log has records but the shard knows
+      // none of the partitions.
       const isEmpty = lost.length === events.length && lost.some(({ end }) => end > 0);
       return isLost || isEmpty ? [{ number, shard, progress, lost, isBegun }] : [];
     }),

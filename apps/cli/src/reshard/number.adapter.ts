@@ -19,7 +19,10 @@ export interface NewOrder {
   readonly key: string;
   /** Partition → range text. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Whether nothing of the replay is left. Then no flush of a worker can end the replay, so the change ends it. */
+  /**
+   * Whether a running or paused replay has no ranges left to deliver. Workers end a replay when they store the progress of
+   * its last range. They will store none for this replay, so `switchNumber` ends it.
+   */
   readonly hasEnded: boolean;
 }
 

@@ -25,8 +25,8 @@ const OLD_MS = 600_000;
 /** Maximum time in ms over which waiting deliveries are spread after a `Retry-After` has ended. */
 const HELD_SPREAD_MS = 10_000;
 /**
- * Milliseconds after the deadline of an attempt at which its probe may be claimed again, because its worker must have
- * stopped.
+ * Margin in ms. A worker that claims a probe has the deadline of an attempt plus this margin to report the result. If it
+ * reports none by then, it has probably stopped, and another worker may claim the probe.
  */
 const CLAIM_MARGIN_MS = 5_000;
 /** Golden ratio. The fractional parts of its multiples are spread evenly, for any number of multiples. */

@@ -102,7 +102,7 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
     }
   }
 
-  /** Yields endpoints that have deliveries but whose origin is not proven. */
+  /** Yields the endpoints that deliveries wait for and whose origin is not known to have answered 2xx. */
   *unproven(): Generator<string> {
     for (const endpoint of this.#turns.endpoints()) if (!this.isProven(endpoint)) yield endpoint;
   }
@@ -174,9 +174,9 @@ export class UnprovenOrigins implements OnApplicationBootstrap, OnModuleDestroy 
 export type Turn = 'proven' | Entry;
 
 /**
- * Waiting deliveries from the log to origins that are not proven. The first delivery to an endpoint requests an attempt. All
- * others wait in memory, for as long as a delivery may wait for a slot. If the first one is answered 2xx, they continue at
- * once. Therefore a new endpoint that works gets its envelopes without delay.
+ * Deliveries that were read from the log and wait in memory because their origin has never answered 2xx. The first delivery
+ * to an endpoint requests an attempt. All others wait for as long as a delivery may wait for a slot. If the first one is
+ * answered 2xx, they continue at once. Therefore a new endpoint that works gets its envelopes without delay.
  */
 export class TrialQueue {
   /** Waiting deliveries by endpoint. The first one in each list requested an attempt at most `maxWaitMs` ago. */

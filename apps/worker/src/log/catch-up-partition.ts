@@ -47,7 +47,10 @@ export class CatchUpPartition {
     return this.tracker.next;
   }
 
-  /** The log has no records between `head` and this offset. A range that ends after `head` can be caught up to here. */
+  /**
+   * End of the gap without records that begins at `head`, or `head` itself if there is no gap. Webhooks and replays can
+   * catch up to this offset, even if their range ends after `head`.
+   */
   get emptyTo(): number {
     return this.tracker.emptyTo;
   }

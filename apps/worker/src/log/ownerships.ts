@@ -9,11 +9,14 @@ import { cached, pause } from './timing.js';
 interface Reading {
   /** Moves the consumer so that the reader gets its `next` offset. */
   seek(reader: PartitionReader): void;
-  /** Forgets the committed offset of a partition. It is read from an earlier offset because its log became shorter. */
+  /**
+   * Forgets the committed offset of a partition. The partition is read again from an earlier offset, because Kafka has lost
+   * records and the log became shorter.
+   */
   forget(reader: PartitionReader): void;
   /**
-   * Whether Redis once stored that it knows every partition that was read. If so, Redis has not lost all its data since
-   * then.
+   * Whether Redis has the mark that is set as soon as it has the progress of every partition that was read. If the mark
+   * exists, Redis has not lost all its data since then.
    */
   wasKnown(at: LogPartition): Promise<boolean>;
   /** Whether this worker is stopping. */

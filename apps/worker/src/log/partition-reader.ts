@@ -45,7 +45,8 @@ export class PartitionReader {
   readonly #pending = new PendingWrites();
   #refused = false;
   /**
-   * Number of reconnections to Redis. An ownership, and the jobs stored again after it, are only valid until the next one.
+   * Number of reconnections to Redis. After each reconnection, Redis may have lost its latest writes. The ownership must
+   * then be confirmed and the jobs must be stored again.
    */
   #doubts = 0;
   #released = false;

@@ -41,9 +41,9 @@ export class FailedDeliveries {
   ) {}
 
   /**
-   * Returns the deliveries to make, from the wanted ones. For a replay that covers only dead letters, these are the
+   * Selects from `wanted` the deliveries that have to be made. For a replay that covers only dead letters, these are the
    * deliveries that have dead letters, with the ids of the dead letters. For other replays and for parked webhooks, these
-   * are all wanted deliveries.
+   * are all deliveries in `wanted`.
    */
   async of<T extends InRange>(wanted: readonly T[]): Promise<(T & { readonly letters: readonly string[] })[]> {
     const found = await Promise.all(

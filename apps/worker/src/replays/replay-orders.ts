@@ -21,7 +21,8 @@ const NONE: ReadonlyMap<string, string> = new Map();
 type Orders = Pick<Replays, 'orders' | 'ended' | 'rangesOf' | 'resumeEnded' | 'endDone'>;
 
 /**
- * Starts, pauses and cancels the replays that partners and operators have ordered, in the partitions that this worker reads.
+ * Starts, pauses and cancels replays in the partitions that this worker reads. A partner or operator orders a replay, and
+ * Redis keeps its order, which lists the ranges of the log to deliver again, until the replay has ended.
  */
 @Injectable()
 export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
@@ -90,7 +91,7 @@ export class ReplayOrders implements OnApplicationBootstrap, OnModuleDestroy {
     if (done.length > 0) await this.orders.endDone(done);
   }
 
-  /** @param endedId returns the id of a replay that has ended; undefined for a replay with an order */
+  /** @param endedId returns the id of a replay that has ended, or undefined for a replay that runs or is paused */
   async #takeUp(
     partition: CatchUpPartition,
     keys: readonly string[],
