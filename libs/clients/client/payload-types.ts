@@ -34,9 +34,9 @@ export type Envelope = EnvelopeOf<keyof Payloads>;
 
 /**
  * Returns the text of a TypeScript module. It declares a type for each payload, and a union type of all envelopes that is
- * discriminated by `type`. The same event types always give the same text.
+ * discriminated by `type`. Equal event types give equal text.
  * @param url base URL of the relay
- * @param ending ends the requests
+ * @param ending signal that ends the requests
  * @throws Error that names the address whose answer is no document of a relay
  */
 export async function payloadTypes(url: string, ending: AbortSignal): Promise<string> {

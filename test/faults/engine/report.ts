@@ -115,7 +115,7 @@ the list of dead letters.
 ${total('delivered')} delivered, ${total('dead letters')} dead letters, ${total('lost')} lost, ${total('duplicates (bound)')} duplicates where ${total('duplicates (bound)', /≤ ([\d,]+)/)} were allowed.**
 
 \`lost = deliveries owed − delivered − dead letters\`. A delivery counts as delivered when the endpoint has written its
-2xx to a connection that was still there. A duplicate is one more request that the endpoint would have answered 2xx.
+2xx to a connection that was still there. A duplicate is one more request for a delivery that the endpoint has answered 2xx.
 
 - Allowed duplicates: the attempts that ran at the fault plus those that no flush had marked (the last ${UNMARKED_MS} ms, and the time for which
   other work held up the endpoints); if Redis loses its latest writes, all deliveries since the last write that survived.
