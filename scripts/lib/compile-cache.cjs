@@ -1,6 +1,7 @@
 'use strict';
 // Jest compiles and loads each module once for each spec file. Required before jest, this compiles a module once for each
-// process, and loads the packages of `SHARED` once: they keep no state and compare nothing with a global of the spec.
+// process, and loads the packages of `SHARED` once, because they keep no state. Objects that zod makes have the prototypes of
+// the process, so `isDeepStrictEqual` and `toStrictEqual` do not take them for equal to objects that a spec makes.
 const vm = require('node:vm');
 
 const { compileFunction, Script, SourceTextModule } = vm;
