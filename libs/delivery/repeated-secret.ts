@@ -7,8 +7,8 @@ const ROUNDS = 2;
 
 /**
  * Decodes a text. Each character of a text stands for one byte, or for a UTF-16 unit if the encoding uses these.
- * @param least characters of the shortest piece that is searched for. Text that is too short to contain so many may be left
- * out.
+ * @param least length in characters of the shortest excerpt of the secret that the caller searches for. The decoder may omit
+ * decoded text that is shorter.
  */
 type Decoder = (text: string, least: number) => string;
 

@@ -68,7 +68,7 @@ export type HeaderValue = Buffer | string | (Buffer | string)[] | null | undefin
 interface RecordFacts {
   /**
    * Client ids of the only partners that the record is for, as in `AcceptedEnvelope`. An empty array means all partners. If
-   * the header `relay-partner` is present but names nobody, the array contains one empty string. No partner has this id, so
+   * the header `relay-partner` is present but contains no id, the array contains one empty string. No partner has this id, so
    * the record is for no partner.
    */
   audience: string[];

@@ -23,7 +23,7 @@ type Token = Answer<'tradePortalCode'>;
 /** Access token; undefined while signed out. It is only in memory, so it is lost when the page is closed. */
 export const session = signal<Token | undefined>(undefined);
 
-/** Message that the page shows while nobody is signed in. */
+/** Message of the page before a partner has signed in and after the sign-out. */
 export const outside = signal<{ readonly title: string; readonly words: string }>({
   title: 'Opening…',
   words: 'The link is being opened.',

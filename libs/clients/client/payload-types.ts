@@ -48,7 +48,7 @@ export async function payloadTypes(url: string, ending: AbortSignal): Promise<st
   const nameFor = unique(['Payloads', 'EnvelopeOf', 'Envelope']);
   const [declarations, members]: [string[], string[]] = [[], []];
   for (const type of catalogue.data.eventTypes.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-    // The relay names its public address, which may differ from the one that was given.
+    // The relay links to its public address. `url` can be another address of the relay, so only the path is used.
     const path = /\/schemas\/[^?#]+$/.exec(type.payloadSchema ?? '')?.[0];
     const schema = path === undefined ? { type: 'object' } : await read(path);
     const name = nameFor(type.name);

@@ -139,7 +139,7 @@ export class OriginTurns {
     for (const endpoint of this.#asking.keys()) if (originOf(endpoint) === origin) this.#asking.delete(endpoint);
   }
 
-  /** Deletes endpoints, webhooks and origins that nobody has asked for recently. */
+  /** Deletes the endpoints, webhooks and origins that no delivery has used recently. */
   forget(now: number): void {
     for (const [origin, freeAt] of this.#freeAt) if (freeAt < now) this.#freeAt.delete(origin);
     const before = now - REMEMBERED_MS;

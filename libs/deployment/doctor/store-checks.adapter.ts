@@ -135,7 +135,7 @@ export async function checkKafka(
   return [ok('kafka', 'answers'), ...fit, ...notes, ...replication, ...unread, ...workers];
 }
 
-/** Checks that the consumer group has members. Without members nobody reads the log, and accepted envelopes wait there. */
+/** Checks that the consumer group has members. Without members, no worker reads the log and accepted envelopes wait there. */
 async function checkWorkers(kafka: Kafka, group: string, environment: string): Promise<Finding[]> {
   const { groups } = await withAdmin(kafka, (admin) => admin.describeGroups([group]));
   const members = groups[0]?.members.length ?? 0;

@@ -36,7 +36,7 @@ import { openedOf, type Webhook, webhookOf } from './redis-webhook-view.adapter.
 
 type Result<Kind extends CommandResult['kind']> = Extract<CommandResult, { kind: Kind }>;
 type RegisterResult = Result<'created' | 'exists' | 'limit' | 'origin-limit'>;
-/** `stale`: the webhook no longer has any of the versions that the caller named. */
+/** `stale` means that the webhook has changed since each of the versions in the caller's `If-Match`. */
 type UpdateResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'> | Ambiguous;
 type DeleteResult = Result<'deleted' | 'not-found' | 'stale'> | Ambiguous;
 export type ChangeResult = Result<'updated' | 'not-found' | 'exists' | 'origin-limit' | 'stale'>;

@@ -19,8 +19,8 @@ import { ParkingRule } from '../parking/parking-rule.js';
 import { WORKER_CONFIG } from '../platform/tokens.js';
 
 /**
- * State of an envelope before it is delivered. `repeat`: an earlier record of the envelope may still be in flight. `nobody`:
- * none of the partners that it is addressed to exists.
+ * State of an envelope before its deliveries. `repeat` means that an earlier record of the envelope may still be in flight.
+ * `nobody` means that the envelope names partners, and that none of them exists.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 
