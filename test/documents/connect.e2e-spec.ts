@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { freePort } from '@relay/testing';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Document } from '../support/document.js';
+import { ordersPartner } from '../support/orders.js';
 import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
@@ -73,17 +74,7 @@ else
 
     beforeAll(async () => {
       [relay, port] = [await Relay.start(), await freePort()];
-      partner = await relay.partner();
-      const types = join(folder, 'event-types.yaml');
-      writeFileSync(types, new Document('docs/tutorial.md').block('yaml', 'order.paid'));
-      await relay.stack.relay('event-types', 'apply', '-f', types);
-      for (const [each, path] of [
-        [partner, '/own'],
-        [await relay.partner('other'), '/other'],
-      ] as const) {
-        const webhook = { eventType: 'order.paid', endPointUrl: relay.receiver.url(path), apiKey: 'key' };
-        await until('it is registered', async () => (await each.request('POST', '/webhooks', webhook)).status === 201);
-      }
+      partner = await ordersPartner(relay, folder);
 
       // PostgreSQL refuses to run as root.
       const [user, group] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, USER])));

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { confluentKafka, franzGo, kafkaClassPath, skipped } from '../documents/languages.js';
 import { anEnvelope, type Client } from '../support/client.js';
 import { Document } from '../support/document.js';
+import { ordersPartner } from '../support/orders.js';
 import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
@@ -115,17 +116,7 @@ describe('a producer of docs/operations/produce.md', () => {
   const folder = mkdtempSync(join(tmpdir(), 'relay-producer-'));
   beforeAll(async () => {
     relay = await Relay.start();
-    partner = await relay.partner();
-    const file = join(folder, 'event-types.yaml');
-    writeFileSync(file, new Document('docs/tutorial.md').block('yaml', 'order.paid'));
-    await relay.stack.relay('event-types', 'apply', '-f', file);
-    for (const [each, path] of [
-      [partner, '/own'],
-      [await relay.partner('other'), '/other'],
-    ] as const) {
-      const webhook = { eventType: 'order.paid', endPointUrl: relay.receiver.url(path), apiKey: 'key' };
-      await until('it is registered', async () => (await each.request('POST', '/webhooks', webhook)).status === 201);
-    }
+    partner = await ordersPartner(relay, folder);
   });
   afterAll(async () => {
     rmSync(folder, { recursive: true });
