@@ -1,7 +1,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { verifyDelivery } from '@relay/client';
 import { readRecord, type EnvelopeRecord } from '@relay/events';
+import type { LogFetcher } from '@relay/kafka';
 import { Keyring } from '@relay/keyring';
+import type { IngressConfig } from '@relay/settings';
+import type { ThrottledLog } from '@relay/telemetry';
+import { Registry } from 'prom-client';
+import { ListenMetrics, ListenStreams } from './listen-streams.js';
 import { Listener, StreamKeys } from './listener.js';
 
 const keyring = (): Keyring => Keyring.parse(`k:${randomBytes(32).toString('base64')}`);
@@ -134,4 +139,27 @@ describe('StreamKeys', () => {
     expect(keys.secretOf('partner_1')).toBe(keys.secretOf('partner_1'));
     expect(keys.secretOf('partner_1')).not.toBe(keys.secretOf('partner_2'));
   });
+});
+
+it('a stream over more partitions than a header can hold is refused, and a stream over fewer is opened', async () => {
+  const log = {
+    topicIds: async (topics: string[]) => new Map(topics.map((topic) => [topic, randomUUID()])),
+    bounds: async (topics: string[]) => new Map(topics.map((topic) => [topic, Array<number>(100).fill(123_456_789)])),
+    fetchAll: () => new Promise(() => undefined),
+    close: async () => undefined,
+  } as unknown as LogFetcher;
+  const config = { KAFKA_TOPIC_PREFIX: '', LISTEN_STREAMS: 5 } as IngressConfig;
+  const streams = new ListenStreams(
+    log,
+    keys,
+    config,
+    { warn: () => undefined } as unknown as ThrottledLog,
+    new ListenMetrics(new Registry()),
+  );
+  const open = (types: string[]): Promise<Listener> =>
+    streams.open({ partnerId: 'partner_1', types, told: undefined, isPermitted: async () => true });
+  const types = Array.from({ length: 20 }, (_, index) => `type.${index}`);
+  await expect(open(types)).rejects.toMatchObject({ detail: expect.stringContaining('cannot follow 20 event types') });
+  (await open(types.slice(0, 5))).stream.destroy();
+  await streams.onModuleDestroy();
 });
