@@ -36,7 +36,7 @@ export class PinoLog extends Log {
   constructor(service: string, level: string, to?: DestinationStream) {
     super();
     // Writes synchronously. If pino buffers lines, it writes them at exit, and sonic-boom 4.2.1 repeats a write to a closed pipe
-    // forever. A process would then never end after the reader of its log has exited.
+    // forever. The process then never ends after the reader of its log has exited.
     this.#pino = pino({ level, base: { service }, redact: REDACT }, to ?? pino.destination({ sync: true }));
   }
 
