@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { connectKafka } from '@relay/kafka';
 import type { Admin, Consumer, Producer, RequestEvent } from 'kafkajs';
 import { makeTopic } from '../support/make-topic.js';
 import { until } from '../support/until.js';
 
-const PARTITIONS = 40;
+/** A consumer with more than 256 partitions fetches the busy ones alone most of the time. */
+const SIZES = [40, 300];
 /** An answer that names no partition has 20 bytes; one that names all of them has about 50 for each. */
 const EMPTY_BYTES = 100;
 
-const topic = `sessions-${randomUUID()}`;
-const kafka = connectKafka(
-  { KAFKA_BROKERS: (process.env['KAFKA_BROKERS'] ?? '').split(','), KAFKA_CLIENT_ID: topic },
-  () => undefined,
-);
-
-describe('the fetch session of a consumer with a real broker', () => {
+describe.each(SIZES)('the fetch session of a consumer of %i partitions with a real broker', (partitions) => {
+  const topic = `sessions-${randomUUID()}`;
+  const kafka = connectKafka(
+    { KAFKA_BROKERS: (process.env['KAFKA_BROKERS'] ?? '').split(','), KAFKA_CLIENT_ID: topic },
+    () => undefined,
+  );
   let admin: Admin;
   let producer: Producer;
   let consumer: Consumer;
@@ -27,7 +28,7 @@ describe('the fetch session of a consumer with a real broker', () => {
       kafka.consumer({ groupId: topic, maxWaitTimeInMs: 100 }),
     ];
     await Promise.all([admin.connect(), producer.connect(), consumer.connect()]);
-    await makeTopic(admin, topic, PARTITIONS);
+    await makeTopic(admin, topic, partitions);
     consumer.on(consumer.events.REQUEST, ({ payload }: RequestEvent) => {
       if (payload.apiName === 'Fetch') sizes.push(payload.size);
     });
@@ -73,5 +74,42 @@ describe('the fetch session of a consumer with a real broker', () => {
     await isRead('3 e');
     await send(17, 'f');
     await isRead('17 f');
+  });
+
+  it('reads each record once and in order while some partitions are busy, also of those that were not', async () => {
+    const sent: Record<string, string[]> = {};
+    const stream = async (partition: number, count: number, pauseMs: number): Promise<void> => {
+      for (let number = 0; number < count; number += 1) {
+        await send(partition, `s${number}`);
+        (sent[partition] ??= []).push(`${partition} s${number}`);
+        await delay(pauseMs);
+      }
+    };
+    await Promise.all([stream(5, 400, 2), stream(6, 200, 5), stream(31, 3, 500), stream(38, 1, 0)]);
+    const all = Object.values(sent).flat();
+    await until('all are read', () => read.length >= all.length, { seen: () => read.length });
+    for (const [partition, values] of Object.entries(sent))
+      expect(read.filter((value) => value.startsWith(`${partition} `))).toEqual(values);
+    expect(read).toHaveLength(all.length);
+  });
+
+  it('follows a seek and a pause of a busy partition', async () => {
+    read.splice(0);
+    let stops = false;
+    const stream = (async () => {
+      for (let number = 0; !stops; number += 1) await send(8, `t${number}`);
+    })();
+    await until('the partition is busy', () => read.length > 50);
+    consumer.pause([{ topic, partitions: [8] }]);
+    await delay(500);
+    const held = read.length;
+    await delay(500);
+    expect(read).toHaveLength(held);
+    consumer.seek({ topic, partition: 8, offset: '0' });
+    consumer.resume([{ topic, partitions: [8] }]);
+    await until('the log is read again', () => read.lastIndexOf('8 t0') >= held && read.length > held + 50);
+    stops = true;
+    await stream;
+    expect(read.slice(held, held + 50)).toEqual(Array.from({ length: 50 }, (_, number) => `8 t${number}`));
   });
 });

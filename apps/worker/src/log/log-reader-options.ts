@@ -30,7 +30,7 @@ export interface LogReaderOptions {
   commitEveryMs: number;
   /**
    * Interval at which idle partitions compare their position with Redis, because Redis may have lost its latest writes
-   * unnoticed.
+   * unnoticed. With more than 256 partitions, this is the interval between groups of 256.
    */
   compareEveryMs: number;
   /** Called with the number of records that Kafka deleted before they were read. */

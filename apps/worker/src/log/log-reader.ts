@@ -27,6 +27,12 @@ import { PartitionReader, type PartitionState } from './partition-reader.js';
 export class LogReader {
   /** Readers by topic and partition. There is one for each shard. */
   readonly #partitions = new Map<string, PartitionReaders>();
+  /** The readers of `#partitions` in one list, for what runs many times a second. */
+  #readers: readonly PartitionReader[] = [];
+  /** The readers that had records in flight a moment ago. */
+  #busy = new Set<PartitionReader>();
+  #flushes = 0;
+  #compared = 0;
   readonly #leaving = new Set<PartitionReader>();
   readonly #ownerships: Ownerships;
   readonly #commits: LogCommits;
@@ -57,8 +63,8 @@ export class LogReader {
   use(controls: LogControls): void {
     this.#controls = controls;
     this.#timers = [
-      setInterval(() => void this.flush(), this.options.flushEveryMs),
-      setInterval(() => void this.flush(true), this.options.compareEveryMs),
+      setInterval(() => void this.#flushBusy(), this.options.flushEveryMs),
+      setInterval(() => void this.#compareSome(), this.options.compareEveryMs),
       setInterval(() => void this.commit(), this.options.commitEveryMs),
       setInterval(() => this.#askAgain(), this.options.compareEveryMs),
       setInterval(() => void this.look(), this.options.compareEveryMs),
@@ -87,10 +93,6 @@ export class LogReader {
     );
   }
 
-  get #readers(): PartitionReader[] {
-    return [...this.#partitions.values()].flat();
-  }
-
   #of({ topic, partition }: LogPartition): PartitionReaders {
     return this.#partitions.get(`${topic}/${partition}`) ?? [];
   }
@@ -100,7 +102,11 @@ export class LogReader {
    * consumer was moved to its first offset.
    */
   reading(topic: string, partition: number): PartitionReaders {
-    return this.#of({ topic, partition }).filter((reader) => isReading(reader) && !this.#ownerships.isOwning(reader));
+    const able = this.#of({ topic, partition }).filter(
+      (reader) => isReading(reader) && !this.#ownerships.isOwning(reader),
+    );
+    for (const reader of able) this.#busy.add(reader);
+    return able;
   }
 
   /**
@@ -149,6 +155,7 @@ export class LogReader {
         this.#leaving.add(reader);
       }
     }
+    this.#readers = [...this.#partitions.values()].flat();
     this.log.info('log.assigned', 'The consumer group assigned partitions to this worker', { partitions: keys.size });
     for (const reader of this.#readers) if (reader.state === 'owning') this.#ownerships.own(reader);
   }
@@ -240,11 +247,32 @@ export class LogReader {
     return this.#readers.flatMap((reader) => reader.catchUpPartition() ?? []);
   }
 
-  async flush(compare = false): Promise<void> {
+  /** Writes the results of all partitions since the last flush. */
+  flush(compare = false): Promise<void> {
     for (const reader of this.#leaving) if (reader.over) this.#leaving.delete(reader);
-    // This runs 50 times a second. Most partitions have nothing to write, so they must cost nothing.
-    const readers = [...this.#readers, ...this.#leaving].filter((reader) => compare || !reader.flushed);
-    await Promise.all(readers.map((reader) => reader.flush(compare)));
+    this.#busy = new Set(this.#readers.filter((reader) => reader.running > 0 || !reader.flushed));
+    return this.#write(compare ? this.#readers : this.#busy, compare);
+  }
+
+  /**
+   * Runs 50 times a second, so most runs look only at the readers that had records in flight a moment ago. Only a catch-up
+   * has results for another reader.
+   */
+  #flushBusy(): Promise<void> {
+    this.#flushes += 1;
+    return this.#flushes % FLUSHES_PER_LOOK === 0 ? this.flush() : this.#write(this.#busy);
+  }
+
+  /** Compares the positions of some readers with Redis. The next calls compare the others in turn. */
+  #compareSome(): Promise<void> {
+    const from = this.#compared < this.#readers.length ? this.#compared : 0;
+    this.#compared = from + COMPARED_AT_ONCE;
+    return this.#write(this.#readers.slice(from, this.#compared), true);
+  }
+
+  async #write(readers: Iterable<PartitionReader>, compare = false): Promise<void> {
+    const due = [...readers, ...this.#leaving].filter((reader) => compare || !reader.flushed);
+    await Promise.all(due.map((reader) => reader.flush(compare)));
   }
 
   /** Commits the offsets of all partitions. @param all true for the last commit before the worker stops */
@@ -264,6 +292,11 @@ export class LogReader {
     await Promise.all([committed, this.flush()]);
   }
 }
+
+/** A comparison is a command of Redis for each reader. A worker with more readers than this compares them in turn. */
+const COMPARED_AT_ONCE = 256;
+/** One flush in so many looks at all readers. */
+const FLUSHES_PER_LOOK = 10;
 
 const isReading = (reader: PartitionReader): reader is PartitionReader & { readonly next: number } =>
   reader.state === 'reading' && reader.next !== undefined;
