@@ -4,7 +4,8 @@ import { shipped } from './spec-sources.js';
 const MOST = 5;
 const DRIVERS = ['Admin', 'Consumer', 'Kafka', 'Producer', 'Queue', 'Redis', 'Worker'];
 
-const trees = shipped.map(({ path, text }) => ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true));
+const options = { languageVersion: ts.ScriptTarget.Latest, jsDocParsingMode: ts.JSDocParsingMode.ParseNone };
+const trees = shipped.map(({ path, text }) => ts.createSourceFile(path, text, options, true));
 const statements = trees.flatMap((tree) => [...tree.statements]);
 const classes = new Set([...DRIVERS, ...statements.filter(ts.isClassDeclaration).map(({ name }) => name?.text ?? '')]);
 /** Shapes that a constructor could be given as one object. */

@@ -34,6 +34,7 @@ async function shownOf(isTerminal: boolean, looks: readonly number[], share = 1)
       return Promise.resolve(statusesOf(lookedAt, share));
     },
     shown,
+    0,
   );
   shown.end();
   // The bar goes back to the first column to be drawn anew.
@@ -95,6 +96,7 @@ describe('follow', () => {
           return Promise.resolve([{ state: 'done' }, { ...found, matched: 1, done: 0, failed: 0 }] as FollowedReplay[]);
         },
         shown,
+        0,
       );
       expect(looks).toBe(ends ? 1 : 2);
     },

@@ -121,7 +121,7 @@ type Read = (ids: readonly string[]) => Promise<readonly FollowedReplay[]>;
  * Shows the progress of replays until each of them has ended, is paused by another command, or waits for its webhook to be
  * enabled. Progress counts the records that were looked at; some of them need no delivery.
  */
-export async function follow(ids: readonly string[], read: Read, shown: Progress): Promise<void> {
+export async function follow(ids: readonly string[], read: Read, shown: Progress, everyMs = LOOK_MS): Promise<void> {
   let found = await read(ids);
   const records = sum(found, (replay) => replay.matched);
   let before = records - leftOf(found);
@@ -131,7 +131,7 @@ export async function follow(ids: readonly string[], read: Read, shown: Progress
     if (lookedAt > before) shown.done(lookedAt - before);
     before = lookedAt;
     if (!found.some(goesOn)) return;
-    await delay(LOOK_MS);
+    await delay(everyMs);
   }
 }
 
