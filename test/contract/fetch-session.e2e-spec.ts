@@ -91,6 +91,7 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
     for (const [partition, values] of Object.entries(sent))
       expect(read.filter((value) => value.startsWith(`${partition} `))).toEqual(values);
     expect(read).toHaveLength(all.length);
+    expect(read.indexOf('38 s0')).toBeLessThan(read.indexOf('5 s399'));
   });
 
   it('follows a seek and a pause of a busy partition', async () => {
@@ -111,5 +112,35 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
     stops = true;
     await stream;
     expect(read.slice(held, held + 50)).toEqual(Array.from({ length: 50 }, (_, number) => `8 t${number}`));
+  });
+
+  it('leaves busy partitions to a second member of the group, and takes them back', async () => {
+    read.splice(0);
+    const sent: string[] = [];
+    let stops = false;
+    const stream = async (partition: number): Promise<void> => {
+      for (let number = 0; !stops; number += 1) {
+        await send(partition, `u${number}`);
+        sent.push(`${partition} u${number}`);
+      }
+    };
+    const streams = [stream(10), stream(11), stream(12)];
+    const readBySecond: string[] = [];
+    const second = kafka.consumer({ groupId: topic, maxWaitTimeInMs: 100 });
+    await second.connect();
+    await second.subscribe({ topics: [topic] });
+    await second.run({
+      eachMessage: async ({ partition, message }) =>
+        void readBySecond.push(`${partition} ${message.value?.toString()}`),
+    });
+    await until('the second member reads a busy partition', () => readBySecond.length > 50);
+    await second.disconnect();
+    stops = true;
+    await Promise.all(streams);
+    const missing = (): string[] => {
+      const all = new Set([...read, ...readBySecond]);
+      return sent.filter((value) => !all.has(value));
+    };
+    await until('all are read', () => missing().length === 0, { seen: () => missing().slice(0, 5) });
   });
 });
