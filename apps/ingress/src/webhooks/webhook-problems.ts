@@ -16,7 +16,8 @@ import {
 } from '@relay/webhooks';
 import type { TestResult } from './test-deliveries.js';
 
-export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
+export const notFound = (): ProblemError =>
+  new ProblemError('not-found', 'You have no such webhook: GET /webhooks lists yours.');
 
 /** @param id the id of the existing webhook, if the caller may see the webhook */
 export const taken = (id?: string): ProblemError =>
