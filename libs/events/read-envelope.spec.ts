@@ -99,8 +99,8 @@ describe('contentHash', () => {
 });
 
 describe('readEnvelope refuses', () => {
-  const list = 'plan.filed is no event type. This relay has 14: GET /event-types.';
-  const none = 'An event type is expected. This relay has 14: GET /event-types.';
+  const list = 'plan.filed is no event type. GET /event-types lists the 14 of this relay.';
+  const none = 'The name of an event type is expected. GET /event-types lists the 14 of this relay.';
   const notObject = { pointer: '', detail: 'An envelope must be a JSON object.' };
 
   it.each([
@@ -136,7 +136,7 @@ describe('readEnvelope refuses', () => {
       { id: 'x', type: 'x', extra: 1 },
       [
         ['/id', 'id must be a UUID.'],
-        ['/type', 'x is no event type. This relay has 14: GET /event-types.'],
+        ['/type', 'x is no event type. GET /event-types lists the 14 of this relay.'],
         ['/payload', 'payload must be a JSON object.'],
         ['/extra', '"extra" is no member of an envelope: it has id, type and payload only.'],
       ],

@@ -101,7 +101,7 @@ describe('an envelope', () => {
 
   it('with an unknown type names it, and the route that lists the 14 types', async () => {
     const answer = await source.post(text({ type: 'task.exploded' }));
-    expect(answer.text).toContain('task.exploded is no event type. This relay has 14: GET /event-types.');
+    expect(answer.text).toContain('task.exploded is no event type. GET /event-types lists the 14 of this relay.');
   });
 
   it.each<[string, Record<string, string>, Expected]>([

@@ -61,7 +61,10 @@ it('the tutorial leads from a file to a delivered envelope and to faults in word
     status: 400,
     json: {
       errors: [
-        { pointer: '/type', detail: expect.stringMatching(/^order\.paid is no event type\. This relay has 14/) },
+        {
+          pointer: '/type',
+          detail: expect.stringMatching(/^order\.paid is no event type\. GET \/event-types lists the 14/),
+        },
       ],
     },
   });

@@ -119,13 +119,16 @@ const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: 
 function expectation(issue: z.core.$ZodRawIssue): string | undefined {
   if (issue.code === 'unrecognized_keys') return 'is not known here';
   if (issue.code === 'invalid_type' && issue.input === undefined) return 'is missing';
-  if (issue.code === 'invalid_value') {
-    const values = issue.values.map((value) => JSON.stringify(value));
+  const allowed: unknown =
+    issue.code === 'invalid_value' ? issue.values : issue.code === 'invalid_union' && issue['options'];
+  if (Array.isArray(allowed)) {
+    const values = allowed.map((value) => JSON.stringify(value));
     return `must be ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
   }
   if (issue.code === 'too_big' || issue.code === 'too_small') {
     const [bound, limit] = issue.code === 'too_big' ? ['at most', issue.maximum] : ['at least', issue.minimum];
     const unit = UNITS[issue.origin];
+    if (unit !== undefined && issue.code === 'too_small' && issue.minimum === 1) return 'is empty';
     return `must ${unit === undefined ? 'be' : 'have'} ${bound} ${limit}${unit ?? ''}`;
   }
   const form =
@@ -133,9 +136,12 @@ function expectation(issue: z.core.$ZodRawIssue): string | undefined {
   return form === undefined ? undefined : `must be ${form}`;
 }
 
-/** Returns a fault as a sentence. A text of a schema is one already, or begins with its verb as that of `expectation`. */
-const sentenceOf = (path: readonly PropertyKey[], message: string): string =>
-  /^(?:is|must) /.test(message) ? `${path.join('.') || 'The body'} ${message.replace(/\.$/, '')}.` : message;
+/** Returns a fault as a sentence. A text of a schema is one already, or begins as that of `expectation`, or is the expected form. */
+function sentenceOf(path: readonly PropertyKey[], message: string): string {
+  const text = message.replace(/\.$/, '');
+  const name = path.slice(path.findLastIndex((part) => typeof part === 'string')).join('.') || 'The body';
+  return `${/^(?:is|must) /.test(text) ? `${name} ` : /^(?:an?|the) /.test(text) ? `${name}: ` : ''}${text}.`;
+}
 
 /** Returns each member at fault with its path; an unknown member is in the path too. */
 const placed = (issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string }[] =>
@@ -153,7 +159,7 @@ export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.out
   if (read.success) return read.data;
   const faults = read.error.issues.flatMap(placed).map(({ path, message }) => {
     const sentence = sentenceOf(path, message);
-    return sentence === message ? `${[...path, message.replace(/\.$/, '')].join(': ')}.` : sentence;
+    return sentence.startsWith(String(path[0] ?? '')) ? sentence : `${path.join('.')}: ${sentence}`;
   });
   throw new ProblemError('invalid-request', `The query is not valid. ${faults.join(' ')}`);
 }

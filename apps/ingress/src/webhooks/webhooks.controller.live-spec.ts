@@ -153,7 +153,7 @@ describe('the refused member', () => {
 
   it('says how many event types there are, and which route lists them', async () => {
     const { text } = await ask('DELETE', { eventType: 'task' });
-    expect(text).toContain('task is no event type. This relay has 21: GET /event-types.');
+    expect(text).toContain('task is no event type. GET /event-types lists the 21 of this relay.');
   });
 
   it.each([
