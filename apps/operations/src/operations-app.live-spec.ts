@@ -146,7 +146,7 @@ describe('the operations app', () => {
   });
 
   it.each([
-    ['/replays?state=some', 'state must be "running"'],
+    ['/replays?state=some', 'state must be one of "running"'],
     ['/webhooks?stat=disabled', 'stat is not known here'],
     ['/dead-letters?reason=bad&webhok=x', 'reason must be one of "'],
   ])('names what it does not understand of %s', async (path, fault) => {

@@ -147,7 +147,7 @@ export function fastifyShell(
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
     if (request.is404)
-      return done(new ProblemError('not-found', 'There is no such path: GET /openapi.json lists all.'));
+      return done(new ProblemError('not-found', 'There is no such path: the OpenAPI document lists all.'));
     if (expectsContinue(request.headers)) reply.raw.writeContinue();
     return done();
   });
