@@ -221,7 +221,7 @@ it('the command line applies a YAML file, names its faults by their lines, and l
   expect([code, out]).toEqual([1, '']);
   expect(String(err).split('\n')).toEqual([
     'standard input:6:5 Map keys must be unique',
-    expect.stringMatching(/^standard input:6:10 item\.sold: is no JSON Pointer/),
+    expect.stringMatching(/^standard input:6:10 item\.sold: key is no JSON Pointer/),
     expect.stringMatching(/^standard input:7:3 relay\.own: names from relay\. on/),
     'error: nothing was changed: standard input has 3 faults.',
     '',
