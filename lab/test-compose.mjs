@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { images as imagesOf } from './images/images.mjs';
 import { alone } from './lib/alone.mjs';
 import { install } from '../scripts/lib/build.mjs';
-import { writeDevEnv } from '../scripts/lib/dev-env.mjs';
 import { needs, prepare } from '../scripts/lib/kafka.mjs';
 import { withLock } from '../scripts/lib/lock.mjs';
 import { need } from '../scripts/lib/packages.mjs';
@@ -29,8 +28,7 @@ await script(async (signal) => {
   mkdirSync(home, { recursive: true });
   try {
     const images = await imagesOf(['kafka', 'valkey', 'partner-relay'], { signal });
-    const { ENCRYPTION_KEYS, JWT_PRIVATE_KEYS } = writeDevEnv(home, {});
-    const task = { home, images, keys: { ENCRYPTION_KEYS, JWT_PRIVATE_KEYS }, compose: join(python, 'bin') };
+    const task = { home, images, compose: join(python, 'bin') };
     const file = join(home, 'task.json');
     writeFileSync(file, JSON.stringify(task), { mode: 0o600 });
     const inside = join(import.meta.dirname, 'compose', 'inside.mjs');

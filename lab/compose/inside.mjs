@@ -10,12 +10,11 @@ import { tryIt } from './readme.mjs';
 
 const RELAY = 'http://127.0.0.1:3000';
 const UP_MS = 240_000;
-const { home, images, keys, compose: composeFolder } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { home, images, compose: composeFolder } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 const podman = podmanIn(home);
 const { folder: podmanFolder, env: podmanEnv } = podman.program();
 const env = {
   ...podmanEnv,
-  ...keys,
   PATH: [podmanFolder, composeFolder, process.env.PATH].join(delimiter),
 };
 const fullName = (name) => (name.includes('/') ? `docker.io/${name}` : `docker.io/library/${name}`);
@@ -141,6 +140,7 @@ async function up(nodes = []) {
   if (nodes.length > 0) await ended('redis-cluster');
   const stores = seconds(since);
   await ended('topics');
+  await ended('keys');
   await start('ingress', 'worker', 'operations', 'demo-endpoint');
   await healthy(['ingress', 'worker', 'operations']);
   return `stores after ${stores} s, all after ${seconds(since)} s`;

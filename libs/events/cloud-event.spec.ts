@@ -46,7 +46,7 @@ describe('a CloudEvent in structured mode is refused', () => {
     ],
     ['a time that is none', event(',"time":"yesterday"').toString(), ['/time time must be a time of RFC 3339.']],
     ['data that is no object', event('', '[]').toString(), ['/data payload must be a JSON object.']],
-    ['an id that is no UUID', event('').toString().replace(ID, '7'), ['/id id is not a UUID: it must be a UUID.']],
+    ['an id that is no UUID', event('').toString().replace(ID, '7'), ['/id id must be a UUID.']],
     ['an unknown type', event('').toString().replace('plan.created', 'x'), ['/type x is no event type.']],
   ])('with %s', (_name, text, errors) => {
     expect(errorsOf(readCloudEvent(Buffer.from(text), []))).toEqual(
@@ -58,7 +58,7 @@ describe('a CloudEvent in structured mode is refused', () => {
 describe('a CloudEvent in binary mode is refused', () => {
   it.each([
     ['no id', { id: undefined }, DATA, ['Header ce-id: id must be a text.']],
-    ['an id that is no UUID', { id: '7' }, DATA, ['Header ce-id: id is not a UUID']],
+    ['an id that is no UUID', { id: '7' }, DATA, ['Header ce-id: id must be a UUID']],
     ['a body that is no object', {}, '7', [' payload must be a JSON object.']],
     [
       'a task without its members',

@@ -13,7 +13,7 @@ const isTaskType = (type: EnvelopeType): type is TaskType => TASK_TYPES.some((ta
 export const uuid = (member: string, description: string): z.ZodGUID =>
   z
     .guid({
-      error: ({ input }) => `${member} ${input === undefined ? 'is missing: it' : 'is not a UUID: it'} must be a UUID.`,
+      error: ({ input }) => `${member} ${input === undefined ? 'is missing: it ' : ''}must be a UUID.`,
     })
     .meta({ description });
 

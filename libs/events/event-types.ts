@@ -105,7 +105,7 @@ export class EventTypes {
 
   /** Returns a text that says why the name is not of this kind. */
   refusal(kind: Kind, name: unknown): string {
-    if (typeof name !== 'string') return `An event type is expected. ${this.#hint(kind)}`;
+    if (typeof name !== 'string') return `The name of an event type is expected. ${this.#hint(kind)}`;
     if (!this.is('known', name)) return this.unknown(kind, name);
     const fault = isNoticeType(name) ? 'is a notice, which only the relay sends' : 'is archived';
     return `${name} ${fault}. ${this.#hint(kind)}`;
@@ -118,7 +118,7 @@ export class EventTypes {
   }
 
   #hint(kind: Kind): string {
-    return `This relay has ${this.shown(kind).length}: GET /event-types.`;
+    return `GET /event-types lists the ${this.shown(kind).length} of this relay.`;
   }
 }
 

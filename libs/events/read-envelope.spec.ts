@@ -99,14 +99,14 @@ describe('contentHash', () => {
 });
 
 describe('readEnvelope refuses', () => {
-  const list = 'plan.filed is no event type. This relay has 14: GET /event-types.';
-  const none = 'An event type is expected. This relay has 14: GET /event-types.';
+  const list = 'plan.filed is no event type. GET /event-types lists the 14 of this relay.';
+  const none = 'The name of an event type is expected. GET /event-types lists the 14 of this relay.';
   const notObject = { pointer: '', detail: 'An envelope must be a JSON object.' };
 
   it.each([
     [{ type: 'plan.created', payload: {} }, [['/id', 'id is missing: it must be a UUID.']]],
-    [{ id: 7, type: 'plan.created', payload: {} }, [['/id', 'id is not a UUID: it must be a UUID.']]],
-    [{ id: `${ID}\n`, type: 'plan.created', payload: {} }, [['/id', 'id is not a UUID: it must be a UUID.']]],
+    [{ id: 7, type: 'plan.created', payload: {} }, [['/id', 'id must be a UUID.']]],
+    [{ id: `${ID}\n`, type: 'plan.created', payload: {} }, [['/id', 'id must be a UUID.']]],
     [{ id: ID, type: 'plan.filed', payload: {} }, [['/type', list]]],
     [{ id: ID, payload: {} }, [['/type', none]]],
     [{ id: ID, type: ['plan.created'], payload: {} }, [['/type', none]]],
@@ -117,7 +117,7 @@ describe('readEnvelope refuses', () => {
     [
       { id: ID, type: 'task.deleted', payload: { id: ID, userId: 'x' } },
       [
-        ['/payload/userId', 'payload.userId is not a UUID: it must be a UUID.'],
+        ['/payload/userId', 'payload.userId must be a UUID.'],
         ['/payload/financialPlanId', 'payload.financialPlanId is missing: it must be a UUID.'],
       ],
     ],
@@ -135,8 +135,8 @@ describe('readEnvelope refuses', () => {
     [
       { id: 'x', type: 'x', extra: 1 },
       [
-        ['/id', 'id is not a UUID: it must be a UUID.'],
-        ['/type', 'x is no event type. This relay has 14: GET /event-types.'],
+        ['/id', 'id must be a UUID.'],
+        ['/type', 'x is no event type. GET /event-types lists the 14 of this relay.'],
         ['/payload', 'payload must be a JSON object.'],
         ['/extra', '"extra" is no member of an envelope: it has id, type and payload only.'],
       ],

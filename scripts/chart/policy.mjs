@@ -93,7 +93,7 @@ export function networkBreaches(manifests) {
   const said = [];
   for (const { name, labels } of podsOf(manifests)) {
     const role = labels['app.kubernetes.io/component'];
-    if (!['kafka', 'valkey'].includes(role) && !policyOf(role)) said.push(`${name} has no NetworkPolicy`);
+    if (!policyOf(role)) said.push(`${name} has no NetworkPolicy`);
   }
   for (const policy of policies) {
     for (const type of ['Ingress', 'Egress'])

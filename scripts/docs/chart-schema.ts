@@ -107,7 +107,7 @@ export function valuesSchema(): Schema {
         // Operations checks the definitions.
         eventTypes: { type: ['object', 'string'] },
         pruneEventTypes: flag,
-        existingSecret: filled,
+        existingSecret: text, // a template says when it may be empty
         secretKeys: closed(secretKeys()),
         caBundle: closed({ configMap: text, key: filled }),
         kafka: closed({
@@ -195,11 +195,13 @@ export function valuesSchema(): Schema {
           }),
           dashboard: closed({ enabled: flag, labels: strings }),
         }),
-        development: closed({
+        stores: closed({
           enabled: flag,
-          kafka: closed({ image: filled }),
-          valkey: closed({ image: filled }),
+          storageClass: text,
+          kafka: closed({ image: filled, size: filled, resources: open }),
+          valkey: closed({ image: filled, size: filled, maxmemory: filled, resources: open }),
         }),
+        development: closed({ enabled: flag }),
         tests: closed({ enabled: flag, endpointUrl: { type: 'string', pattern: '^(https?://.+)?$' } }),
         extraObjects: objects,
       },

@@ -1,6 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseSigningKeys } from '@relay/access';
 import { isSecret } from '@relay/config';
+import { Keyring } from '@relay/keyring';
 import { IngressEnv, OperationsEnv, WorkerEnv } from '@relay/settings';
+import { parse } from 'yaml';
 import { valuesSchema } from './chart-schema.js';
 import { configurationPage } from './configuration-page.js';
 
@@ -44,12 +50,32 @@ describe('the configuration', () => {
     const compose = read('docker-compose.yml');
     const relay = compose.slice(compose.indexOf('&relay-environment'), compose.indexOf('\nservices:'));
     const inServices = [...compose.matchAll(/<<: \*relay-environment,([^}]*)\}/g)].map(([, more = '']) => more);
-    const named = [...`${relay}${inServices.join('\n')}`.matchAll(/\b([A-Z][A-Z_]+): /g)].map(([, name = '']) => name);
+    const written = [...`${relay}${inServices.join('\n')}`.matchAll(/\b([A-Z][A-Z_]+): /g)];
+    const named = written.map(([, name = '']) => name.replace(/^(\w+_KEYS)_FILE$/, '$1'));
     expect(named.length).toBeGreaterThan(8);
     expect(named.filter((name) => !(name in shapes) && name !== 'CMD')).toEqual([]);
     const required = variables.filter(([, field]) => !field.safeParse(undefined).success).map(([name]) => name);
     expect(required.filter((name) => !named.includes(name))).toEqual([]);
   });
+});
+
+it('docker-compose.yml makes keys that the relay reads, keeps them, and takes those that are given', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'relay-compose-keys-'));
+  const program = parse(read('docker-compose.yml'), { merge: true }).services.keys.command[0] as string;
+  const keys = (env: Record<string, string> = {}): string[] => {
+    execFileSync(process.execPath, ['-e', program.replaceAll("'/keys/'", JSON.stringify(`${folder}/`))], { env });
+    return ['ENCRYPTION_KEYS', 'JWT_PRIVATE_KEYS'].map((name) => readFileSync(join(folder, name), 'utf8'));
+  };
+  try {
+    const [encryption = '', signing = ''] = keys();
+    expect(Keyring.parse(encryption).kids).toEqual(['k1']);
+    expect(() => parseSigningKeys(signing)).not.toThrow();
+    expect(keys({ ENCRYPTION_KEYS: '' })).toEqual([encryption, signing]);
+    expect(keys({ ENCRYPTION_KEYS: 'k2:given' })).toEqual(['k2:given', signing]);
+    expect(keys()).toEqual(['k2:given', signing]);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 describe('docs/configuration.md', () => {

@@ -1,5 +1,5 @@
-// The chart's Job for event types runs `relay event-types apply` with the arguments of this program, as an operator that it makes and
-// disables again. OPERATIONS_URL is the address of the operations app.
+// The chart's Job for event types runs `relay event-types apply` with the arguments of this program, as the operator `helm`, which it
+// makes, or enables with a new secret, and disables again. OPERATIONS_URL is the address of the operations app.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ async function answered(path, headers, isExpected, patienceMs) {
 let operator;
 try {
   await answered('/openapi.json', {}, (status) => status < 500, 150_000);
-  operator = await admin('create', 'operator', 'helm', '--role', 'admin');
+  operator = await admin('create', 'operator', 'helm', '--role', 'admin', '--reuse');
   const basic = Buffer.from(`${operator.clientId}:${operator.clientSecret}`).toString('base64');
   await answered('/event-types', { authorization: `Basic ${basic}` }, (status) => status === 200, 30_000);
   const { clientId: OPERATOR_CLIENT_ID, clientSecret: OPERATOR_CLIENT_SECRET } = operator;

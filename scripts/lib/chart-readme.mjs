@@ -2,8 +2,9 @@
 
 const HEAD = `# Chart partner-relay
 
-Deploys ingress, worker and operations of Partner Relay. Kafka and Redis are not part of the chart: name yours. The chart makes no
-secret: first put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations/install.md says how to make them) into one Secret, and
+Deploys ingress, worker and operations of Partner Relay. To try it with nothing at hand, \`-f values-small.yaml\` brings Kafka, Valkey and
+the keys with it ([Try it in a cluster](../../docs/operations/install.md#try-it-in-a-cluster)). In production name your Kafka and Redis,
+and make the keys: first put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations/install.md says how to make them) into one Secret, and
 the address of Redis with its password into another. \`image.repository\` is where you pushed the image of the Dockerfile.
 
 \`\`\`sh

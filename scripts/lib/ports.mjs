@@ -18,7 +18,8 @@ const isFree = (port) =>
 export async function choosePort(env, name, ...wished) {
   const set = env[name];
   if (set && set !== '0') {
-    if (!(await isFree(Number(set)))) throw new Fault(`${name}=${set}: the port is taken by another process`);
+    if (!(await isFree(Number(set))))
+      throw new Fault(`${name}=${set}: another process uses this port: stop it, or set another ${name}`);
     return Number(set);
   }
   const any = Array.from({ length: 50 }, () => 20_000 + Math.floor(Math.random() * 12_000));

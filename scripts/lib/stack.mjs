@@ -108,9 +108,7 @@ async function startContainers(home, engine, absent, env, signal) {
     ports[variable] = String(port);
     write(home, service, { how: 'engine', engine, port, address: service.address(port) });
   }
-  // Compose reads the whole file, so the keys that the relay's own services insist on must be there.
-  const keys = writeDevEnv(home, {});
-  await compose(engine, home, { ...keys, ...ports }, signal, 'up', '-d', ...absent.map(({ name }) => name));
+  await compose(engine, home, ports, signal, 'up', '-d', ...absent.map(({ name }) => name));
   await allSettled(
     absent.map(async (service) => {
       if (await until(() => service.answers(read(home)[service.name]), START_MS, signal)) return;
@@ -127,7 +125,7 @@ async function stop(home, only, deleteData = false) {
       if (how === 'process' && (await isOurs(home, service, { pid }))) await end(pid, STOP_MS);
       if (how === 'engine') {
         const args = deleteData ? ['down', '-v'] : ['stop', service.name];
-        await compose(state.engine, home, readDevEnv(home), undefined, ...args);
+        await compose(state.engine, home, {}, undefined, ...args);
       }
       if (how) write(home, service, state); // the ports stay wished for
     }),

@@ -101,7 +101,7 @@ describe('an envelope', () => {
 
   it('with an unknown type names it, and the route that lists the 14 types', async () => {
     const answer = await source.post(text({ type: 'task.exploded' }));
-    expect(answer.text).toContain('task.exploded is no event type. This relay has 14: GET /event-types.');
+    expect(answer.text).toContain('task.exploded is no event type. GET /event-types lists the 14 of this relay.');
   });
 
   it.each<[string, Record<string, string>, Expected]>([
@@ -123,7 +123,6 @@ describe('an envelope', () => {
 
 describe('a registration', () => {
   const valid: Registration = { eventType: 'plan.updated', endPointUrl: 'https://example.com/', apiKey: 'key' };
-  const credentials = ['/apiKey', '/jwt', '/userName'];
 
   it.each<[string, unknown, Expected]>([
     ['no body', undefined, [400, invalid]],
@@ -136,8 +135,8 @@ describe('a registration', () => {
     ['a user in the URL', { ...valid, endPointUrl: 'https://a:b@example.com/' }, [400, invalid, ['/endPointUrl']]],
     ['a private address', { ...valid, endPointUrl: 'https://10.0.0.1/' }, [400, invalid, ['/endPointUrl']]],
     ['an address of the cloud', { ...valid, endPointUrl: 'http://169.254.169.254/' }, [400, invalid, ['/endPointUrl']]],
-    ['no credential', { ...valid, apiKey: undefined }, [400, invalid, credentials]],
-    ['two credentials', { ...valid, jwt: 'a.b.c' }, [400, invalid, ['/apiKey', '/jwt']]],
+    ['no credential', { ...valid, apiKey: undefined }, [400, invalid, ['']]],
+    ['two credentials', { ...valid, jwt: 'a.b.c' }, [400, invalid, ['']]],
     ['a user without password', { ...valid, apiKey: undefined, userName: 'a' }, [400, invalid, ['/password']]],
     ['a password without user', { ...valid, apiKey: undefined, password: 'a' }, [400, invalid, ['/userName']]],
     ['a line break in a key', { ...valid, apiKey: 'a\r\nb: c' }, [400, invalid, ['/apiKey']]],

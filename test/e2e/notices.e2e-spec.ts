@@ -97,7 +97,7 @@ describe('a notice', () => {
     const added = (await relay.stack.relay('notices', 'add', url, '--type', 'webhook.disabled')) as Json;
     expect(added).toMatchObject([{ eventType: 'webhook.disabled', secret: expect.stringMatching(/^whsec_/) }]);
     await expect(relay.stack.relay('notices', 'add', url, '--type', 'webhook.disabled')).resolves.toEqual([]);
-    await expect(relay.stack.relay('notices', 'add', 'https://10.1.2.3/')).rejects.toThrow(/not public/);
+    await expect(relay.stack.relay('notices', 'add', 'https://10.1.2.3/')).rejects.toThrow(/public address/);
     const ids = [
       await register(partner, 'recommendation.created', '/fence'),
       await register(stranger, 'recommendation.created', '/fence'),

@@ -146,9 +146,9 @@ describe('the operations app', () => {
   });
 
   it.each([
-    ['/replays?state=some', 'state: Invalid option: expected one of "running"'],
-    ['/webhooks?stat=disabled', 'Unrecognized key: "stat"'],
-    ['/dead-letters?reason=bad&webhok=x', 'reason: Invalid option'],
+    ['/replays?state=some', 'state must be one of "running"'],
+    ['/webhooks?stat=disabled', 'stat is not known here'],
+    ['/dead-letters?reason=bad&webhok=x', 'reason must be one of "'],
   ])('names what it does not understand of %s', async (path, fault) => {
     const answer = await call('GET', path);
     expect(answer.status).toBe(400);

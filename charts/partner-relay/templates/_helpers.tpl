@@ -103,10 +103,13 @@ imagePullSecrets:
 {{- end -}}
 {{- end -}}
 {{- $_ := set $settings "KAFKA_BROKERS" (join "," .Values.kafka.brokers) -}}
-{{- if .Values.development.enabled -}}
+{{- if include "relay.ownStores" . -}}
 {{- $_ := set $settings "KAFKA_BROKERS" (printf "%s-kafka:9092" (include "relay.fullname" .)) -}}
 {{- $_ := set $settings "KAFKA_TOPIC_REPLICATION" "1" -}}
 {{- $_ := set $settings "RELAY_ENV" "development" -}}
+{{- $_ := set $settings "REDIS_URL" (printf "redis://%s-valkey:6379" (include "relay.fullname" .)) -}}
+{{- end -}}
+{{- if .Values.development.enabled -}}
 {{- $_ := set $settings "EGRESS_ALLOW_HTTP" "true" -}}
 {{- $_ := set $settings "EGRESS_ALLOW_CIDRS" "10.0.0.0/8,172.16.0.0/12,192.168.0.0/16" -}}
 {{- end -}}
@@ -128,8 +131,7 @@ imagePullSecrets:
 {{- with .Values.kafka.sasl.awsRegion -}}
 {{- $_ := set $settings "KAFKA_SASL_AWS_REGION" . -}}
 {{- end -}}
-{{- if .Values.development.enabled -}}
-{{- $_ := set $settings "REDIS_URL" (printf "redis://%s-valkey:6379" (include "relay.fullname" .)) -}}
+{{- if include "relay.ownStores" . -}}
 {{- else if .Values.redis.sentinel.nodes -}}
 {{- $_ := set $settings "REDIS_SENTINELS" (join "," .Values.redis.sentinel.nodes) -}}
 {{- $_ := set $settings "REDIS_SENTINEL_NAME" .Values.redis.sentinel.name -}}
@@ -149,7 +151,7 @@ imagePullSecrets:
 
 {{/* The secret files: one for each variable, from whichever Secret has it, as YAML of a list of {variable, secret, key}. */}}
 {{- define "relay.secretFiles" -}}
-{{- $own := .Values.existingSecret -}}
+{{- $own := include "relay.keysSecret" . -}}
 {{- range $name := list "ENCRYPTION_KEYS" "JWT_PRIVATE_KEYS" }}
 - { variable: {{ $name }}, secret: {{ $own | quote }}, key: {{ default $name (get $.Values.secretKeys $name) | quote }} }
 {{- end }}
@@ -172,7 +174,7 @@ imagePullSecrets:
 - { variable: KAFKA_SASL_PASSWORD, secret: {{ .existingSecret | quote }}, key: {{ .passwordKey | quote }} }
 {{- end }}
 {{- end }}
-{{- if and .Values.redis.existingSecret (not .Values.development.enabled) }}
+{{- if and .Values.redis.existingSecret (not (include "relay.ownStores" .)) }}
 - { variable: REDIS_URL, secret: {{ .Values.redis.existingSecret | quote }}, key: {{ .Values.redis.urlKey | quote }} }
 {{- end }}
 {{- end -}}
@@ -256,9 +258,19 @@ imagePullSecrets:
 {{- regexReplaceAll "\\b((?:relay|http_server)_\\w+)\\b" (index . 1) (printf "${1}{%s}" $matchers) | replace "}{" "," -}}
 {{- end -}}
 
-{{/* In development the processes make their topics themselves, and Kafka is not there before the chart is. */}}
+{{/* Whether Kafka and Redis come with the release. */}}
+{{- define "relay.ownStores" -}}
+{{- if or .Values.stores.enabled .Values.development.enabled }}true{{ end -}}
+{{- end -}}
+
+{{/* Name of the Secret with the two keys. */}}
+{{- define "relay.keysSecret" -}}
+{{- default (printf "%s-keys" (include "relay.fullname" .)) .Values.existingSecret -}}
+{{- end -}}
+
+{{/* With its own Kafka, which is not there before the chart is, the processes make their topics themselves. */}}
 {{- define "relay.makesTopics" -}}
-{{- if and .Values.kafka.createTopics.enabled (not .Values.development.enabled) }}true{{ end -}}
+{{- if and .Values.kafka.createTopics.enabled (not (include "relay.ownStores" .)) }}true{{ end -}}
 {{- end -}}
 
 {{- define "relay.ingressUrl" -}}
@@ -284,9 +296,13 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- define "relay.validate" -}}
 {{- $name := include "relay.fullname" . -}}
 {{- if not (regexMatch "^[a-z][-a-z0-9]*$" $name) -}}{{- fail (printf "%s cannot be the name of a Service, which begins with a letter and has letters, digits and hyphens: set fullnameOverride, or name the release otherwise" $name) -}}{{- end -}}
-{{- if and (gt (int .Values.redis.shards) 1) (or .Values.development.enabled (not .Values.redis.cluster.nodes)) -}}{{- fail "redis.shards divides the state among the nodes of redis.cluster.nodes, which is empty or not used: one server gains nothing by it" -}}{{- end -}}
-{{- if not .Values.development.enabled -}}
-{{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set development.enabled" -}}{{- end -}}
+{{- if and (gt (int .Values.redis.shards) 1) (or (include "relay.ownStores" .) (not .Values.redis.cluster.nodes)) -}}{{- fail "redis.shards divides the state among the nodes of redis.cluster.nodes, which is empty or not used: one server gains nothing by it" -}}{{- end -}}
+{{- if .Values.stores.enabled -}}
+{{- if or .Values.kafka.brokers .Values.redis.url .Values.redis.existingSecret .Values.redis.sentinel.nodes .Values.redis.cluster.nodes -}}{{- fail "stores.enabled brings Kafka and Redis: empty kafka.brokers and redis, or disable stores" -}}{{- end -}}
+{{- end -}}
+{{- if not (include "relay.ownStores" .) -}}
+{{- if not .Values.existingSecret -}}{{- fail "existingSecret is empty: name the Secret with ENCRYPTION_KEYS and JWT_PRIVATE_KEYS, or set stores.enabled" -}}{{- end -}}
+{{- if not .Values.kafka.brokers -}}{{- fail "kafka.brokers is empty: name the brokers as host:port, or set stores.enabled" -}}{{- end -}}
 {{- $ways := 0 -}}
 {{- range list .Values.redis.url .Values.redis.existingSecret .Values.redis.sentinel.nodes .Values.redis.cluster.nodes -}}{{- if . -}}{{- $ways = add1 $ways -}}{{- end -}}{{- end -}}
 {{- if ne (int $ways) 1 -}}{{- fail "say where Redis is, one way: redis.existingSecret, redis.url, redis.sentinel.nodes or redis.cluster.nodes" -}}{{- end -}}
@@ -305,10 +321,10 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- with .Values.kafka.tls -}}
 {{- if ne (empty .certKey) (empty .keyKey) -}}{{- fail "kafka.tls: certKey and keyKey go together" -}}{{- end -}}
 {{- end -}}
-{{- if and .Values.development.enabled (or (include "relay.kafkaTls" .) .Values.kafka.sasl.mechanism) -}}{{- fail "development.enabled brings a Kafka without TLS and logins: empty kafka.tls and kafka.sasl" -}}{{- end -}}
+{{- if and (include "relay.ownStores" .) (or (include "relay.kafkaTls" .) .Values.kafka.sasl.mechanism) -}}{{- fail "the chart's own Kafka has no TLS and no logins: empty kafka.tls and kafka.sasl" -}}{{- end -}}
 {{- with .Values.networkPolicy -}}
 {{- if .enabled -}}
-{{- if not $.Values.development.enabled -}}
+{{- if not (include "relay.ownStores" $) -}}
 {{- range concat $.Values.kafka.brokers $.Values.redis.sentinel.nodes $.Values.redis.cluster.nodes (list $.Values.redis.url) -}}
 {{- $port := regexFind ":\\d+(/|$)" . | trimPrefix ":" | trimSuffix "/" -}}
 {{- if and $port (not (has $port (toStrings $.Values.networkPolicy.storePorts))) -}}{{- fail (printf "networkPolicy.storePorts lacks %s, the port of %s" $port .) -}}{{- end -}}

@@ -19,11 +19,8 @@ export const development = {
       existingSecret: 'relay-keys',
       ...imageValues(images),
       caBundle: { configMap: 'authority' },
-      development: {
-        enabled: true,
-        kafka: { image: images.kafka.reference },
-        valkey: { image: images.valkey.reference },
-      },
+      development: { enabled: true },
+      stores: { kafka: { image: images.kafka.reference }, valkey: { image: images.valkey.reference } },
       networkPolicy: {
         extraEgress: [{ ports: [{ port: OPENED_PORT }], to: [{ ipBlock: { cidr: `${ADDRESS}/32` } }] }],
       },

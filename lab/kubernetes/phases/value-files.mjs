@@ -10,7 +10,7 @@ import { judged, release } from '../release.mjs';
 import { hostOf, STORES } from '../stores/stores.mjs';
 
 const folder = join(chart, 'ci');
-const FILES = readdirSync(folder).filter((name) => name.endsWith('-values.yaml'));
+const FILES = [...readdirSync(folder).filter((name) => name.endsWith('-values.yaml')), '../values-small.yaml'];
 const nameOf = (file) => basename(file, '-values.yaml');
 const LOAD_MS = 10_000;
 /** By file the names that it has for stores, and whose they are here. */

@@ -1,4 +1,4 @@
-import { ClientDirectory } from '@relay/identity';
+import { ClientDirectory, SCOPES_OF } from '@relay/identity';
 import type { ClientRecord, CredentialType, OperatorRole, Scope } from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { AccessTokens, admits, isStillGranted } from './access-tokens.js';
@@ -17,17 +17,36 @@ const unauthorized = (detail: string, challenge: string): ProblemError =>
   new ProblemError('unauthorized', detail, { headers: { 'www-authenticate': challenge } });
 
 /** The problem of a request without a credential, which has no error code by RFC 6750 section 3.1. */
-const missingCredential = (): ProblemError => unauthorized('The request has no credential.', 'Bearer realm="relay"');
+const missingCredential = (): ProblemError =>
+  unauthorized(
+    'The request has no credential: send Authorization: Bearer with a token of POST /auth/token.',
+    'Bearer realm="relay"',
+  );
 
 const invalidToken = (): ProblemError =>
-  unauthorized('The access token is not valid, or no longer valid.', 'Bearer realm="relay", error="invalid_token"');
+  unauthorized(
+    'The access token is not valid, or no longer valid: get another by POST /auth/token.',
+    'Bearer realm="relay", error="invalid_token"',
+  );
 
 const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
-  unauthorized('The credential is not valid.', `${scheme} realm="relay"`);
+  unauthorized(
+    scheme === 'Basic'
+      ? 'No source has this user and password: a client id and secret are for POST /auth/token, whose token goes here as Authorization: Bearer.'
+      : 'No source has this X-API-Key.',
+    `${scheme} realm="relay"`,
+  );
+
+/** Whose token has the scope: a partner's and a source's are easily taken for each other. */
+const holderOfScope = ([scope]: readonly string[]): string => {
+  const [kind] =
+    Object.entries(SCOPES_OF).find(([, held]) => (held as readonly (string | undefined)[]).includes(scope)) ?? [];
+  return kind === undefined ? '' : `, which the token of a ${kind} has`;
+};
 
 /** The problem of a valid token that lacks a scope (RFC 6750 section 3.1). */
 const insufficientScope = (scopes: readonly string[]): ProblemError =>
-  new ProblemError('insufficient-scope', `The scope ${scopes.join(' ')} is needed.`, {
+  new ProblemError('insufficient-scope', `The scope ${scopes.join(' ')} is needed${holderOfScope(scopes)}.`, {
     headers: { 'www-authenticate': `Bearer realm="relay", error="insufficient_scope", scope="${scopes.join(' ')}"` },
   });
 

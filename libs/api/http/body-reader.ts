@@ -31,7 +31,10 @@ function refusedType(headers: IncomingHttpHeaders, rule: BodyRule | undefined): 
   const { jsonBeside } = rule ?? {};
   if (headers['content-type'] === undefined && jsonBeside !== undefined && headers[jsonBeside] !== undefined)
     return undefined;
-  return new ProblemError('unsupported-media-type', `The body of this request must be ${types.join(' or ')}.`);
+  return new ProblemError(
+    'unsupported-media-type',
+    `Send the body with the header Content-Type: ${types.join(' or ')}.`,
+  );
 }
 
 const tooLong = (maxBytes: number): ProblemError =>

@@ -80,7 +80,7 @@ export abstract class CallerFinder {
  * @throws ProblemError `malformed-json`, or `invalid-body` if there is no body
  */
 export function readJson(bytes: Buffer | undefined): unknown {
-  if (bytes === undefined) throw new ProblemError('invalid-body', 'A JSON body is expected.');
+  if (bytes === undefined) throw new ProblemError('invalid-body', 'Send a JSON body: the request has none.');
   const result = parseJson(bytes);
   if (result.ok) return result.value;
   throw new ProblemError('malformed-json', 'The body is not the JSON that this relay accepts.', {
@@ -95,32 +95,73 @@ export function readJson(bytes: Buffer | undefined): unknown {
 export function validate<S extends z.ZodType>(schema: S, value: unknown): z.infer<S> {
   const result = schema.safeParse(value, { error: expectation });
   if (result.success) return result.data;
-  const errors = result.error.issues.flatMap(faultsOf);
+  const errors = result.error.issues
+    .flatMap(placed)
+    .map(({ path, message }): MemberFault => ({ pointer: jsonPointer(path), detail: sentenceOf(path, message) }));
   throw new ProblemError('invalid-body', 'The body is not what this operation accepts.', { errors });
 }
 
-// Texts of errors. zod calls this function only if the schema has no text of its own.
-const expectation = (issue: z.core.$ZodRawIssue): string | undefined =>
-  issue.code === 'unrecognized_keys'
-    ? 'is not known here'
-    : issue.code === 'invalid_type' && issue.input === undefined
-      ? 'is required'
-      : undefined;
+const FORMS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'a JSON object',
+  record: 'a JSON object',
+  array: 'a list',
+  guid: 'a UUID',
+  datetime: 'a time such as 2026-01-31T12:00:00Z',
+};
 
-const faultsOf = (issue: z.core.$ZodIssue): MemberFault[] =>
-  issue.code === 'unrecognized_keys'
-    ? issue.keys.map((key) => ({ pointer: jsonPointer([...issue.path, key]), detail: issue.message }))
-    : [{ pointer: jsonPointer(issue.path), detail: issue.message }];
+const UNITS: Readonly<Record<string, string>> = { string: ' characters', array: ' entries' };
+
+/** Returns the end of a sentence that begins with the member. zod calls it only if the schema has no text of its own. */
+function expectation(issue: z.core.$ZodRawIssue): string | undefined {
+  if (issue.code === 'unrecognized_keys') return 'is not known here';
+  if (issue.code === 'invalid_type' && issue.input === undefined) return 'is missing';
+  const allowed: unknown =
+    issue.code === 'invalid_value' ? issue.values : issue.code === 'invalid_union' && issue['options'];
+  if (Array.isArray(allowed)) {
+    const values = allowed.map((value) => JSON.stringify(value));
+    return `must be ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}`;
+  }
+  if (issue.code === 'too_big' || issue.code === 'too_small') {
+    const [bound, limit] = issue.code === 'too_big' ? ['at most', issue.maximum] : ['at least', issue.minimum];
+    const unit = UNITS[issue.origin];
+    if (unit !== undefined && issue.code === 'too_small' && issue.minimum === 1) return 'is empty';
+    return `must ${unit === undefined ? 'be' : 'have'} ${bound} ${limit}${unit ?? ''}`;
+  }
+  const form =
+    FORMS[issue.code === 'invalid_type' ? issue.expected : issue.code === 'invalid_format' ? issue.format : ''];
+  return form === undefined ? undefined : `must be ${form}`;
+}
+
+/** Returns a fault as a sentence. A text of a schema is one already, or begins as that of `expectation`, or is the expected form. */
+function sentenceOf(path: readonly PropertyKey[], message: string): string {
+  const text = message.replace(/\.$/, '');
+  const name = path.slice(path.findLastIndex((part) => typeof part === 'string')).join('.') || 'The body';
+  return `${/^(?:is|must) /.test(text) ? `${name} ` : /^(?:an?|the) /.test(text) ? `${name}: ` : ''}${text}.`;
+}
+
+/** Returns each member at fault with its path; an unknown member is in the path too. */
+const placed = (issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string }[] =>
+  (issue.code === 'unrecognized_keys' ? issue.keys.map((key) => [...issue.path, key]) : [issue.path]).map((path) => ({
+    path,
+    message: issue.message,
+  }));
 
 /**
  * Parses the parameters of a query.
  * @throws ProblemError `invalid-request` that names each unknown or invalid parameter and its expected form
  */
 export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
-  const read = schema.safeParse(query);
+  const read = schema.safeParse(query, { error: expectation });
   if (read.success) return read.data;
-  const faults = read.error.issues.map(({ path, message }) => [...path, message.replace(/\.$/, '')].join(': '));
-  throw new ProblemError('invalid-request', `The query is not valid. ${faults.join('. ')}.`);
+  const faults = read.error.issues.flatMap(placed).map(({ path, message }) => {
+    const sentence = sentenceOf(path, message);
+    return sentence.startsWith(String(path[0] ?? '')) ? sentence : `${path.join('.')}: ${sentence}`;
+  });
+  throw new ProblemError('invalid-request', `The query is not valid. ${faults.join(' ')}`);
 }
 
 /** Returns a version as a strong entity tag (RFC 9110 section 8.8.3). */

@@ -146,7 +146,8 @@ export function fastifyShell(
   // body before it answers 404.
   fastify.addHook('preParsing', (request, reply, _payload, done) => {
     if (request.caller !== undefined) connections.know(request.raw.socket, request.caller.clientId);
-    if (request.is404) return done(new ProblemError('not-found', 'There is no such path.'));
+    if (request.is404)
+      return done(new ProblemError('not-found', 'There is no such path: the OpenAPI document lists all.'));
     if (expectsContinue(request.headers)) reply.raw.writeContinue();
     return done();
   });

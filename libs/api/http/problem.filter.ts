@@ -76,7 +76,7 @@ const BY_STATUS: Readonly<Record<number, readonly [ProblemCode, string]>> = {
   400: ['invalid-request', 'The request cannot be read.'],
   401: ['unauthorized', 'The request has no valid credential.'],
   403: ['insufficient-scope', 'The request is not allowed to do this.'],
-  404: ['not-found', 'There is no such path.'],
+  404: ['not-found', 'There is no such path: the OpenAPI document lists all.'],
   408: ['request-timeout', 'The request did not arrive in time.'],
   413: ['payload-too-large', 'The body is longer than this path accepts.'],
   414: ['uri-too-long', 'A part of the path is too long.'],

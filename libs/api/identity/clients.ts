@@ -97,6 +97,21 @@ export class Clients {
   }
 
   /**
+   * As `createOperator`, or if a disabled operator has this name and role, enables that one with a new secret alone.
+   * For a program that needs an operator now and then: clients are never deleted.
+   */
+  async reuseOperator(name: string, role: OperatorRole): Promise<IssuedSecret> {
+    const former = (await this.store.list()).find(
+      (client) =>
+        client.kind === 'operator' && client.disabled && client.name === name && roleOf(client.scopes) === role,
+    );
+    if (former === undefined) return this.createOperator(name, role);
+    const issued = await this.rotateSecret(former.clientId, { endsTokens: true, force: true });
+    await this.enable(former.clientId);
+    return issued;
+  }
+
+  /**
    * @param options.audience ids of the partners to which the source is bound
    * @param options.types event types that it may send; all if there are none
    * @throws ClientRefused if a partner does not exist, or the credential is malformed or belongs to another source

@@ -116,6 +116,7 @@ export class OperationsClient {
     const location = headers.get('location');
     if (location !== null) return `${url} leads to ${location}: ${ANOTHER}`;
     const sentence = sentenceOf(read(text));
+    if (status === 404 && sentence?.startsWith('There is no such path')) return `${url} has no such path: ${ANOTHER}`;
     if (status === 401 && sentence !== undefined) return `${url} refuses the operator ${clientId}: ${sentence}`;
     return sentence ?? `The operations app answers ${status}: ${text.slice(0, 200)}`;
   }

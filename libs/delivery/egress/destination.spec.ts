@@ -12,9 +12,9 @@ const detail = (url: string, policy = production): string => {
   return check.ok ? 'ok' : check.detail;
 };
 
-const ADDRESS = 'The URL must not point to an address that is not public.';
+const ADDRESS = 'The URL must lead to a public address.';
 const PORT = 'The port must be one of 443, 8443.';
-const LOCAL = 'The host name must not be a local one.';
+const LOCAL = 'The host name must be a public one, such as hooks.example.com.';
 const NAME =
   'The host name must have labels of 1 to 63 letters, digits, hyphens or underscores, and at most 253 characters.';
 const INVALID = 'The URL must be absolute and valid, such as https://example.com/webhooks.';

@@ -46,13 +46,12 @@ export function checkDestination(text: string, policy: EgressPolicy): Destinatio
 }
 
 function forbiddenHost(host: string, policy: EgressPolicy): string | undefined {
-  if (isIP(host) !== 0)
-    return isPublicAddress(host, policy) ? undefined : 'The URL must not point to an address that is not public.';
+  if (isIP(host) !== 0) return isPublicAddress(host, policy) ? undefined : 'The URL must lead to a public address.';
   if (host.endsWith('.')) return 'The host name must not end with a dot.';
   if (!HOST_NAME.test(host))
     return 'The host name must have labels of 1 to 63 letters, digits, hyphens or underscores, and at most 253 characters.';
   if (host === 'localhost' && openedLoopbacks(policy).length > 0) return undefined;
-  if (LOCAL_NAME.test(host)) return 'The host name must not be a local one.';
+  if (LOCAL_NAME.test(host)) return 'The host name must be a public one, such as hooks.example.com.';
   if (!host.includes('.')) return 'The host name must be fully qualified, such as hooks.example.com.';
   return undefined;
 }

@@ -12,17 +12,27 @@ export async function startWith<S extends z.ZodObject>(
   start: (config: z.infer<S>) => Promise<void>,
 ): Promise<void> {
   let secrets: readonly string[] = [];
+  let config: z.infer<S> | undefined;
   try {
-    const config = parseEnv(schema, env, (path) => readFileSync(path, 'utf8'));
+    config = parseEnv(schema, env, (path) => readFileSync(path, 'utf8'));
     secrets = Object.entries(schema.shape).flatMap(([name, field]) => {
-      const value: unknown = isSecret(field as z.ZodType) ? config[name] : undefined;
+      const value: unknown = isSecret(field as z.ZodType) ? config?.[name] : undefined;
       return typeof value === 'string' && value !== '' ? [value] : [];
     });
     await start(config);
   } catch (error) {
-    tell(error, secrets);
+    tell(portFault(error, config) ?? error, secrets);
     process.exit(1);
   }
+}
+
+/** Returns the error of a port that is in use with the variable that sets it; undefined for any other error. */
+function portFault(error: unknown, config: Readonly<Record<string, unknown>> = {}): Error | undefined {
+  const { code, port } = error as NodeJS.ErrnoException & { port?: number };
+  const [name] = Object.entries(config).find(([key, value]) => key.endsWith('PORT') && value === port) ?? [];
+  return code === 'EADDRINUSE' && name !== undefined
+    ? new Error(`${name}=${port}: another process uses this port: stop it, or set another ${name}`)
+    : undefined;
 }
 
 function tell(error: unknown, secrets: readonly string[]): void {

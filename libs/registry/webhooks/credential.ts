@@ -50,26 +50,25 @@ const basicBytes = ({ userName, password }: Given): number =>
   typeof userName === 'string' && typeof password === 'string' ? Buffer.byteLength(userName + password) : 0;
 
 const OPTIONS = ['apiKey', 'jwt', 'userName'] as const;
-const RULE = 'exactly one of apiKey, jwt, or userName with password is expected';
+const NONE = 'Say how your endpoint recognises the relay: apiKey, jwt, or userName with password.';
 
 /**
- * Returns the faults in the choice of members, each with its member; no fault if there is exactly one credential of
+ * Returns the faults in the choice of members, each with its member unless it is of the choice as a whole; no fault if there is exactly one credential of
  * permitted length.
  */
-function credentialFaults(given: Given): { member: CredentialName; detail: string }[] {
+function credentialFaults(given: Given): { member?: CredentialName; detail: string }[] {
   if (given.userName === undefined && given.password !== undefined)
-    return [{ member: 'userName', detail: 'userName is expected with password' }];
+    return [{ member: 'userName', detail: 'userName is missing: it goes with password.' }];
   if (given.userName !== undefined && given.password === undefined)
-    return [{ member: 'password', detail: 'password is expected with userName' }];
+    return [{ member: 'password', detail: 'password is missing: it goes with userName.' }];
   const options = OPTIONS.filter((name) => given[name] !== undefined);
   if (options.length === 1) return basicBytes(given) > BASIC_BYTES ? [{ member: 'password', detail: TOO_LONG }] : [];
-  const members = options.length === 0 ? OPTIONS : options;
-  return members.map((member) => ({ member, detail: `${RULE}, not ${options.length}` }));
+  return [{ detail: options.length === 0 ? NONE : `Keep one of ${options.join(', ')}: a webhook has one credential.` }];
 }
 
 const addFaults = (given: Given, context: z.core.$RefinementCtx): void => {
   for (const { member, detail } of credentialFaults(given))
-    context.addIssue({ code: 'custom', path: [member], message: detail });
+    context.addIssue({ code: 'custom', path: member === undefined ? [] : [member], message: detail });
 };
 
 /** A zod check of the credential rule. It also runs if other members have faults, so that one answer lists all faults. */

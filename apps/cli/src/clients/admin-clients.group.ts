@@ -10,10 +10,18 @@ const KINDS: readonly ClientKind[] = ['partner', 'source', 'operator'];
 
 export function defineAdminClients(group: Command, shell: Shell): void {
   const create = group.command('create').description('create a client and print its credential, once');
-  for (const kind of KINDS)
-    defineCreateClient(create.command(kind), shell, kind, `admin clients create ${kind}`, (wanted) =>
-      withClients(shell, (clients) => clients.create(wanted)),
+  for (const kind of KINDS) {
+    const command = create.command(kind);
+    if (kind === 'operator')
+      command.option('--reuse', 'enable a disabled operator of this name and role with a new secret, if there is one');
+    defineCreateClient(command, shell, kind, `admin clients create ${kind}`, (wanted) =>
+      withClients(shell, (clients) =>
+        wanted.kind === 'operator' && command.opts()['reuse'] === true
+          ? clients.reuseOperator(wanted.name, wanted.role)
+          : clients.create(wanted),
+      ),
     );
+  }
   documentedGroup(create, 'admin clients create operator first --role admin');
   const disable = group
     .command('disable')

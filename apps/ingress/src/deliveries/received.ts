@@ -83,7 +83,11 @@ const MAX_ENVELOPES = 1_000;
 export function splitBatch(bytes: Buffer | undefined, isLines: boolean): Buffer[] {
   if (bytes === undefined) throw new ProblemError('invalid-body', 'A batch of envelopes is expected.');
   const parts = isLines ? splitLines(bytes, MAX_ENVELOPES) : splitArray(bytes, MAX_ENVELOPES);
-  if (parts === undefined) throw new ProblemError('malformed-json', 'The body is not a JSON array.');
+  if (parts === undefined)
+    throw new ProblemError(
+      'malformed-json',
+      'Send the envelopes as a JSON array, or one a line as application/x-ndjson.',
+    );
   if (parts.length > MAX_ENVELOPES) {
     throw new ProblemError('payload-too-large', `A batch has at most ${MAX_ENVELOPES} envelopes, this one has more.`);
   }

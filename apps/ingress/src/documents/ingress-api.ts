@@ -32,8 +32,11 @@ const TAGS = [
 ];
 
 const OAUTH_EXAMPLES: Readonly<Record<number, OAuthErrorBody>> = {
-  400: { error: 'invalid_scope', error_description: 'The client does not have this scope' },
-  401: { error: 'invalid_client', error_description: 'Client authentication failed' },
+  400: {
+    error: 'invalid_scope',
+    error_description: 'The client has no such scope: without scope the token has all that it has',
+  },
+  401: { error: 'invalid_client', error_description: 'The client id or the client secret is wrong' },
   429: { error: 'temporarily_unavailable', error_description: 'Too many failed requests' },
   503: { error: 'temporarily_unavailable', error_description: 'Clients cannot be looked up at the moment' },
 };

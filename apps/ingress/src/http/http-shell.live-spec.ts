@@ -165,7 +165,7 @@ describe('an error', () => {
       type: 'https://relay.example/docs/errors#not-found',
       title: 'Not found',
       status: 404,
-      detail: 'There is no such path.',
+      detail: 'There is no such path: the OpenAPI document lists all.',
       instance: '/nowhere',
       requestId: 'abc-1',
     });

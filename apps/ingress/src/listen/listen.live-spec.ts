@@ -22,8 +22,8 @@ describe('GET /listen', () => {
   });
 
   it.each([
-    ['/listen?type=task.gone', {}, 'type: 0: task.gone is no event type. This relay has 14: GET /event-types.'],
-    ['/listen?type=task.created&type=', {}, 'type: 1: "" is no event type'],
+    ['/listen?type=task.gone', {}, 'type.0: task.gone is no event type. GET /event-types lists the 14 of this relay.'],
+    ['/listen?type=task.created&type=', {}, 'type.1: "" is no event type'],
     ['/listen', { 'last-event-id': 'v1.e1.AAAA' }, 'Last-Event-ID is not the id of an event'],
     ['/listen', { 'last-event-id': 'x'.repeat(13_000) }, 'Last-Event-ID is not the id of an event'],
   ])('names what is wrong in %s %j', async (path, headers, detail) => {

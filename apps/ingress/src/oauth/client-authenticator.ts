@@ -143,7 +143,7 @@ export class OAuthError extends Error {
 }
 
 /** Returns the error for an unknown client or a wrong secret. The error does not say which of both it is. */
-export const invalidClient = (description = 'Client authentication failed'): OAuthError =>
+export const invalidClient = (description = 'The client id or the client secret is wrong'): OAuthError =>
   new OAuthError(401, 'invalid_client', description, { 'www-authenticate': 'Basic realm="relay", charset="UTF-8"' });
 
 export const notNow = (status: 429 | 503, description: string, headers: Readonly<Record<string, string>>): OAuthError =>

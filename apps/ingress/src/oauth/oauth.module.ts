@@ -52,7 +52,12 @@ class TokenController {
     const client = await this.#admit('token', request, reply);
     const scope = readTokenRequest(mediaTypeOf(request.headers), request.rawBody);
     const scopes = narrowScopes(client.scopes, scope);
-    if (scopes === undefined) throw new OAuthError(400, 'invalid_scope', 'The client does not have this scope');
+    if (scopes === undefined)
+      throw new OAuthError(
+        400,
+        'invalid_scope',
+        'The client has no such scope: without scope the token has all that it has',
+      );
     return {
       access_token: await this.tokens.issue(client.clientId, scopes, client.generation),
       token_type: 'bearer',
@@ -196,7 +201,7 @@ function readObject(bytes: Buffer): string | undefined {
 }
 
 function granted(grant: string, scope: string): string | undefined {
-  if (grant !== GRANT) throw new OAuthError(400, 'unsupported_grant_type', 'Only client_credentials is supported');
+  if (grant !== GRANT) throw new OAuthError(400, 'unsupported_grant_type', 'grant_type must be client_credentials');
   return scope === '' ? undefined : scope;
 }
 

@@ -93,7 +93,7 @@ describe('POST /auth/token', () => {
     expect(response.headers.get('www-authenticate')).toBe('Basic realm="relay", charset="UTF-8"');
     expect(await response.json()).toEqual({
       error: 'invalid_client',
-      error_description: 'Client authentication failed',
+      error_description: 'The client id or the client secret is wrong',
     });
   });
 

@@ -16,13 +16,18 @@ import {
 } from '@relay/webhooks';
 import type { TestResult } from './test-deliveries.js';
 
-export const notFound = (): ProblemError => new ProblemError('not-found', 'You have no such webhook.');
+export const notFound = (): ProblemError =>
+  new ProblemError('not-found', 'You have no such webhook: GET /webhooks lists yours.');
 
 /** @param id the id of the existing webhook, if the caller may see the webhook */
 export const taken = (id?: string): ProblemError =>
-  new ProblemError('conflict', 'You have a webhook with this eventType and endPointUrl.', {
-    members: id === undefined ? {} : { id },
-  });
+  new ProblemError(
+    'conflict',
+    'You have a webhook with this eventType and endPointUrl already: PATCH /webhooks/{id} changes it.',
+    {
+      members: id === undefined ? {} : { id },
+    },
+  );
 
 export const crowdedOrigin = (most: number): ProblemError =>
   new ProblemError(

@@ -148,7 +148,7 @@ describe('PATCH /webhooks/{id}', () => {
   });
 
   it.each([
-    ['two credentials', { apiKey: 'a', jwt: 'b' }, '/apiKey'],
+    ['two credentials', { apiKey: 'a', jwt: 'b' }, ''],
     ['half a credential', { userName: 'a' }, '/password'],
     ['a forbidden address', { endPointUrl: 'https://10.0.0.1/' }, '/endPointUrl'],
     ['a text too long', { endPointName: 'x'.repeat(201) }, '/endPointName'],
@@ -259,6 +259,9 @@ it.each([
   const absent = await ask(method, `6f1e2d3c-4b5a-4968-8776-655443322110${path}`, body, {}, other);
   const none = await ask(method, `x${path}`, body, {}, other);
   for (const answer of [theirs, absent, none])
-    expect([answer.status, answer.json]).toMatchObject([404, { detail: 'You have no such webhook.' }]);
+    expect([answer.status, answer.json]).toMatchObject([
+      404,
+      { detail: 'You have no such webhook: GET /webhooks lists yours.' },
+    ]);
   expect(await stored()).toEqual(before);
 });

@@ -76,7 +76,7 @@ export class OperatorGuard {
     const clientId = formDecode(basic?.user ?? '');
     const secret = formDecode(basic?.password ?? '');
     if (basic === undefined || clientId === undefined || secret === undefined)
-      throw refused('An operator’s client id and secret, or access token, is needed.');
+      throw refused('Send the client id and secret of an operator by Basic, or its access token by Bearer.');
     return this.#bySecret(clientId, secret, address, CHALLENGE);
   }
 

@@ -213,7 +213,7 @@ describe('webhooks by HTTP', () => {
       existing: ['webhook.disabled'],
     });
     expect(await json('GET', '/webhooks?partner=operators')).toMatchObject({ total: 2 });
-    const errors = [{ pointer: '/url', detail: expect.stringContaining('not public') }];
+    const errors = [{ pointer: '/url', detail: expect.stringContaining('public address') }];
     expect(await add({ url: 'https://10.1.2.3/' })).toMatchObject({ status: 400, json: { errors } });
     expect(operations.told().at(-1)).toMatchObject({ event: 'webhook.registered', partnerId: 'operators' });
   });
