@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { barredUntil, type Breaker, CLOSED, RedisBreakerStore } from '@relay/breaker';
 import { eventTypeName } from '@relay/events';
-import { type AttemptTotals, failureRateOf, RedisAttemptCounts } from '@relay/history';
+import { type AttemptTotals, failureRateOf, HourCounts, type HourPeriod, RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { Shards } from '@relay/redis';
@@ -187,6 +187,10 @@ export class WebhookStates {
   async find(id: string): Promise<Webhook | undefined> {
     await this.view.refresh();
     return this.view.find(id);
+  }
+
+  async hours(id: string, period: HourPeriod): Promise<HourCounts> {
+    return { hours: await this.#counts.hours([id], period) };
   }
 
   /** Returns the state of a webhook, or undefined if the webhook is not registered. */
