@@ -78,11 +78,12 @@ describe('the writer of the history of a shard', () => {
     expect(written).toEqual(ids.slice(0, 20_000));
   });
 
-  it('counts attempts of a webhook together, even without their lines and also those that the store did not take at first', async () => {
+  it('counts attempts of a webhook together, also without their lines, and those that the store did not take at first', async () => {
     isAway = true;
     for (const at of [1, 2]) writer.failed('w', { at, durationMs: 1, status: 500 });
     isScarce = true;
     tell(2);
+    isScarce = false;
     await delay(300);
     expect(counted).toEqual([]);
     isAway = false;
