@@ -7,6 +7,7 @@ import { oneShard, onlyShard } from '@relay/redis';
 import { FAILING, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { basicOf, RunningOperations } from '../spec-operations.js';
+import { shownPath } from './webhook-states.adapter.js';
 
 const origin = (name: string): string => `https://${name}.example.com`;
 
@@ -55,6 +56,7 @@ describe('webhooks by HTTP', () => {
           partnerId: 'q',
           eventType: 'task.created',
           origin: origin('stuck'),
+          path: '/hook',
           status: 'active',
           disabledReason: null,
           createdAt: expect.any(String),
@@ -79,6 +81,14 @@ describe('webhooks by HTTP', () => {
       failureRate: 1,
     });
     expect(await json('GET', `/webhooks/${well}`)).toMatchObject({ failureRate: 0, waiting: 0 });
+  });
+
+  it.each([
+    ['/hooks/task-created/v2/', '/hooks/task-created/v2/'],
+    ['/services/T00/b1c/zyxwvutsrqponmlk?key=k', '/services/…/…/…'],
+    ['/a%20b/abcdefghijklmn-abcdefghijklmn-abcdefghijklmn-a', '/…/…'],
+  ])('have no part of %s that could be a key', (path, shown) => {
+    expect(shownPath(origin('a') + path)).toBe(shown);
   });
 
   it('are counted by the hour', async () => {
