@@ -80,12 +80,12 @@ else
       await visitor.tabTo('Attempts');
       await visitor.page.keyboard.press('ArrowRight');
       await visitor.page.waitForFunction(
-        "/Delivered [\\d,]+\\n?Failed [\\d,]+/.test(document.querySelector('.tip').innerText)",
+        "/Delivered [\\d,]+\\n?Failed [\\d,]+/.test(document.querySelector('.tip')?.innerText)",
       );
       await isFine('now');
       await visitor.press('Last 24 hours');
       await visitor.page.waitForFunction(
-        "document.querySelector('.plot').ariaValueText.endsWith('Delivered 1, Failed 1')",
+        "document.querySelector('.plot')?.ariaValueText.endsWith('Delivered 1, Failed 1')",
       );
       await visitor.open('#/runbooks/RelayConsumerLag');
       await visitor.sees('Consumer lag', 'Raise DELIVERY_CONCURRENCY if');
@@ -167,7 +167,7 @@ else
       await visitor.open(`#/webhooks/${webhook}`);
       await visitor.sees('active', 'Share of failed attempts');
       await visitor.page.waitForFunction(
-        "document.querySelector('.plot').ariaValueText.endsWith('Delivered 2, Failed 0')",
+        "document.querySelector('.plot')?.ariaValueText.endsWith('Delivered 2, Failed 0')",
       );
       await isFine('webhook');
       await visitor.press('Disable…');

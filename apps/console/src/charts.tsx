@@ -63,9 +63,9 @@ export function Charts() {
                     shape="lines"
                     text={durationText}
                     series={[
-                      { name: 'Half within', kind: 'info', values: counts.map(({ p50Ms }) => p50Ms) },
-                      { name: '95 % within', kind: 'warn', values: counts.map(({ p95Ms }) => p95Ms) },
-                      { name: '99 % within', kind: 'bad', values: counts.map(({ p99Ms }) => p99Ms) },
+                      { name: 'p50', kind: 'info', values: counts.map(({ p50Ms }) => p50Ms) },
+                      { name: 'p95', kind: 'warn', values: counts.map(({ p95Ms }) => p95Ms) },
+                      { name: 'p99', kind: 'bad', values: counts.map(({ p99Ms }) => p99Ms) },
                     ]}
                   />
                 </div>

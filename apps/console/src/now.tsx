@@ -3,7 +3,6 @@ import {
   countOf,
   countText,
   durationText,
-  Empty,
   Link,
   Loaded,
   Notice,
@@ -45,7 +44,7 @@ export function Now() {
         <Figure name="Deliveries scheduled" value={jobs('delayed')?.jobs} note="jobs that wait for their time" />
         <Figure
           name="Oldest waiting"
-          value={queues.value === undefined ? undefined : durationText((jobs('waiting')?.oldestS ?? 0) * 1_000)}
+          value={queues.value === undefined ? undefined : ageText(jobs('waiting')?.oldestS)}
           note="since it was due"
         />
         <Figure name="Dead letters" value={letters.value?.matched} note="kept 30 days" />
@@ -59,7 +58,7 @@ export function Now() {
           <WebhookTable
             caption="Webhooks in trouble"
             of={webhooks}
-            empty={<Empty title="No webhook is in trouble" />}
+            empty={<p class="quiet">No webhook is in trouble.</p>}
           />
         )}
       </Loaded>
@@ -75,7 +74,7 @@ export function Now() {
               { name: 'Topic', cell: ({ topic }) => topic },
               { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
             ]}
-            empty={<Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />}
+            empty={<p class="quiet">The workers have settled all of {countOf(topics.length, 'topic')}.</p>}
           />
         )}
       </Loaded>
@@ -92,7 +91,7 @@ export function Now() {
               { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
               { name: 'Oldest', cell: (row) => ageText(row.oldestS), isNumber: true },
             ]}
-            empty={<Empty title="No queue holds a job" />}
+            empty={<p class="quiet">No queue holds a job.</p>}
           />
         )}
       </Loaded>
@@ -178,7 +177,7 @@ function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
           { name: 'What it means', cell: ({ means }) => means },
           { name: 'What to do', cell: ({ name }) => <Link to={['runbooks', name]} name="Runbook" /> },
         ]}
-        empty={<Empty title="No alert fires, as far as is known here" />}
+        empty={<p class="quiet">No alert fires, as far as is known here.</p>}
       />
       {unknown.length > 0 && (
         <details>
@@ -216,7 +215,7 @@ function Findings() {
               { name: 'What was found', cell: ({ text }) => text },
               { name: 'Fix', cell: ({ fix }) => fix ?? '–' },
             ]}
-            empty={<Empty title="The doctor found no fault" />}
+            empty={<p class="quiet">The doctor found no fault.</p>}
           />
         )}
       </Loaded>

@@ -125,11 +125,11 @@ const barsOf = (values: Series['values'], below: readonly Series[], top: number)
   values.map((value, n) => `M${n + 0.1} ${fall(sumAt(below, n), top)}h.8v${(-100 * (value ?? 0)) / top}h-.8z`).join('');
 const fall = (value: number, top: number): number => 100 - (100 * value) / top;
 
-/** A step without a value interrupts the line. `h0` makes a dot of a single value. */
+/** A step without a value interrupts the line. */
 const lineOf = (values: Series['values'], top: number): string =>
   values
     .flatMap((value, n) =>
-      value === null ? [] : [values[n - 1] == null ? 'M' : 'L', n + 0.5, ' ', fall(value, top), 'h0'],
+      value === null ? [] : [values[n - 1] == null ? 'M' : 'L', n + 0.1, ' ', fall(value, top), 'h.8'],
     )
     .join('');
 

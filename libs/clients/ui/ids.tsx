@@ -20,7 +20,9 @@ export function Id({ id }: { readonly id: string }) {
     <span class="id" title={id}>
       <code>{shortId(id)}</code>
       <button type="button" class="plain" aria-label={`${said}: id ${shortId(id)}`} onClick={() => void copy()}>
-        {isCopied === true ? '✓' : '⧉'}
+        <svg class="icon" viewBox="0 0 16 16" aria-hidden="true">
+          <path d={isCopied === true ? 'M3 8.5 6.5 12 13 4.5' : 'M5.5 5.5h8v8h-8zM2.5 10.5v-8h8'} />
+        </svg>
       </button>
     </span>
   );
