@@ -12,6 +12,7 @@ COPY scripts/*.mjs scripts/
 COPY scripts/lib scripts/lib
 COPY scripts/image scripts/image
 COPY docs/openapi.json docs/operations.openapi.json docs/
+COPY docs/operations/runbooks.md docs/operations/
 COPY apps apps
 COPY libs libs
 RUN npm run build

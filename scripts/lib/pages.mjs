@@ -33,7 +33,7 @@ async function buildApp(app) {
     entryPoints: [source('main.tsx'), source('style.css'), source('icon.svg')],
     outdir: join(target, app),
     entryNames: '[name]-[hash]',
-    loader: { '.svg': 'copy' },
+    loader: { '.svg': 'copy', '.md': 'text' },
     bundle: true,
     minify: true,
     // Leaves out the parts of the clients that need Node: no page uses them, and a browser refuses the import.

@@ -74,14 +74,22 @@ else
       await visitor.page.keyboard.press('Enter');
       await visitor.sees('The client id or the secret is wrong.');
       await isFine('sign-in-refused');
-      await visitor.enter(admin, 'Leave', 'Webhooks in trouble');
-      await visitor.sees('Records not settled', 'Jobs');
-      await visitor.sees(
-        'No alert fires, as far as is known here',
-        'rules only Prometheus can evaluate',
-        'What mends it',
+      await visitor.enter(admin, 'Sign out', 'Webhooks in trouble');
+      await visitor.sees('records not settled', 'Jobs');
+      await visitor.sees('No alert fires, as far as is known here', 'alerts only Prometheus can evaluate', 'Fix');
+      await visitor.tabTo('Attempts');
+      await visitor.page.keyboard.press('ArrowRight');
+      await visitor.page.waitForFunction(
+        "/Delivered [\\d,]+\\n?Failed [\\d,]+/.test(document.querySelector('.tip')?.innerText)",
       );
       await isFine('now');
+      await visitor.press('Last 24 hours');
+      await visitor.page.waitForFunction(
+        "document.querySelector('.plot')?.ariaValueText.endsWith('Delivered 1, Failed 1')",
+      );
+      await visitor.open('#/runbooks/RelayConsumerLag');
+      await visitor.sees('Consumer lag', 'Raise DELIVERY_CONCURRENCY if');
+      await isFine('runbook');
     });
 
     it('finds an envelope and shows its story, and its text as text', async () => {
@@ -128,11 +136,11 @@ else
     it('orders replays of several webhooks, pauses and resumes one of them', async () => {
       await relay.worker.stop(); // a replay is under way for as long as no worker runs
       await visitor.open('#/webhooks');
-      await visitor.press('Count, then ask');
+      await visitor.press('Replay…');
       await visitor.sees('Replay 2 webhooks?', '2 envelopes will be delivered again', '1 of plan.updated to');
       await isFine('replay-asked');
       await visitor.press('Replay');
-      await visitor.sees('2 replays ordered.', 'How far', 'running');
+      await visitor.sees('2 replays ordered.', 'Progress', 'running');
       await isFine('replays');
       const statesOf = async (): Promise<unknown[]> =>
         ((await ask('GET', '/replays')).json['replays'] as unknown as { state: string }[]).map(({ state }) => state);
@@ -154,10 +162,13 @@ else
       await visitor.press('Webhooks');
       await visitor.sees('2 webhooks');
       // The first of three attempts was refused.
-      await visitor.sees('Failures', '33 %', 'Oldest accepted');
+      await visitor.sees('/up', 'Failed', '33 %', 'Oldest waiting');
       await isFine('webhooks');
       await visitor.open(`#/webhooks/${webhook}`);
-      await visitor.sees('well', 'Share of failed attempts');
+      await visitor.sees('active', 'Share of failed attempts');
+      await visitor.page.waitForFunction(
+        "document.querySelector('.plot')?.ariaValueText.endsWith('Delivered 2, Failed 0')",
+      );
       await isFine('webhook');
       await visitor.press('Disable…');
       await visitor.sees('Disable this webhook?', 'new ones will wait as well');
@@ -199,13 +210,13 @@ else
     it('changes the role of another operator, whose open page loses what it may no longer do', async () => {
       const issued = await relay.stack.client('operator', 'falls', '--role', 'admin');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
-      await other.enter(issued, 'Leave', 'Webhooks in trouble');
+      await other.enter(issued, 'Sign out', 'Webhooks in trouble');
       await visitor.open(`#/clients/${issued.clientId}`);
       await visitor.sees('Another role');
       await visitor.tabTo('Another role');
       await visitor.page.keyboard.type('viewer');
       await visitor.press('Change the role…');
-      await visitor.sees('Make falls a viewer?', 'may only look', 'As a command');
+      await visitor.sees('Make falls a viewer?', 'may only look', 'Copy as curl');
       await isFine('client-role-asked');
       await visitor.press('Change the role');
       await visitor.sees('falls is a viewer.');
@@ -242,7 +253,7 @@ else
     it('offers a viewer nothing that only others may do', async () => {
       const viewer = await relay.stack.client('operator', 'looks', '--role', 'viewer');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
-      await other.enter(viewer, 'Leave', 'Webhooks in trouble');
+      await other.enter(viewer, 'Sign out', 'Webhooks in trouble');
       const places = ['', 'dead-letters', 'replays', 'webhooks', `webhooks/${webhook}`, 'clients', 'clients/new'];
       for (const place of [...places, `clients/${admin.clientId}`, `envelopes/${delivered}`, 'audit', 'endpoints']) {
         await other.open(`#/${place}`);
@@ -258,7 +269,7 @@ else
     it('says that it could not be left while the relay is away', async () => {
       expect(visitor.faults).toEqual([]);
       await operations.kill();
-      await visitor.press('Leave');
+      await visitor.press('Sign out');
       await visitor.sees('The relay does not answer.');
       await visitor.page.waitForSelector('.said .notice.bad');
       operations.start();
@@ -268,8 +279,8 @@ else
 
     it('leaves, asked no other origin, and had no fault', async () => {
       await visitor.open();
-      await visitor.press('Leave');
-      await visitor.sees('You have left.');
+      await visitor.press('Sign out');
+      await visitor.sees('You are signed out.');
       await visitor.page.reload();
       await visitor.sees('Sign in');
       expect(visitor.faults).toEqual([]);

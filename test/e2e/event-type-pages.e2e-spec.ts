@@ -35,7 +35,7 @@ else
       partner = await relay.partner();
       browser = await openBrowser();
       desk = await Visitor.at(browser, operations.url, REFUSALS);
-      await desk.enter(admin, 'Leave', 'Webhooks in trouble');
+      await desk.enter(admin, 'Sign out', 'Webhooks in trouble');
     });
     afterAll(async () => {
       await browser?.close();
@@ -198,7 +198,7 @@ else
     it('shows a viewer every type and no control that changes one', async () => {
       const viewer = await relay.stack.client('operator', 'looks', '--role', 'viewer');
       const other = await Visitor.at(browser, operations.url, REFUSALS);
-      await other.enter(viewer, 'Leave', 'Webhooks in trouble');
+      await other.enter(viewer, 'Sign out', 'Webhooks in trouble');
       for (const [place, text] of [
         ['', '15 event types'],
         ['/order.paid', 'Revision of the schema'],

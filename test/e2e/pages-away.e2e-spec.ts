@@ -101,7 +101,7 @@ else
         if (place === 'clients/new') await desk.type('Name', 'half written');
         const before = await titleOf();
         await desk.page.reload();
-        await desk.sees('Leave');
+        await desk.sees('Sign out');
         await desk.seesNo('Loading');
         expect([place, await titleOf()]).toEqual([place, before]);
         expect([place, desk.asked.splice(0)]).toEqual([place, place === 'clients/new' ? ['beforeunload'] : []]);

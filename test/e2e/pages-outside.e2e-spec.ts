@@ -91,7 +91,7 @@ else
       await until('it asked', () => held.length > 0);
       await desk.page.evaluate('new Promise((done) => setTimeout(done, 300))');
       for (const request of held) void request.continue();
-      await desk.sees('Leave', 'Webhooks in trouble');
+      await desk.sees('Sign out', 'Webhooks in trouble');
       await stop();
       expect(asked).toBe(1);
     });

@@ -38,7 +38,7 @@ else
       await portal.open(await portalLink(partner, { access: 'write' }));
       await portal.sees('Last 24 hours');
       desk = await Visitor.at(browser, operations.url, REFUSALS);
-      await desk.enter(admin, 'Leave', 'Webhooks in trouble');
+      await desk.enter(admin, 'Sign out', 'Webhooks in trouble');
     });
     afterAll(async () => {
       await browser?.close();
@@ -197,6 +197,21 @@ else
       await portal.seesNo('Cannot refresh');
     });
 
+    it('shows in the console what it had when it is refused for now, and says when it asks again', async () => {
+      await desk.goTo('#/');
+      await desk.sees('The workers have settled all of');
+      await desk.page.setRequestInterception(true);
+      desk.page.on('request', (request) => {
+        const refusal = { status: 503, headers: { 'retry-after': '53' }, body: '{"title":"Unavailable"}' };
+        void (request.url().endsWith('/lag') ? request.respond(refusal) : request.continue());
+      });
+      await desk.sees('Cannot refresh lag', 'Try again in 53 s.', 'The workers have settled all of');
+      desk.page.removeAllListeners('request');
+      await desk.page.setRequestInterception(false);
+      await desk.press('Try again');
+      await desk.seesNo('Cannot refresh');
+    });
+
     it('follows the state of the rows that it shows', async () => {
       await portal.goTo('#/deliveries');
       await portal.sees(envelope, 'waiting');
@@ -227,6 +242,11 @@ else
       await desk.press('Purge');
       await desk.sees('1 dead letter purged.');
       expect(await matched()).toBe(1);
+      await die(2);
+      await die(3);
+      await desk.press('3 dead letters');
+      await desk.sees('Only type task.deleted, reason gone');
+      await desk.page.waitForFunction("document.querySelectorAll('tbody tr').length === 3");
     });
 
     it('acts as nobody else than it says', async () => {

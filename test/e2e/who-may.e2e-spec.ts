@@ -29,15 +29,15 @@ const INGRESS: Readonly<Record<string, string>> = {
   clients: 'issueToken introspectToken revokeToken',
   sources: 'sendEnvelope sendBatch',
   partners: 'createSession readSession endSession listen listWebhooks updateWebhook deleteWebhook createPortalLink',
-  lookers: `readWebhook listWebhookStates listDeliveries listAllDeliveries readDeliveries readPayload listReplays readReplay
-    listOwnEventTypes readOwnPayloadSchema endPortalToken`,
+  lookers: `readWebhook listWebhookStates listDeliveries listAllDeliveries readDeliveries readPayload countDeliveries listReplays
+    readReplay listOwnEventTypes readOwnPayloadSchema endPortalToken`,
   changers: `patchWebhook removeWebhook readWebhookSecret rotateWebhookSecret enableWebhook disableWebhook testWebhook replayWebhook
     cancelReplay retryDeliveries retrySelection`,
   adders: 'registerWebhook testDraft',
 };
 const OPERATIONS: Readonly<Record<string, string>> = {
   everybody: 'readHome readPageFile enterConsole leaveConsole',
-  viewers: `searchAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
+  viewers: `searchAttempts countAttempts countWebhookAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
     readOpenApi readQueues listEventTypes readEventType listReplays readReplay readSession listWebhooks readWebhook boardPage boardQueues`,
   operators: `readEnvelope readDeadLetter purgeDeadLetter replayDeadLetter purgeDeadLetters replayDeadLetters createPortalLink
     orderReplay cancelReplay pauseReplay resumeReplay

@@ -2,6 +2,7 @@ import {
   Curl,
   Empty,
   given,
+  Id,
   Link,
   Loaded,
   place,
@@ -18,7 +19,20 @@ import { ClientLink } from './words.js';
 type OneRecord = Answer<'readAudit'>['records'][number];
 
 /** Fields of a record that the column of facts leaves out. */
-const SHOWN = new Set(['at', 'event', 'operator', 'partnerId', 'v']);
+const SHOWN = new Set([
+  'at',
+  'event',
+  'operator',
+  'partnerId',
+  'v',
+  'place',
+  'requestId',
+  'deliveryId',
+  'hash',
+  'traceparent',
+  'tries',
+]);
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** The page of the audit log, newest records first. The log has the changes by clients and the findings of the relay. */
 export function Audit() {
@@ -51,7 +65,7 @@ export function Audit() {
                 { name: 'Event', cell: (record) => record.event },
                 { name: 'Operator', cell: (record) => <ClientLink id={record.operator ?? ''} /> },
                 { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
-                { name: 'Facts', cell: (record) => <span class="long">{factsText(record)}</span> },
+                { name: 'Facts', cell: (record) => <FactsOf record={record} /> },
               ]}
               empty={<Empty title="No such record among the newest 5,000" />}
             />
@@ -67,11 +81,18 @@ export function Audit() {
   );
 }
 
-const factsText = (record: OneRecord & { readonly place: string }): string =>
-  Object.entries(record)
-    .filter(([name, value]) => !SHOWN.has(name) && name !== 'place' && name !== 'requestId' && value !== null)
-    .map(([name, value]) => `${name}: ${valueText(value)}`)
-    .join(', ');
+const FactsOf = ({ record }: { readonly record: OneRecord & { readonly place: string } }) => (
+  <span class="long">
+    {Object.entries(record)
+      .filter(([name, value]) => !SHOWN.has(name) && value !== null)
+      .map(([name, value], index) => (
+        <>
+          {index > 0 && ', '}
+          {name}: {typeof value === 'string' && UUID.test(value) ? <Id id={value} /> : valueText(value)}
+        </>
+      ))}
+  </span>
+);
 
 /** Maximum number of values that a row shows of a list. The record of a replay of dead letters lists up to 1,000 ids. */
 const NAMED = 5;

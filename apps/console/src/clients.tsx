@@ -9,6 +9,7 @@ import {
   Curl,
   Empty,
   Facts,
+  Id,
   Link,
   Loaded,
   Notice,
@@ -58,8 +59,8 @@ export function Clients() {
                   { name: 'Kind', cell: (client) => client.kind },
                   { name: 'Role', cell: ({ role }) => role ?? '–' },
                   { name: 'State', cell: ({ disabled }) => <ClientState isOff={disabled} /> },
-                  { name: 'Made', cell: ({ createdAt }) => <Time at={createdAt} /> },
-                  { name: 'Client id', cell: ({ clientId }) => <code>{clientId}</code> },
+                  { name: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+                  { name: 'Client id', cell: ({ clientId }) => <Id id={clientId} /> },
                 ]}
               />
               <div class="buttons">

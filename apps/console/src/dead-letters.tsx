@@ -15,6 +15,7 @@ import {
   Notice,
   place,
   Screen,
+  shortId,
   Table,
   Time,
   useLoad,
@@ -31,7 +32,7 @@ const FILTERS = ['type', 'reason', 'webhook'] as const;
 const SHOWN = 100;
 const EVERY_MS = 10_000;
 
-/** The page of deliveries that were given up. It counts them, filters them, and replays or purges all that match. */
+/** The page of dead letters. It counts them, filters them, and replays or purges all that match. */
 export function DeadLetters() {
   const query = Object.fromEntries(FILTERS.map((name) => [name, place.value.query[name] ?? '']));
   const key = JSON.stringify(query);
@@ -78,7 +79,7 @@ export function DeadLetters() {
             <div class="columns">
               <Facet name="Reason" of={found.reasons} cell={(value) => only('reason', value, REASONS[value])} />
               <Facet name="Event type" of={found.types} cell={(value) => only('type', value)} />
-              <Facet name="Webhook" of={found.webhooks} cell={(value) => only('webhook', value)} />
+              <Facet name="Webhook" of={found.webhooks} cell={(value) => only('webhook', value, shortId(value))} />
               <Facet name="Partner" of={found.partners} cell={(value) => <ClientLink id={value} />} />
             </div>
           )
@@ -112,10 +113,21 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
     </p>
     <Table
       caption="Dead letters, newest first"
-      rows={of}
+      rows={groupsOf(of)}
       keyOf={({ id }) => id}
       columns={[
-        { name: 'Given up', cell: ({ id, diedAt }) => <Link to={['dead-letters', id]} name={<Time at={diedAt} />} /> },
+        {
+          name: 'Dead since',
+          cell: ({ id, diedAt, eventType: type, reason, webhookId: webhook, same }) =>
+            same < FEWEST_SAME ? (
+              <Link to={['dead-letters', id]} name={<Time at={diedAt} />} />
+            ) : (
+              <>
+                <Link to={['dead-letters']} query={{ type, reason, webhook }} name={countOf(same, 'dead letter')} />,
+                newest <Time at={diedAt} isShort />
+              </>
+            ),
+        },
         { name: 'Event type', cell: ({ eventType }) => eventType },
         { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
         {
@@ -129,6 +141,28 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
     />
   </>
 );
+
+/** Fewer equal dead letters are listed one by one. */
+const FEWEST_SAME = 3;
+
+/**
+ * Returns the newest of the listed dead letters with the same type, reason and webhook, with their number. If a type and a
+ * reason are chosen, each stands for itself.
+ */
+function groupsOf(letters: LettersProps['of']) {
+  const { type, reason } = place.value.query;
+  const keyOf = (letter: LettersProps['of'][number]): string =>
+    type === undefined || reason === undefined ? `${letter.eventType} ${letter.reason} ${letter.webhookId}` : letter.id;
+  const counts = new Map<string, number>();
+  for (const letter of letters) counts.set(keyOf(letter), (counts.get(keyOf(letter)) ?? 0) + 1);
+  const told = new Set<string>();
+  return letters.flatMap((letter) => {
+    const [key, same] = [keyOf(letter), counts.get(keyOf(letter)) ?? 1];
+    if (same >= FEWEST_SAME && told.has(key)) return [];
+    told.add(key);
+    return [Object.assign({ same }, letter)];
+  });
+}
 
 const only = (filter: (typeof FILTERS)[number], value: string, name = value) => (
   <Link to={['dead-letters']} query={{ ...place.value.query, [filter]: value }} name={name} />
@@ -181,15 +215,21 @@ function Letter({ id }: { readonly id: string }) {
           <div class="panel">
             <Facts
               facts={[
-                ['Given up', <Time key="died" at={letter.diedAt} />],
+                ['Dead since', <Time key="died" at={letter.diedAt} />],
                 ['Why', REASONS[letter.reason] ?? letter.reason],
                 ['Last failure', [letter.lastFailure ?? '–', letter.lastAttempt?.answer].filter(Boolean).join(': ')],
                 ['Attempts', letter.attempts],
                 ['Accepted', <Time key="accepted" at={letter.acceptedAt} />],
                 ['Event type', letter.eventType],
                 ['Partner', <ClientLink key="partner" id={letter.partnerId} />],
-                ['Webhook', <Link key="webhook" to={['webhooks', letter.webhookId]} name={letter.webhookId} />],
-                ['Envelope', <Link key="envelope" to={['envelopes', letter.envelopeId]} name={letter.envelopeId} />],
+                [
+                  'Webhook',
+                  <Link key="webhook" to={['webhooks', letter.webhookId]} name={shortId(letter.webhookId)} />,
+                ],
+                [
+                  'Envelope',
+                  <Link key="envelope" to={['envelopes', letter.envelopeId]} name={shortId(letter.envelopeId)} />,
+                ],
               ]}
             />
             {may('operator') && (

@@ -26,6 +26,7 @@ import { EditEventType, NewEventType } from './event-type-form.js';
 import { EventTypePage, EventTypes } from './event-types.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
+import { Runbook } from './runbook.js';
 import { Search } from './search.js';
 import { begin, ended, enter, leave, recognise, who } from './session.js';
 import { Story } from './story.js';
@@ -59,6 +60,7 @@ function Here() {
   if (section === 'clients' && id === 'new') return <NewClientPage />;
   if (section === 'clients') return id === undefined ? <Clients /> : <ClientPage key={id} id={id} />;
   if (section === 'audit') return <Audit />;
+  if (section === 'runbooks') return <Runbook name={id ?? ''} />;
   return <NoSuchPage />;
 }
 
@@ -95,7 +97,7 @@ function Aside() {
         {who.value?.name} <span class="quiet">({who.value?.role})</span>
       </span>
       <Button
-        name="Leave"
+        name="Sign out"
         run={() => void leave().catch((error: unknown) => say({ kind: 'bad', text: wordsOf(error) }))}
       />
     </>

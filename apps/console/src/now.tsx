@@ -3,7 +3,7 @@ import {
   countOf,
   countText,
   durationText,
-  Empty,
+  Link,
   Loaded,
   Notice,
   Refused,
@@ -12,6 +12,8 @@ import {
   useLoad,
 } from '@relay/ui';
 import { useEffect } from 'preact/hooks';
+import { Charts } from './charts.js';
+import { alertTitle } from './runbook.js';
 import { type Answer, api, loadClients } from './session.js';
 import { Since, WebhookTable } from './words.js';
 
@@ -23,7 +25,7 @@ const EXAMINED_MS = 60_000;
 
 type Queue = Answer<'readQueues'>['queues'][number];
 
-/** The page about the current state: what waits, what lags, what was given up, and which webhooks are in trouble. */
+/** The page about the current state: what waits, what lags, attempts over time, alerts, and which webhooks are in trouble. */
 export function Now() {
   const queues = useLoad('queues', () => api.call('readQueues', {}), EVERY_MS);
   const lag = useLoad('lag', () => api.call('readLag', {}), EVERY_MS);
@@ -37,27 +39,29 @@ export function Now() {
     <Screen title="Now">
       {away !== undefined && <Notice kind="bad" title={away} />}
       <dl class="figures">
-        <Figure name="Records not settled" value={lag.value?.total} note="lag of the workers, over all topics" />
+        <Figure name="Lag" value={lag.value?.total} note="records not settled, over all topics" />
         <Figure name="Deliveries due" value={jobs('waiting')?.jobs} note="jobs that could be tried now" />
         <Figure name="Deliveries scheduled" value={jobs('delayed')?.jobs} note="jobs that wait for their time" />
         <Figure
-          name="Oldest that waits"
-          value={queues.value === undefined ? undefined : durationText((jobs('waiting')?.oldestS ?? 0) * 1_000)}
+          name="Oldest waiting"
+          value={queues.value === undefined ? undefined : ageText(jobs('waiting')?.oldestS)}
           note="since it was due"
         />
-        <Figure name="Dead letters" value={letters.value?.matched} note="given up, kept 30 days" />
+        <Figure name="Dead letters" value={letters.value?.matched} note="kept 30 days" />
       </dl>
+      <h2>Attempts over time</h2>
+      <Charts />
+      <Alerts />
       <h2>Webhooks in trouble</h2>
       <Loaded of={troubled} what="webhooks in trouble">
         {(webhooks) => (
           <WebhookTable
             caption="Webhooks in trouble"
             of={webhooks}
-            empty={<Empty title="No webhook is in trouble" />}
+            empty={<p class="quiet">No webhook is in trouble.</p>}
           />
         )}
       </Loaded>
-      <Alerts />
       <Findings />
       <h2>Lag by topic</h2>
       <Loaded of={lag} what="lag">
@@ -70,7 +74,7 @@ export function Now() {
               { name: 'Topic', cell: ({ topic }) => topic },
               { name: 'Not settled', cell: (row) => countText(row.lag), isNumber: true },
             ]}
-            empty={<Empty title={`The workers have settled all of ${countOf(topics.length, 'topic')}`} />}
+            empty={<p class="quiet">The workers have settled all of {countOf(topics.length, 'topic')}.</p>}
           />
         )}
       </Loaded>
@@ -87,7 +91,7 @@ export function Now() {
               { name: 'Jobs', cell: (row) => countText(row.jobs), isNumber: true },
               { name: 'Oldest', cell: (row) => ageText(row.oldestS), isNumber: true },
             ]}
-            empty={<Empty title="No queue holds a job" />}
+            empty={<p class="quiet">No queue holds a job.</p>}
           />
         )}
       </Loaded>
@@ -139,12 +143,11 @@ function Alerts() {
   const now = useLoad('now', () => api.call('readNow', {}), ALERTS_MS);
   return (
     <>
-      <h2>Rates of the last minute</h2>
       <Loaded of={now} what="the rates">
         {({ rates }) => (
-          <p>
-            {perSecond(rates.accepted)} accepted, {perSecond(rates.delivered)} delivered, {perSecond(rates.failed)}{' '}
-            attempts failed.
+          <p class="quiet">
+            Last minute: {perSecond(rates.accepted)} accepted, {perSecond(rates.delivered)} delivered,{' '}
+            {perSecond(rates.failed)} attempts failed.
           </p>
         )}
       </Loaded>
@@ -165,20 +168,28 @@ function AlertList({ alerts }: Pick<Answer<'readNow'>, 'alerts'>) {
         rows={alerts.filter(({ state }) => state === 'firing' || state === 'pending')}
         keyOf={({ name }) => name}
         columns={[
-          { name: 'Alert', cell: ({ name }) => name },
+          { name: 'Alert', cell: ({ name }) => alertTitle(name) },
           {
             name: 'State',
             cell: ({ state, severity }) => <Badge kind={severity === 'critical' ? 'bad' : 'warn'}>{state}</Badge>,
           },
           { name: 'Since', cell: ({ since }) => <Since at={since} /> },
           { name: 'What it means', cell: ({ means }) => means },
+          { name: 'What to do', cell: ({ name }) => <Link to={['runbooks', name]} name="Runbook" /> },
         ]}
-        empty={<Empty title="No alert fires, as far as is known here" />}
+        empty={<p class="quiet">No alert fires, as far as is known here.</p>}
       />
       {unknown.length > 0 && (
-        <p class="quiet">
-          {countOf(unknown.length, 'rule')} only Prometheus can evaluate: {unknown.map(({ name }) => name).join(', ')}.
-        </p>
+        <details>
+          <summary>{countOf(unknown.length, 'alert')} only Prometheus can evaluate</summary>
+          <ul class="several">
+            {unknown.map(({ name }) => (
+              <li key={name}>
+                <Link to={['runbooks', name]} name={alertTitle(name)} />
+              </li>
+            ))}
+          </ul>
+        </details>
       )}
     </>
   );
@@ -202,9 +213,9 @@ function Findings() {
               { name: 'Check', cell: ({ check }) => check },
               { name: 'State', cell: ({ state }) => <Badge kind={state === 'fault' ? 'bad' : 'warn'}>{state}</Badge> },
               { name: 'What was found', cell: ({ text }) => text },
-              { name: 'What mends it', cell: ({ fix }) => fix ?? '–' },
+              { name: 'Fix', cell: ({ fix }) => fix ?? '–' },
             ]}
-            empty={<Empty title="The doctor found no fault" />}
+            empty={<p class="quiet">The doctor found no fault.</p>}
           />
         )}
       </Loaded>

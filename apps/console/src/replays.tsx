@@ -60,8 +60,8 @@ const ReplayTable = ({ replays, done }: { readonly replays: readonly Replay[]; r
       { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
       { name: 'By', cell: ({ orderedBy }) => orderedBy },
       { name: 'State', cell: ({ state }) => <Badge kind={KINDS[state] ?? 'info'}>{state}</Badge> },
-      { name: 'How far', cell: (replay) => <Progress of={replay} /> },
-      { name: 'Do', cell: (replay) => <Steps of={replay} done={done} /> },
+      { name: 'Progress', cell: (replay) => <Progress of={replay} /> },
+      { name: 'Actions', cell: (replay) => <Steps of={replay} done={done} /> },
     ]}
     empty={
       <Empty title="There is no replay">
@@ -200,7 +200,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
   if (webhooks.length === 0) return null;
   return (
     <form class="panel" onSubmit={plan}>
-      <h2>Deliver again</h2>
+      <h2>Replay</h2>
       {webhooks.length > MOST ? (
         <p>Filter the list down to {countText(MOST)} webhooks to replay them together.</p>
       ) : (
@@ -212,7 +212,7 @@ export function OrderReplay({ webhooks }: { readonly webhooks: readonly Webhook[
           </div>
           <Fault title="Nothing was counted" words={fault} />
           <div class="buttons">
-            <Button name="Count, then ask" />
+            <Button name="Replay…" />
           </div>
         </>
       )}

@@ -3,6 +3,7 @@ import {
   Curl,
   Empty,
   fragmentOf,
+  Id,
   type Kind,
   Link,
   Loaded,
@@ -16,7 +17,7 @@ import {
   useLoad,
 } from '@relay/ui';
 import { api, loadClients, type Calls } from './session.js';
-import { ClientLink, tookText } from './words.js';
+import { ClientLink, STATES, tookText } from './words.js';
 
 /**
  * The results of the search box. If the search finds a single page, the page opens at once; otherwise the pages are listed.
@@ -108,7 +109,10 @@ async function find(text: string): Promise<Found> {
   return {
     places: [
       ...named.map(({ clientId, name, kind }) => ({ path: ['clients', clientId], name: `${kind} ${name}` })),
-      ...there.map(({ id, origin, eventType }) => ({ path: ['webhooks', id], name: `webhook ${origin} ${eventType}` })),
+      ...there.map(({ id, origin, path, eventType }) => ({
+        path: ['webhooks', id],
+        name: `webhook ${origin}${path} ${eventType}`,
+      })),
     ].slice(0, 100),
     attempts: isHost ? { host: lower } : undefined,
   };
@@ -179,9 +183,13 @@ function Attempts({ query }: { readonly query: Query }) {
                   { name: 'Event type', cell: ({ eventType }) => eventType },
                   { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId ?? ''} /> },
                   { name: 'Host', cell: ({ host }) => host ?? '–' },
-                  { name: 'Outcome', cell: ({ outcome }) => <Badge kind={KINDS[outcome] ?? 'info'}>{outcome}</Badge> },
+                  {
+                    name: 'Outcome',
+                    cell: ({ outcome }) => <Badge kind={KINDS[outcome] ?? 'info'}>{STATES[outcome] ?? outcome}</Badge>,
+                  },
                   { name: 'Answer', cell: ({ status, error }) => status ?? error ?? '–' },
-                  { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
+                  { name: 'Duration', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
+                  { name: 'Envelope', cell: ({ envelopeId }) => <Id id={envelopeId} /> },
                 ]}
               />
             </>

@@ -71,7 +71,7 @@ export async function enter(clientId: string, clientSecret: string): Promise<voi
 /** Signs out. @throws Refused if the relay did not end the session, so the session may still be valid */
 export async function leave(): Promise<void> {
   await api.call('leaveConsole', {});
-  end('You have left.');
+  end('You are signed out.');
 }
 
 /** Whether the signed-in operator has this role or a higher role, which is enough for looking. */

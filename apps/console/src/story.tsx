@@ -16,6 +16,7 @@ import {
   refine,
   Refused,
   Screen,
+  shortId,
   Table,
   TextField,
   Time,
@@ -24,7 +25,7 @@ import {
   Viewer,
 } from '@relay/ui';
 import { type Answer, api, type Calls, mayLook, type QueryOf } from './session.js';
-import { ClientLink, REASONS, tookText, useEventTypes } from './words.js';
+import { ClientLink, REASONS, STATES, tookText, useEventTypes } from './words.js';
 
 type Delivery = Answer<'readEnvelopeStory'>['deliveries'][number];
 
@@ -107,12 +108,15 @@ const recordText = (record: Answer<'readEnvelopeStory'>['record']): string =>
 const OneDelivery = ({ of }: { readonly of: Delivery }) => (
   <section class="panel" aria-label={`Delivery to ${of.host ?? 'a webhook'}`}>
     <h3>
-      {of.host ?? 'not known'} <Badge kind={KINDS[of.state] ?? 'info'}>{of.state}</Badge>
+      {of.host ?? 'not known'} <Badge kind={KINDS[of.state] ?? 'info'}>{STATES[of.state] ?? of.state}</Badge>
     </h3>
     <Facts
       facts={[
         ['Partner', of.partnerId === null ? 'not known' : <ClientLink key="partner" id={of.partnerId} />],
-        ['Webhook', of.webhookId === null ? 'not known' : <Link to={['webhooks', of.webhookId]} name={of.webhookId} />],
+        [
+          'Webhook',
+          of.webhookId === null ? 'not known' : <Link to={['webhooks', of.webhookId]} name={shortId(of.webhookId)} />,
+        ],
         ['Waits', of.waitsFor === null ? undefined : (WAITS[of.waitsFor] ?? of.waitsFor)],
         ['Next attempt', of.nextAttemptAt === null ? undefined : <Time at={of.nextAttemptAt} isShort />],
         ['Why', of.reason === null ? undefined : (REASONS[of.reason] ?? of.reason)],
@@ -127,12 +131,12 @@ const OneDelivery = ({ of }: { readonly of: Delivery }) => (
         columns={[
           { name: 'Attempt', cell: ({ attempt }) => attempt ?? '–' },
           { name: 'At', cell: ({ at }) => <Time at={at} /> },
-          { name: 'Outcome', cell: ({ outcome }) => outcome ?? '–' },
+          { name: 'Outcome', cell: ({ outcome }) => STATES[outcome ?? ''] ?? outcome ?? '–' },
           {
             name: 'Answer',
             cell: ({ status, error, detail }) => [status ?? error ?? '–', detail].filter(Boolean).join(': '),
           },
-          { name: 'Took', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
+          { name: 'Duration', cell: ({ durationMs }) => tookText(durationMs), isNumber: true },
         ]}
       />
     )}

@@ -8,6 +8,7 @@ import {
   Empty,
   Facts,
   given,
+  Id,
   type Kind,
   Link,
   Loaded,
@@ -19,15 +20,16 @@ import {
   useFilters,
   useLoad,
 } from '@relay/ui';
+import { WebhookChart } from './charts.js';
 import { OrderReplay } from './replays.js';
 import { type Answer, api, may, type QueryOf } from './session.js';
 import { choicesOf, ClientLink, shareText, Since, Trouble, troubleOf, useEventTypes, WebhookTable } from './words.js';
 
 const TROUBLES = {
   '': 'any or none',
-  breaker: 'paused by the breaker',
-  failing: 'every attempt fails',
-  waiting: 'deliveries wait',
+  breaker: 'breaker open',
+  failing: 'failing',
+  waiting: 'waiting',
 };
 const ORDERS = {
   '': 'by event type',
@@ -99,6 +101,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
               </div>
               <Curl line={api.curl('readWebhook', { path: { id } })} />
             </div>
+            <WebhookChart id={id} />
             {webhook.status === 'parked' && (
               <Notice kind="warn" title="It is parked">
                 <p>
@@ -116,7 +119,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
 
 const factsOf = (webhook: Answer<'readWebhook'>) =>
   [
-    ['Endpoint', webhook.origin],
+    ['Endpoint', `${webhook.origin}${webhook.path}`],
     ['Event type', webhook.eventType],
     ['Partner', <ClientLink key="partner" id={webhook.partnerId} />],
     ['State', <Trouble key="state" of={webhook} />],
@@ -126,7 +129,7 @@ const factsOf = (webhook: Answer<'readWebhook'>) =>
     ['Failing since', <Since key="failing" at={webhook.failingSince} none="it does not" />],
     ['Breaker', webhook.breaker],
     ['Next attempt', <Since key="next" at={webhook.notBefore} none="as soon as there is one" />],
-    ['Id', <code key="id">{webhook.id}</code>],
+    ['Id', <Id key="id" id={webhook.id} />],
   ] as const;
 
 function Switch({ webhook, done }: { readonly webhook: Answer<'readWebhook'>; readonly done: () => void }) {

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact';
-import { Badge, type Choices, countText, durationText, type Kind, Link, Table, Time, useLoad } from '@relay/ui';
+import { Badge, type Choices, countText, durationText, Id, type Kind, Link, Table, Time, useLoad } from '@relay/ui';
 import { api, names, type Answer } from './session.js';
 
 type Webhook = Answer<'listWebhooks'>['webhooks'][number];
 
-/** Why a delivery was given up, in words. */
+/** Why a delivery is a dead letter, in words. */
 export const REASONS: Readonly<Record<string, string>> = {
   attempts_exhausted: 'all attempts failed',
   horizon_passed: 'too old to try again',
@@ -13,6 +13,9 @@ export const REASONS: Readonly<Record<string, string>> = {
   audience_unknown: 'none of the partners that it names exists',
   handling_failed: 'the relay could not handle it',
 };
+
+/** States and outcomes that the API names otherwise. */
+export const STATES: Readonly<Record<string, string>> = { retry: 'failed', 'dead-letter': 'dead letter' };
 
 /** Types of the relay's own envelopes. */
 const NOTICES = [
@@ -40,12 +43,12 @@ export const choicesOf = (values: readonly string[], all: string): Choices => ({
 /** Status of a webhook, and what troubles it. */
 export function troubleOf(webhook: Webhook): { readonly kind: Kind; readonly text: string } {
   if (webhook.status === 'disabled') return { kind: 'info', text: `disabled${because(webhook.disabledReason)}` };
-  if (webhook.status === 'parked') return { kind: 'warn', text: 'parked: its deliveries wait in the log' };
-  if (webhook.breaker === 'open') return { kind: 'bad', text: 'paused by its breaker after failures' };
-  if (webhook.failingSince !== null) return { kind: 'bad', text: 'every attempt fails' };
-  if (webhook.breaker === 'half-open') return { kind: 'warn', text: 'tried with one attempt at a time' };
-  if (webhook.waiting > 0) return { kind: 'warn', text: 'deliveries wait' };
-  return { kind: 'good', text: 'well' };
+  if (webhook.status === 'parked') return { kind: 'warn', text: 'parked' };
+  if (webhook.breaker === 'open') return { kind: 'bad', text: 'breaker open' };
+  if (webhook.failingSince !== null) return { kind: 'bad', text: 'failing' };
+  if (webhook.breaker === 'half-open') return { kind: 'warn', text: 'breaker half-open' };
+  if (webhook.waiting > 0) return { kind: 'warn', text: 'waiting' };
+  return { kind: 'good', text: 'active' };
 }
 
 const because = (reason: string | null): string => (reason === null ? '' : `: ${reason}`);
@@ -81,13 +84,22 @@ export const WebhookTable = ({ caption, of, empty }: WebhookTableProps) => (
     rows={of}
     keyOf={({ id }) => id}
     columns={[
-      { name: 'Endpoint', cell: ({ id, origin }) => <Link to={['webhooks', id]}>{origin}</Link> },
+      {
+        name: 'Endpoint',
+        cell: ({ id, origin, path }) => (
+          <Link to={['webhooks', id]}>
+            <span class="quiet">{origin}</span>
+            {path}
+          </Link>
+        ),
+      },
       { name: 'Event type', cell: ({ eventType }) => eventType },
       { name: 'Partner', cell: ({ partnerId }) => <ClientLink id={partnerId} /> },
       { name: 'State', cell: (webhook) => <Trouble of={webhook} /> },
-      { name: 'Failures', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
+      { name: 'Id', cell: ({ id }) => <Id id={id} /> },
+      { name: 'Failed', cell: ({ failureRate }) => shareText(failureRate), isNumber: true },
       { name: 'Waiting', cell: ({ waiting }) => countText(waiting), isNumber: true },
-      { name: 'Oldest accepted', cell: ({ oldestWaitingSince: since }) => <Since at={since} isShort /> },
+      { name: 'Oldest waiting', cell: ({ oldestWaitingSince: since }) => <Since at={since} isShort /> },
     ]}
     empty={empty}
   />

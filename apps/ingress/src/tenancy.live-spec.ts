@@ -57,6 +57,7 @@ const NAMING: Readonly<Record<string, 'webhook' | 'session' | 'replay' | 'envelo
   replayWebhook: 'webhook',
   listDeliveries: 'webhook',
   listAllDeliveries: 'nothing',
+  countDeliveries: 'nothing',
   listWebhookStates: 'nothing',
   readDeliveries: 'envelope',
   readPayload: 'envelope',

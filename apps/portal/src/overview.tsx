@@ -18,6 +18,7 @@ import {
   relayNow,
   useLoad,
 } from '@relay/ui';
+import { CountsChart } from './counts-chart.js';
 import { allNames, api, mayAdd } from './session.js';
 import { healthOf, hourly, type Delivery, type WebhookState } from './words.js';
 
@@ -40,6 +41,7 @@ export function Overview() {
           return (
             <>
               {(next !== undefined || cursor !== undefined) && <Find text={find} />}
+              <CountsChart />
               <List webhooks={webhooks} deliveries={deliveries} />
               <div class="buttons">
                 {cursor !== undefined && <Link to={[]} isButton name="First webhooks" />}

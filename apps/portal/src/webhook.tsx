@@ -27,6 +27,7 @@ import {
   saidOf,
   withoutSecrets,
 } from './endpoint.js';
+import { CountsChart } from './counts-chart.js';
 import { State } from './overview.js';
 import { api, forgetNames, mayWrite, type Answer } from './session.js';
 import type { WebhookState } from './words.js';
@@ -62,6 +63,7 @@ export function Webhook({ id }: { readonly id: string }) {
         {({ body, headers }) => (
           <>
             <About webhook={body} state={state.value} />
+            <CountsChart webhookId={id} />
             {mayWrite.value && (
               <div class="columns">
                 <Settings webhook={body} version={headers.get('etag') ?? ''} changed={changed} />

@@ -5,7 +5,9 @@
 // the pages show, and to `pages` how the files reach a browser. This code runs in browsers only.
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
+export { Chart, type Series } from './chart.js';
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
+export { Id, shortId } from './ids.js';
 export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
 export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
 export { follow, fragmentOf, go, pageFrom, place, refine, replace, useFilters } from './place.js';

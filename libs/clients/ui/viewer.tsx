@@ -64,7 +64,7 @@ export function Copy({ text, what }: CopyProps) {
 /** A curl command that gets the shown data or makes the shown change. */
 export const Curl = ({ line }: { readonly line: string }) => (
   <details class="curl">
-    <summary>As a command</summary>
+    <summary>Copy as curl</summary>
     <pre tabIndex={0} role="region" aria-label="Command">
       {line}
     </pre>

@@ -1,18 +1,21 @@
 import type { AttemptFacts } from '@relay/events';
 import { runScript, type Shard, type Shards } from '@relay/redis';
-import { addFailures, readTotals } from './history.script.js';
+import { addAttempts, readHours, readTotals } from './history.script.js';
 import { placesIn, repliesOf, type Places } from './delivery-history.adapter.js';
+import { hoursOf, type HourCount, type HourPeriod } from './hour-counts.js';
 import { HOUR_MS, lineOf, newestFirst, type HistoryLine, type StreamEntry } from './history-line.js';
 
 /**
- * The failed attempts of a webhook that are not written to Redis yet.
- * @property count number of these attempts
- * @property last the last of them
+ * The attempts of a webhook that are not counted in Redis yet.
+ * @property failed number of failed attempts
+ * @property delivered number of successful attempts
+ * @property last the last failed attempt
  * @property good the last successful attempt that was kept with its answer
  */
-export interface Failures {
+export interface NewAttempts {
   readonly webhookId: string;
-  readonly count: number;
+  readonly failed: number;
+  readonly delivered: number;
   readonly last?: AttemptFacts | undefined;
   readonly good?: AttemptFacts | undefined;
 }
@@ -40,8 +43,8 @@ export interface AttemptCounts extends AttemptTotals {
 const SLICE = 100;
 
 /**
- * Counts the attempts of one shard's envelopes. Successful attempts are in the history; only failed attempts are counted
- * here.
+ * Counts the attempts of one shard's envelopes. Totals of successful attempts come from the history, which scarce memory can
+ * leave incomplete; counts by the hour do not.
  */
 export class ShardAttemptCounts {
   constructor(
@@ -49,10 +52,27 @@ export class ShardAttemptCounts {
     private readonly windowMs: number,
   ) {}
 
-  async add(failures: readonly Failures[]): Promise<void> {
-    if (failures.length === 0) return;
-    const args = failures.flatMap(({ webhookId, count, last, good }) => [webhookId, count, textOf(last), textOf(good)]);
-    await runScript(this.shard.redis, addFailures, [this.shard.key('failed')], [this.windowMs, ...args]);
+  async add(attempts: readonly NewAttempts[]): Promise<void> {
+    if (attempts.length === 0) return;
+    const args = attempts.flatMap(({ webhookId, failed, delivered, last, good }) => [
+      webhookId,
+      failed,
+      delivered,
+      textOf(last),
+      textOf(good),
+    ]);
+    await runScript(this.shard.redis, addAttempts, [this.shard.key('failed')], [this.windowMs, ...args]);
+  }
+
+  /** Returns sums over the webhooks for each hour from `first` to `last`: failed attempts, then successful ones. */
+  async hours(webhookIds: readonly string[], first: number, last: number): Promise<number[]> {
+    const sums = Array.from({ length: 2 * (last - first + 1) }, () => 0);
+    for (let from = 0; from < webhookIds.length; from += SLICE) {
+      const args = [first, last, ...webhookIds.slice(from, from + SLICE)];
+      const counts = (await runScript(this.shard.redis, readHours, [this.shard.key('failed')], args)) as number[];
+      for (const [n, count] of counts.entries()) sums[n] = (sums[n] ?? 0) + count;
+    }
+    return sums;
   }
 
   /** Returns the totals of this shard, in the order of the ids. */
@@ -112,7 +132,10 @@ function countsOf(webhookId: string, [length, newest, failed]: readonly unknown[
 export class RedisAttemptCounts {
   readonly #parts: readonly { readonly counts: ShardAttemptCounts; readonly places: Places }[];
 
-  constructor(shards: Shards, windowMs: number) {
+  constructor(
+    shards: Shards,
+    private readonly windowMs: number,
+  ) {
     this.#parts = shards.all.map((shard) => ({
       counts: new ShardAttemptCounts(shard, windowMs),
       places: placesIn(shards, shard),
@@ -126,6 +149,23 @@ export class RedisAttemptCounts {
   async totalsOf(webhookIds: readonly string[]): Promise<AttemptTotals[]> {
     const all = await Promise.all(this.#parts.map(({ counts }) => counts.totalsOf(webhookIds)));
     return webhookIds.map((_, index) => totalsOver(all.flatMap((totals) => totals[index] ?? [])));
+  }
+
+  /**
+   * Returns the sums over the webhooks for each hour of a period, oldest first. Earlier versions counted only failed
+   * attempts. The caller must check that it may read these webhooks.
+   */
+  async hours(webhookIds: readonly string[], period: HourPeriod): Promise<HourCount[]> {
+    const hours = hoursOf(period, Date.now(), this.windowMs);
+    const [first, last] = [hours[0], hours.at(-1)];
+    if (first === undefined || last === undefined) return [];
+    const parts = await Promise.all(this.#parts.map(({ counts }) => counts.hours(webhookIds, first, last)));
+    const sum = (n: number): number => parts.reduce((total, part) => total + (part[n] ?? 0), 0);
+    return hours.map((hour, n) => ({
+      at: new Date(hour * HOUR_MS).toISOString(),
+      delivered: sum(2 * n + 1),
+      failedAttempts: sum(2 * n),
+    }));
   }
 
   /** Returns the counts in the order of the ids. The caller must check that it may read these webhooks. */

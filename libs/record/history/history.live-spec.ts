@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { shardsOn, type Shards } from '@relay/redis';
 import { idsOfEach, redisOfSpec } from '@relay/testing';
-import { failureRateOf, RedisAttemptCounts, ShardAttemptCounts, type Failures } from './attempt-counts.adapter.js';
+import { failureRateOf, RedisAttemptCounts, ShardAttemptCounts, type NewAttempts } from './attempt-counts.adapter.js';
 import { RedisDeliveryHistory, ShardHistory } from './delivery-history.adapter.js';
 import type { DeliveredLine } from './history-line.js';
 
@@ -239,8 +239,8 @@ describe.each([1, 3])('the counts of attempts over %i shards', (count) => {
   let turn = 0;
   /** Read over all shards; what is added comes to one after the other. */
   const countsOf = (windowMs: number) => {
-    const add = (failures: readonly Failures[]): Promise<void> =>
-      new ShardAttemptCounts(shards.all[(turn += 1) % count] ?? none(), windowMs).add(failures);
+    const add = (attempts: readonly NewAttempts[]): Promise<void> =>
+      new ShardAttemptCounts(shards.all[(turn += 1) % count] ?? none(), windowMs).add(attempts);
     return Object.assign(new RedisAttemptCounts(shards, windowMs), { add });
   };
   beforeEach(() => redis.flushall());
@@ -259,7 +259,8 @@ describe.each([1, 3])('the counts of attempts over %i shards', (count) => {
     );
   const failure = (webhookId: string, times: number, at = Date.now()) => ({
     webhookId,
-    count: times,
+    failed: times,
+    delivered: 0,
     last: { at, durationMs: 7, status: 503, detail: 'answered 503' },
   });
 
@@ -311,7 +312,7 @@ describe.each([1, 3])('the counts of attempts over %i shards', (count) => {
       answer: 'fine',
       answerHeaders: { server: 'a' },
     });
-    await counts.add([{ webhookId: first, count: 0, good: good(200) }]);
+    await counts.add([{ webhookId: first, failed: 0, delivered: 0, good: good(200) }]);
     expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 0, lastGood: good(200) }]);
     await counts.add([{ ...failure(first, 1), good: good(204, 2) }, failure(second, 1)]);
     await counts.add([failure(first, 1)]);
@@ -333,16 +334,42 @@ describe.each([1, 3])('the counts of attempts over %i shards', (count) => {
     ]);
   });
 
+  it('are summed by the hour over webhooks and shards, also of hours that only failures were counted in', async () => {
+    const [counts, hour] = [countsOf(3 * HOUR), Math.floor(Date.now() / HOUR)];
+    await redis.hset(shards.all[0]?.key('failed', first) ?? none(), hour - 2, 10);
+    for (const webhookId of [first, second, first])
+      await counts.add([{ ...failure(webhookId, 2), delivered: 5, good: { at: 1, durationMs: 1 } }]);
+    const [from, now] = [hour - 3, hour].map((at) => new Date(at * HOUR).toISOString());
+    const row = (at: number, good = 0, failedAttempts = 0) => ({
+      at: new Date(at * HOUR).toISOString(),
+      delivered: good,
+      failedAttempts,
+    });
+    const all = await counts.hours([first, second], {});
+    expect(all).toEqual([row(hour - 3), row(hour - 2, 0, 10), row(hour - 1), row(hour, 15, 6)]);
+    expect(await counts.hours([second], { since: '1970-01-01T00:00:00Z' })).toEqual([
+      ...[3, 2, 1].map((ago) => row(hour - ago)),
+      row(hour, 5, 2),
+    ]);
+    expect(await counts.hours([first], { since: now })).toEqual([row(hour, 10, 4)]);
+    expect(await counts.hours([first], { until: now })).toHaveLength(3);
+    expect(await counts.hours([first], { until: from })).toEqual([]);
+    // What versions before this one read.
+    expect(await counts.totalsOf([first])).toEqual([{ delivered: 0, failed: 14 }]);
+  });
+
   it('forget the hours before the window, and a webhook that fails no more', async () => {
     const key = shards.all[(turn + 1) % count]?.key('failed', first) ?? none();
     const hour = Math.floor(Date.now() / HOUR);
-    await redis.hset(key, hour - 3, 100, hour - 2, 10);
+    await redis.hset(key, hour - 3, 100, hour - 2, 10, `d${hour - 3}`, 1, `d${hour - 2}`, 1);
     const counts = countsOf(2 * HOUR);
     expect(await counts.of([first])).toEqual([{ delivered: 0, failed: 10 }]);
     expect(await counts.totalsOf([first])).toEqual([{ delivered: 0, failed: 10 }]);
     await counts.add([failure(first, 1)]);
     expect(await counts.of([first])).toMatchObject([{ failed: 11 }]);
-    expect(Object.keys(await redis.hgetall(key)).toSorted()).toEqual([`${hour - 2}`, `${hour}`, 'last'].toSorted());
+    expect(Object.keys(await redis.hgetall(key)).toSorted()).toEqual(
+      [`${hour - 2}`, `${hour}`, `d${hour - 2}`, 'last'].toSorted(),
+    );
     expect(await redis.pttl(key)).toBeLessThanOrEqual(3 * HOUR);
     expect(await redis.pttl(key)).toBeGreaterThan(0);
   });

@@ -48,29 +48,33 @@ return ARGV[2]
 );
 
 /**
- * Counts failed attempts. Each webhook with failures has a hash `<base>:<webhook>`. It has a count for each hour by Redis'
- * clock, the last failure (`last`), and the last successful attempt that was kept with its answer (`good`).
+ * Counts attempts. Each webhook has a hash `<base>:<webhook>`. By Redis' clock, it has for each hour a count of failed
+ * attempts (`<hour>`) and of successful ones (`d<hour>`, which earlier versions ignore). It also has the last failure
+ * (`last`), and the last successful attempt that was kept with its answer (`good`). A field of a count takes about 70 bytes,
+ * and there are at most two for each hour of the window and two more.
  *
- * KEYS: base. ARGV: window in milliseconds, then four values for each webhook: its id, the number of new failures, the last
- * failure or '', and the kept successful attempt or ''.
+ * KEYS: base. ARGV: window in milliseconds, then five values for each webhook: its id, the numbers of new failed and new
+ * successful attempts, the last failure or '', and the kept successful attempt or ''.
  */
-export const addFailures = defineScript(
+export const addAttempts = defineScript(
   'history-failures',
   `local HOUR = 3600000
 local window = tonumber(ARGV[1])
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local oldest, hour = math.floor((now - window) / HOUR), string.format('%d', math.floor(now / HOUR))
-for i = 2, #ARGV, 4 do
+for i = 2, #ARGV, 5 do
   local key = KEYS[1] .. ':' .. ARGV[i]
-  local count = tonumber(ARGV[i + 1])
-  if count > 0 and redis.call('HINCRBY', key, hour, count) == count then
-    for _, field in ipairs(redis.call('HKEYS', key)) do
-      if tonumber(field) and tonumber(field) < oldest then redis.call('HDEL', key, field) end
+  for kind, prefix in ipairs({ '', 'd' }) do
+    local count = tonumber(ARGV[i + kind])
+    if count > 0 and redis.call('HINCRBY', key, prefix .. hour, count) == count then
+      for _, field in ipairs(redis.call('HKEYS', key)) do
+        if (tonumber(string.match(field, '^d?(%d+)$')) or oldest) < oldest then redis.call('HDEL', key, field) end
+      end
     end
   end
-  if ARGV[i + 2] ~= '' then redis.call('HSET', key, 'last', ARGV[i + 2]) end
-  if ARGV[i + 3] ~= '' then redis.call('HSET', key, 'good', ARGV[i + 3]) end
+  if ARGV[i + 3] ~= '' then redis.call('HSET', key, 'last', ARGV[i + 3]) end
+  if ARGV[i + 4] ~= '' then redis.call('HSET', key, 'good', ARGV[i + 4]) end
   redis.call('PEXPIRE', key, string.format('%d', window + HOUR))
 end
 return 1
@@ -102,5 +106,27 @@ for i = 2, #ARGV do
   totals[#totals + 1] = failed
 end
 return totals
+`,
+);
+
+/**
+ * Sums the counts of `history-failures` over webhooks. Returns two numbers for each hour: failed and successful attempts.
+ *
+ * KEYS: base of the counts. ARGV: first and last hour since the epoch, then the ids of the webhooks.
+ */
+export const readHours = defineScript(
+  'history-hours',
+  `local first, last = tonumber(ARGV[1]), tonumber(ARGV[2])
+local sums = {}
+for n = 1, 2 * (last - first + 1) do sums[n] = 0 end
+for i = 3, #ARGV do
+  local fields = redis.call('HGETALL', KEYS[1] .. ':' .. ARGV[i])
+  for n = 1, #fields, 2 do
+    local prefix, hour = string.match(fields[n], '^(d?)(%d+)$')
+    local at = 2 * ((tonumber(hour) or 0) - first) + 1 + #(prefix or '')
+    if hour and sums[at] then sums[at] = sums[at] + tonumber(fields[n + 1]) end
+  end
+end
+return sums
 `,
 );

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AttemptRecord, deliveryAttemptsTopic, type LogRecord } from '@relay/events';
 import { answeredWithin, type FetchedPart, type KeptAdmin, type LogFetcher, rangesWithin } from '@relay/kafka';
 import { type Log, reasonOf } from '@relay/telemetry';
-import type { AttemptSearch, IndexedAttempt } from './attempt-sql.js';
+import type { AttemptCount, AttemptSearch, IndexedAttempt } from './attempt-sql.js';
 import { type AttemptPage, AttemptStore, type AttemptTally, type Position } from './attempt-store.adapter.js';
 import { SqliteFault } from './sqlite-file.adapter.js';
 
@@ -73,6 +73,11 @@ export class AttemptIndex {
    */
   tally(from: number): Promise<AttemptTally | undefined> {
     return this.#asked<AttemptTally | undefined>((store) => store.tally(from), undefined);
+  }
+
+  /** Counts attempts as `AttemptStore.counts` does. Returns none while the index is not available. */
+  counts(from: number, until: number, stepMs: number): Promise<readonly AttemptCount[]> {
+    return this.#asked<readonly AttemptCount[]>((store) => store.counts(from, until, stepMs), []);
   }
 
   async close(): Promise<void> {

@@ -16,7 +16,7 @@ export type Named = (typeof NAMED)[number];
 const OUTCOMES = ['delivered', 'retry', 'dead-letter', 'cancelled'] as const satisfies AttemptRecord['outcome'][];
 
 /** Version of the tables. Raise it with every change of them: a file of another version is deleted and built again. */
-export const VERSION = 2;
+export const VERSION = 3;
 
 /**
  * The tables of the index. The `id` of an attempt is its time in milliseconds followed by 20 bits that number the attempts
@@ -25,6 +25,9 @@ export const VERSION = 2;
  *
  * The indexes for errors, statuses and outcomes leave out the most frequent values: nearly all attempts are delivered, with
  * a 2xx status and without an error. A search for these values finds enough rows by time alone.
+ *
+ * `minutes` counts the attempts of each minute since the epoch, so that a chart reads no attempts. Its `bucket` is four times
+ * the binary logarithm of the duration in ms, rounded, or -1 without a duration. A duration read from it is at most 9 % off.
  */
 export const TABLES = [
   'CREATE TABLE facts (name TEXT PRIMARY KEY, value) WITHOUT ROWID',
@@ -39,6 +42,8 @@ export const TABLES = [
   'CREATE INDEX by_error ON attempts (error) WHERE error IS NOT NULL',
   'CREATE INDEX by_class ON attempts (status / 100) WHERE status >= 300',
   'CREATE INDEX by_outcome ON attempts (outcome) WHERE outcome > 0',
+  'CREATE TABLE minutes (at INTEGER, failed INTEGER, bucket INTEGER, attempts INTEGER, PRIMARY KEY (at, failed, bucket)) WITHOUT ROWID',
+  `CREATE TRIGGER counted AFTER INSERT ON attempts WHEN new.outcome < ${OUTCOMES.indexOf('cancelled')} BEGIN INSERT INTO minutes VALUES ((new.id >> 20) / 60000, new.outcome > 0, coalesce(round(4 * log2(max(1, new.duration))), -1), 1) ON CONFLICT DO UPDATE SET attempts = attempts + 1; END`,
   `PRAGMA user_version = ${VERSION}`,
 ];
 
@@ -139,6 +144,37 @@ const textOr = (value: SQLInputValue | undefined): string | undefined =>
 const jsonOr = (value: object | undefined): string | null => (value === undefined ? null : JSON.stringify(value));
 const parsedOr = (value: SQLInputValue | undefined): object | undefined =>
   typeof value === 'string' ? (JSON.parse(value) as object) : undefined;
+
+/**
+ * Attempts of a minute or an hour. Durations are in ms, and `null` without an attempt that has one.
+ * @property at when the minute or hour begins (ISO 8601)
+ */
+export interface AttemptCount {
+  readonly at: string;
+  readonly delivered: number;
+  readonly failedAttempts: number;
+  readonly p50Ms: number | null;
+  readonly p95Ms: number | null;
+  readonly p99Ms: number | null;
+}
+
+/** Selects the sums of `minutes` by step, in the order of the buckets. Parameters: minutes of a step, first and last minute. */
+export const COUNTED =
+  'SELECT at / ?1 AS step, failed, bucket, sum(attempts) AS attempts FROM minutes WHERE at BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3 ORDER BY bucket';
+
+/** Returns the counts of one step from its rows of `COUNTED`. @param at when it begins, in epoch milliseconds */
+export function countOf(at: number, rows: readonly Row[]): AttemptCount {
+  const sumOf = (some: readonly Row[]): number => some.reduce((sum, row) => sum + Number(row['attempts']), 0);
+  const timed = rows.filter((row) => Number(row['bucket']) >= 0);
+  const percentile = (share: number): number | null => {
+    let left = share * sumOf(timed);
+    const found = timed.find((row) => (left -= Number(row['attempts'])) <= 0);
+    return found === undefined ? null : Math.round(2 ** (Number(found['bucket']) / 4));
+  };
+  const failedAttempts = sumOf(rows.filter((row) => row['failed'] === 1));
+  const durations = { p50Ms: percentile(0.5), p95Ms: percentile(0.95), p99Ms: percentile(0.99) };
+  return { at: new Date(at).toISOString(), delivered: sumOf(rows) - failedAttempts, failedAttempts, ...durations };
+}
 
 /** A cursor: the id of a row, which has at most 19 digits. */
 const PLACE = /^\d{1,19}$/;

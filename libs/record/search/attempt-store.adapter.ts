@@ -1,8 +1,11 @@
 import type { SQLInputValue } from 'node:sqlite';
 import { uuidBytes } from '@relay/events';
 import {
+  type AttemptCount,
   attemptOf,
   type AttemptSearch,
+  COUNTED,
+  countOf,
   type IndexedAttempt,
   INSERT_ATTEMPT,
   parametersOf,
@@ -35,6 +38,7 @@ export interface AttemptTally {
 const MOST_OF_ENVELOPE = 2_000;
 /** Maximum number of rows deleted in one transaction. */
 const SLICE = 1_000;
+const MINUTE_MS = 60_000;
 
 /** The tables of the index in a SQLite file. */
 export class AttemptStore {
@@ -190,6 +194,20 @@ export class AttemptStore {
     return { delivered: Number(row?.['delivered'] ?? 0), failed: Number(row?.['failed'] ?? 0) };
   }
 
+  /**
+   * Counts the attempts of every step that a period touches, oldest first.
+   * @param from in epoch milliseconds, as is `until`, which is later
+   * @param stepMs a number of minutes, in milliseconds
+   */
+  async counts(from: number, until: number, stepMs: number): Promise<AttemptCount[]> {
+    const minutes = stepMs / MINUTE_MS;
+    const [first, last] = [Math.floor(from / stepMs), Math.ceil(until / stepMs) - 1];
+    const rows = await this.file.all(COUNTED, minutes, first * minutes, (last + 1) * minutes - 1);
+    const steps = Array.from({ length: last - first + 1 }, (): SqliteRow[] => []);
+    for (const row of rows) steps[Number(row['step']) - first]?.push(row);
+    return steps.map((of, n) => countOf((first + n) * stepMs, of));
+  }
+
   close(): Promise<void> {
     return this.file.close();
   }
@@ -204,6 +222,7 @@ export class AttemptStore {
     const [row] = await this.file.all(sql, ...parameters);
     if (row === undefined || row['place'] === null) return false;
     await this.missingBefore(Number(row['at']) + 1);
+    await this.file.all('DELETE FROM minutes WHERE at < ?', Math.floor(Number(row['at']) / MINUTE_MS));
     await this.file.all('DELETE FROM attempts WHERE id <= CAST(? AS INTEGER)', row['place'] ?? null);
     return true;
   }

@@ -154,6 +154,39 @@ describe('the store of attempts', () => {
     expect(await store.tally(NOW + 9)).toEqual({ delivered: 0, failed: 0 });
   });
 
+  it('counts the attempts of each step, with percentiles of their durations, and forgets minutes that it deletes', async () => {
+    const minute = Math.floor(NOW / 60_000) * 60_000;
+    await add(
+      ...Array.from({ length: 90 }, (_, n) => anAttempt({ time: minute + n, durationMs: 10 })),
+      ...Array.from({ length: 8 }, (_, n) => anAttempt({ time: minute + n, durationMs: 100, outcome: 'retry' })),
+      ...Array.from({ length: 2 }, (_, n) => anAttempt({ time: minute + n, durationMs: 15_000, outcome: 'retry' })),
+      anAttempt({ time: minute + 120_000, durationMs: undefined, outcome: 'dead-letter' }),
+      anAttempt({ time: minute + 120_000, durationMs: undefined, outcome: 'cancelled' }),
+    );
+    const begin = (time: number): string => new Date(time).toISOString();
+    const none = { delivered: 0, failedAttempts: 0, p50Ms: null, p95Ms: null, p99Ms: null };
+    const [first, second, third, ...others] = await store.counts(minute + 5, minute + 120_001, 60_000);
+    expect(first).toEqual({
+      at: begin(minute),
+      delivered: 90,
+      failedAttempts: 10,
+      p50Ms: 10,
+      p95Ms: 108,
+      p99Ms: 13_777,
+    });
+    expect([second, third, others]).toEqual([
+      { ...none, at: begin(minute + 60_000) },
+      { ...none, at: begin(minute + 120_000), failedAttempts: 1 },
+      [],
+    ]);
+    const [hour] = await store.counts(minute, minute + 1, 3_600_000);
+    expect(hour).toMatchObject({ at: begin(Math.floor(minute / 3_600_000) * 3_600_000), delivered: 90, p50Ms: 10 });
+    await store.trim(minute + 60_001);
+    expect(await store.counts(minute, minute + 60_000, 60_000)).toMatchObject([{ delivered: 90 }]);
+    await store.trim(minute + 120_001);
+    expect(await store.counts(minute, minute + 60_000, 60_000)).toEqual([{ ...none, at: begin(minute) }]);
+  });
+
   it('goes through pages that do not shift while attempts arrive, many in one millisecond', async () => {
     const attempts = Array.from({ length: 500 }, (_, n) => anAttempt({ time: NOW + Math.floor(n / 200) }));
     await add(...attempts);

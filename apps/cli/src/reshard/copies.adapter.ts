@@ -285,11 +285,11 @@ async function linesOf(
   });
 }
 
-/** The fields with the last failure and the last good answer as JSON. Every other field counts the failures of one hour. */
+/** The fields with the last failure and the last good answer as JSON. Every other field counts attempts of one hour. */
 const FACTS = new Set(['last', 'good']);
 
 /**
- * Copies the counts of failed attempts. The counts name no envelope, and readers sum them over all shards. So the counts of
+ * Copies the counts of attempts. The counts name no envelope, and readers sum them over all shards. So the counts of
  * old shard k simply go to the new shard with the number k modulo the number of new shards.
  */
 async function copyFailures({ from, to, inventory, writes }: Move): Promise<void> {

@@ -72,7 +72,7 @@ export class SpecState {
       );
       const facts = { at: 100 + number, durationMs: 1, status: 500 };
       await new ShardAttemptCounts(shard, WINDOW_MS).add([
-        { webhookId, count: 3 + number, last: facts, good: { ...facts, status: 204 } },
+        { webhookId, failed: 3 + number, delivered: 5, last: facts, good: { ...facts, status: 204 } },
       ]);
       const progress = new RedisPartitionProgress(shard, WINDOW_MS);
       for (const at of AT) await this.#read(progress, at, own, key, number);
@@ -157,6 +157,10 @@ export class SpecState {
       ),
       attempts: (await new RedisAttemptCounts(shards, WINDOW_MS).of([webhookId])).map(
         ({ lastDelivered: _last, ...counts }) => counts,
+      ),
+      successes: (await new RedisAttemptCounts(shards, WINDOW_MS).hours([webhookId], {})).reduce(
+        (sum, { delivered }) => sum + delivered,
+        0,
       ),
       parked: [...(await parkedWebhooks(shards))],
       replay: await new Replays(shards.global, shards).find('one', 10 ** 13),

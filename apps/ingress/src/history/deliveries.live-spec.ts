@@ -105,6 +105,27 @@ describe('GET /deliveries', () => {
   });
 });
 
+describe('GET /deliveries/counts', () => {
+  it('sums the attempts of a partner’s webhooks by the hour, and knows no webhook of another', async () => {
+    const partner = await relay.aPartner('counted');
+    const [tasks, plans] = [await register('task.created', partner), await register('plan.created', partner)];
+    const counts = new ShardAttemptCounts(onlyShard(relay.redis), HOUR);
+    await counts.add([
+      { webhookId: tasks, failed: 1, delivered: 3 },
+      { webhookId: plans, failed: 0, delivered: 2 },
+    ]);
+    const newest = async (query: string): Promise<unknown> =>
+      (member(await ask('GET', `/deliveries/counts${query}`, undefined, partner), 'hours') as object[]).at(-1);
+    const at = new Date(Math.floor(Date.now() / HOUR) * HOUR).toISOString();
+    expect(await newest('')).toEqual({ at, delivered: 5, failedAttempts: 1 });
+    expect(await newest(`?webhookId=${tasks}&since=${at}`)).toEqual({ at, delivered: 3, failedAttempts: 1 });
+    expect(await newest('?eventType=plan.created')).toEqual({ at, delivered: 2, failedAttempts: 0 });
+    expect((await ask('GET', `/deliveries/counts?webhookId=${tasks}`)).status).toBe(404);
+    const { status, json } = await ask('GET', '/deliveries/counts?since=yesterday&limit=1');
+    expect([status, JSON.stringify(json)]).toEqual([400, expect.stringMatching(/since.*limit/)]);
+  });
+});
+
 describe('POST /deliveries/retry', () => {
   const told = () =>
     publisher
@@ -179,7 +200,9 @@ describe('GET /webhooks/status', () => {
     await history().add([aLine(busy), aLine(busy), line]);
     const last = { at: Date.now(), durationMs: 3, error: 'timeout', detail: 'no answer' };
     const good = { at: Date.now() - 1, durationMs: 3, status: 200, answer: 'fine', answerHeaders: { server: 'a' } };
-    await new ShardAttemptCounts(onlyShard(relay.redis), HOUR).add([{ webhookId: busy, count: 1, last, good }]);
+    await new ShardAttemptCounts(onlyShard(relay.redis), HOUR).add([
+      { webhookId: busy, failed: 1, delivered: 3, last, good },
+    ]);
     await ask('POST', `/webhooks/${idle}/disable`);
     const page = await ask('GET', '/webhooks/status?limit=1');
     expect(page.json).toEqual({

@@ -1,6 +1,6 @@
 import { QUEUE_SHARDS } from '@relay/jobs';
 import { Get, Header, HttpCode, Inject, Module, Param, Post, Req, type OnApplicationShutdown } from '@nestjs/common';
-import { RedisDeliveryHistory } from '@relay/history';
+import { RedisDeliveryHistory, type HourCounts } from '@relay/history';
 import {
   callerIdOf,
   callerOf,
@@ -29,6 +29,7 @@ import { cursorOf, DeliveryLists, PartnerDeliveries, type DeliveryAnswers } from
 import { BulkRetry, DeliveryRetries, RETRIES_A_POINT } from './delivery-retries.js';
 import {
   DeliveriesQuery,
+  DeliveryCountsQuery,
   EnvelopeId,
   HistoryQuery,
   operations,
@@ -56,6 +57,7 @@ class PartnerDeliveriesController {
     private readonly own: OwnWebhooks,
     private readonly deliveries: PartnerDeliveries,
     private readonly retries: BulkRetry,
+    private readonly states: WebhookStates,
     @Inject(INGRESS_CONFIG) private readonly config: Pick<IngressConfig, 'PUBLIC_URL'>,
   ) {}
 
@@ -68,6 +70,13 @@ class PartnerDeliveriesController {
     const { deliveries, next } = await this.deliveries.ofWebhooks(callerIdOf(request), ids, wanted);
     linkToNext(request, reply, next && cursorOf(next), { publicUrl: this.config.PUBLIC_URL });
     return { deliveries };
+  }
+
+  @Get('counts')
+  @Reads(operations.countDeliveries)
+  async counts(@Req() request: FastifyRequest): Promise<HourCounts> {
+    const { webhookId: webhookIds, eventType, ...period } = readQuery(DeliveryCountsQuery, request.query);
+    return this.states.hours(await this.own.select(callerOf(request), { webhookIds, eventType }), period);
   }
 
   @Post('retry')

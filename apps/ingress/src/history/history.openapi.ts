@@ -1,5 +1,6 @@
 import { StatusFilter } from '@relay/events';
-import { listOf, operationsOf } from '@relay/openapi';
+import { HourCounts, periodOfCounts } from '@relay/history';
+import { answerOf, listOf, operationsOf } from '@relay/openapi';
 import { ClueQuery } from '@relay/story';
 import { EventTypeName, WebhookId } from '@relay/webhooks';
 import { z } from 'zod';
@@ -53,6 +54,11 @@ export const DeliveriesQuery = z.strictObject({
   ...lastAttempt,
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
+
+export const DeliveryCountsQuery = z.strictObject({
+  ...DeliveriesQuery.pick({ webhookId: true, eventType: true }).shape,
+  ...periodOfCounts,
+});
 
 export const EnvelopeId = z.guid().toLowerCase().describe('Identifier of the envelope: what came as `webhook-id`.');
 
@@ -148,6 +154,19 @@ export const operations = operationsOf('Webhooks', {
     description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
     query: DeliveriesQuery,
     answer: DELIVERIES,
+    problems: ['not-found'],
+  },
+  countDeliveries: {
+    summary: 'Count delivery attempts by the hour',
+    description:
+      'The sums over all your webhooks, or over those that are named. An attempt counts in the hour in which it ends. Counts are kept for a day unless the operator says otherwise; a crash can leave some out. The request counts as one for every hundred webhooks.',
+    query: DeliveryCountsQuery,
+    answer: answerOf('The counts.', HourCounts, {
+      hours: [
+        { at: '2030-01-01T09:00:00.000Z', delivered: 0, failedAttempts: 0 },
+        { at: '2030-01-01T10:00:00.000Z', delivered: 120, failedAttempts: 3 },
+      ],
+    }),
     problems: ['not-found'],
   },
   listWebhookStates: {

@@ -3,7 +3,14 @@ import type { Caller } from '@relay/access';
 import { DeadLetterIndex } from '@relay/dead-letters';
 import { parseDeliveryId } from '@relay/delivery';
 import { ShownAttempt, shownAttempt } from '@relay/events';
-import { failureRateOf, RedisAttemptCounts, type AttemptCounts, type HistoryLine } from '@relay/history';
+import {
+  failureRateOf,
+  HourCounts,
+  RedisAttemptCounts,
+  type AttemptCounts,
+  type HistoryLine,
+  type HourPeriod,
+} from '@relay/history';
 import { PartnerQuota } from '@relay/http';
 import { WaitingJobs } from '@relay/jobs';
 import { ProblemError } from '@relay/problem';
@@ -169,6 +176,10 @@ export class WebhookStates {
     this.#jobs = new WaitingJobs(shards);
     this.#letters = new DeadLetterIndex(shards);
     this.#counts = new RedisAttemptCounts(shards, HISTORY_WINDOW);
+  }
+
+  async hours(webhookIds: readonly string[], period: HourPeriod): Promise<HourCounts> {
+    return { hours: await this.#counts.hours(webhookIds, period) };
   }
 
   async of(webhooks: readonly RegisteredWebhook[]): Promise<WebhookState[]> {

@@ -99,6 +99,7 @@ const TAKES: Readonly<Record<string, 'read' | 'write' | 'register'>> = {
   replayWebhook: 'write',
   listDeliveries: 'read',
   listAllDeliveries: 'read',
+  countDeliveries: 'read',
   listWebhookStates: 'read',
   readDeliveries: 'read',
   readPayload: 'read',

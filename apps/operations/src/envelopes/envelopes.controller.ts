@@ -3,7 +3,7 @@ import { Controller, Get, Header, Param, Query, Req } from '@nestjs/common';
 import { AttemptRecord, withoutAnswer } from '@relay/events';
 import { Access, type FastifyRequest, readQuery } from '@relay/http';
 import { ProblemError } from '@relay/problem';
-import { AttemptSearch } from '@relay/search';
+import { type AttemptIndex, AttemptSearch } from '@relay/search';
 import { ClueQuery, clueOf, EnvelopeStory, withoutAnswers } from '@relay/story';
 import { z } from 'zod';
 import { actorOf, mayReadEnvelopes } from '../access/operator-guard.js';
@@ -37,6 +37,39 @@ const AttemptAnswers = z
   });
 type AttemptAnswers = z.infer<typeof AttemptAnswers>;
 
+const STEPS = { minute: 60_000, hour: 3_600_000 } as const;
+/** Maximum number of steps in an answer. */
+const MOST_STEPS = 1_500;
+
+const CountsQuery = z.strictObject({
+  step: z.enum(['minute', 'hour']).default('minute').describe(`Counts are of this length, at most ${MOST_STEPS}.`),
+  ...AttemptSearch.pick({ since: true, until: true }).shape,
+});
+
+const duration = z.int().nullable();
+
+const AttemptCounts = z
+  .object({
+    counts: z.array(
+      z
+        .object({
+          at: z.iso.datetime().describe('When the minute or hour begins.'),
+          delivered: z.int().describe('Attempts that the endpoint answered 2xx.'),
+          failedAttempts: z.int(),
+          p50Ms: duration.describe('Half of the attempts took at most so long, within 9 %; `null` without attempts.'),
+          p95Ms: duration,
+          p99Ms: duration,
+        })
+        .meta({ id: 'AttemptCount' }),
+    ),
+    ...AttemptAnswers.pick({ since: true, lag: true, incomplete: true }).shape,
+  })
+  .meta({
+    id: 'AttemptCounts',
+    description: 'Attempts by the minute or hour, oldest first, from the time on from which the index has all.',
+  });
+type AttemptCounts = z.infer<typeof AttemptCounts>;
+
 const EnvelopeId = z.guid().toLowerCase();
 
 const Text = textsOf('Envelopes');
@@ -66,19 +99,42 @@ export class EnvelopesController {
     @ListQuery(AttemptSearch) { query, linkTo }: Asked<z.infer<typeof AttemptSearch>>,
     @Req() request: FastifyRequest,
   ): Promise<AttemptAnswers> {
-    const { index } = this.stores;
-    if (index === null)
-      throw new ProblemError('not-found', 'This process has no index of attempts: SEARCH_INDEX is off.');
+    const index = this.#index();
     const [{ attempts, next }, since] = await Promise.all([index.find(query), index.since()]);
     linkTo(next);
-    const { isCurrent, lag } = index.state;
     return {
       attempts: mayReadEnvelopes(request) ? [...attempts] : attempts.map(withoutAnswer),
       next: next ?? null,
-      since: since === undefined ? null : new Date(since).toISOString(),
-      lag,
-      incomplete: isCurrent && since !== undefined ? [] : ['index'],
+      ...stateOf(index, since),
     };
+  }
+
+  @Get('attempts/counts')
+  @Text('countAttempts', 'Count attempts by the minute or hour', {
+    description:
+      'With percentiles of their durations. Without `since`, the last 60 minutes or 24 hours. 404 where the index is off.',
+    query: CountsQuery,
+    answer: answerOf('The counts.', AttemptCounts),
+    problems: ['not-found'],
+  })
+  async count(@Query() given: unknown): Promise<AttemptCounts> {
+    const { step, since: from, until } = readQuery(CountsQuery, given);
+    const index = this.#index();
+    const known = await index.since();
+    const stepMs = STEPS[step];
+    const end = Math.min(Date.now(), until === undefined ? Infinity : Date.parse(until));
+    const begin = from === undefined ? end - (step === 'hour' ? 24 : 60) * stepMs : Date.parse(from);
+    if (end - begin > MOST_STEPS * stepMs)
+      throw new ProblemError('invalid-request', `\`since\` is more than ${MOST_STEPS} steps before the end.`);
+    const first = Math.max(begin, known ?? Infinity);
+    const counts = first < end ? [...(await index.counts(first, end, stepMs))] : [];
+    return { counts, ...stateOf(index, known) };
+  }
+
+  #index(): AttemptIndex {
+    const { index } = this.stores;
+    if (index !== null) return index;
+    throw new ProblemError('not-found', 'This process has no index of attempts: SEARCH_INDEX is off.');
   }
 
   @Get('envelopes/:id')
@@ -120,6 +176,12 @@ export class EnvelopesController {
     await this.audit.report({ event: 'envelope.read', ...actorOf(request), envelopeId });
     return found.envelope.bytes;
   }
+}
+
+/** How far the index is. @param since when it begins, in epoch milliseconds; undefined while it is away */
+function stateOf({ state: { isCurrent, lag } }: AttemptIndex, since: number | undefined) {
+  const incomplete: AttemptAnswers['incomplete'] = isCurrent && since !== undefined ? [] : ['index'];
+  return { since: since === undefined ? null : new Date(since).toISOString(), lag, incomplete };
 }
 
 const unknown = (away: readonly string[] = []): ProblemError =>

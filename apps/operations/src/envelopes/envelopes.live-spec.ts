@@ -41,7 +41,9 @@ describe('the routes of envelopes and attempts without Kafka and without an inde
           expect.stringContaining('Nothing is known'),
         ]);
       }
-    const search = await operations.call('GET', '/attempts');
-    expect([search.status, await search.text()]).toEqual([404, expect.stringContaining('SEARCH_INDEX is off')]);
+    for (const path of ['/attempts', '/attempts/counts']) {
+      const search = await operations.call('GET', path);
+      expect([search.status, await search.text()]).toEqual([404, expect.stringContaining('SEARCH_INDEX is off')]);
+    }
   });
 });

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { barredUntil, type Breaker, CLOSED, RedisBreakerStore } from '@relay/breaker';
 import { eventTypeName } from '@relay/events';
-import { type AttemptTotals, failureRateOf, RedisAttemptCounts } from '@relay/history';
+import { type AttemptTotals, failureRateOf, HourCounts, type HourPeriod, RedisAttemptCounts } from '@relay/history';
 import { WaitingJobs } from '@relay/jobs';
 import { type ShownStatus, withShownStatus } from '@relay/progress';
 import { Shards } from '@relay/redis';
@@ -42,7 +42,8 @@ export const WebhookState = z
     id: z.string(),
     partnerId: z.string(),
     eventType: eventTypeName('known'),
-    origin: z.string().describe('Of its URL; partners put keys into path and query.'),
+    origin: z.string().describe('Of its URL.'),
+    path: z.string().describe('Of its URL, without the query. A segment that could be a key is `…`.'),
     status: z.enum(['active', 'parked', 'disabled']),
     disabledReason: z.string().nullable(),
     createdAt: z.iso.datetime(),
@@ -84,6 +85,13 @@ interface Troubles {
 /** The state of a webhook without the members that cost a read for each webhook. */
 type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
 
+/** A segment of lower-case words or a version, which no generator of keys makes. */
+const WORDS = /^(?:v?\d{1,3}|(?:[a-z]{1,14}[-_.]?){0,3})$/;
+
+/** Returns the path of a URL with `…` for each segment that could be a key of the partner. */
+export const shownPath = (url: string): string =>
+  (URL.parse(url)?.pathname ?? '').replaceAll(/[^/]+/g, (segment) => (WORDS.test(segment) ? segment : '…'));
+
 const timeOf = (at: number): string => new Date(at).toISOString();
 
 function roughStateOf(
@@ -91,7 +99,7 @@ function roughStateOf(
   { waiting, failing, breakers }: Troubles,
   now: number,
 ): RoughState {
-  const { id, partnerId, eventType, origin, endpoint, breakerKey, disabledReason } = webhook;
+  const { id, partnerId, eventType, url, origin, endpoint, breakerKey, disabledReason } = webhook;
   // A delivery is only made if both breakers are closed.
   const both = [breakers.get(breakerKey) ?? CLOSED, breakers.get(endpoint) ?? CLOSED];
   const barred = Math.max(...both.map((breaker) => barredUntil(breaker, now)));
@@ -102,6 +110,7 @@ function roughStateOf(
     partnerId,
     eventType: eventType,
     origin,
+    path: shownPath(url),
     status,
     disabledReason: disabledReason ?? null,
     createdAt: timeOf(webhook.createdAt),
@@ -187,6 +196,10 @@ export class WebhookStates {
   async find(id: string): Promise<Webhook | undefined> {
     await this.view.refresh();
     return this.view.find(id);
+  }
+
+  async hours(id: string, period: HourPeriod): Promise<HourCounts> {
+    return { hours: await this.#counts.hours([id], period) };
   }
 
   /** Returns the state of a webhook, or undefined if the webhook is not registered. */

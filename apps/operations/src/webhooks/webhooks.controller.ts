@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Req } from '@nestjs/common';
+import { Controller, Delete, Get, HttpCode, Inject, Param, Post, Query, Req } from '@nestjs/common';
 import { Audit } from '@relay/audit';
 import { checkDestination } from '@relay/egress';
 import { NOTICE_TYPES } from '@relay/events';
-import { Access, type Body, type FastifyRequest, StrictBody } from '@relay/http';
+import { CountsQuery, HourCounts } from '@relay/history';
+import { Access, type Body, type FastifyRequest, readQuery, StrictBody } from '@relay/http';
 import { Notices, OPERATORS } from '@relay/notices';
 import { ProblemError } from '@relay/problem';
 import { OPERATIONS_CONFIG, type OperationsConfig, policyOf } from '@relay/settings';
@@ -52,6 +53,19 @@ export class WebhooksController {
     const found = await this.states.read(readId(given));
     if (found === undefined) throw notFound();
     return found;
+  }
+
+  @Get(':id/counts')
+  @Text('countWebhookAttempts', 'Count the attempts of a webhook by the hour', {
+    description: 'Kept for `HISTORY_WINDOW`.',
+    path,
+    query: CountsQuery,
+    answer: answerOf('The counts.', HourCounts),
+    problems: ['not-found'],
+  })
+  async counts(@Param('id') given: string, @Query() query: unknown): Promise<HourCounts> {
+    const period = readQuery(CountsQuery, query);
+    return this.states.hours((await this.#find(given)).id, period);
   }
 
   @Post(':id/disable')

@@ -7,6 +7,7 @@ import { oneShard, onlyShard } from '@relay/redis';
 import { FAILING, WebhookStore } from '@relay/webhooks';
 import { Redis } from 'ioredis';
 import { basicOf, RunningOperations } from '../spec-operations.js';
+import { shownPath } from './webhook-states.adapter.js';
 
 const origin = (name: string): string => `https://${name}.example.com`;
 
@@ -31,7 +32,7 @@ describe('webhooks by HTTP', () => {
     await redis.hset(FAILING, failing, '1000 7');
     await new RedisBreakerStore(redis).change(`q ${origin('stuck')}`, Date.now(), () => paused);
     const hour = 3_600_000;
-    await new ShardAttemptCounts(onlyShard(redis), hour).add([{ webhookId: failing, count: 3 }]);
+    await new ShardAttemptCounts(onlyShard(redis), hour).add([{ webhookId: failing, failed: 3, delivered: 0 }]);
     const good = { webhookId: well, envelopeId: randomUUID(), acceptedAt: 1, series: 0 };
     const attempts = [{ at: 1, durationMs: 1, status: 204 }];
     await new ShardHistory(onlyShard(redis), hour).add([{ ...good, attempts }]);
@@ -55,6 +56,7 @@ describe('webhooks by HTTP', () => {
           partnerId: 'q',
           eventType: 'task.created',
           origin: origin('stuck'),
+          path: '/hook',
           status: 'active',
           disabledReason: null,
           createdAt: expect.any(String),
@@ -79,6 +81,21 @@ describe('webhooks by HTTP', () => {
       failureRate: 1,
     });
     expect(await json('GET', `/webhooks/${well}`)).toMatchObject({ failureRate: 0, waiting: 0 });
+  });
+
+  it.each([
+    ['/hooks/task-created/v2/', '/hooks/task-created/v2/'],
+    ['/services/T00/b1c/zyxwvutsrqponmlk?key=k', '/services/…/…/…'],
+    ['/a%20b/abcdefghijklmn-abcdefghijklmn-abcdefghijklmn-a', '/…/…'],
+  ])('have no part of %s that could be a key', (path, shown) => {
+    expect(shownPath(origin('a') + path)).toBe(shown);
+  });
+
+  it('are counted by the hour', async () => {
+    const at = new Date(Math.floor(Date.now() / 3_600_000) * 3_600_000).toISOString();
+    const { hours } = (await json('GET', `/webhooks/${failing}/counts?since=${at}`)) as { hours: object[] };
+    expect(hours).toEqual([{ at, delivered: 0, failedAttempts: 3 }]);
+    expect((await operations.call('GET', `/webhooks/${failing}/counts?from=${at}`)).status).toBe(400);
   });
 
   it('are sorted by the share of failures, the longest wait, or how many deliveries wait', async () => {
@@ -172,6 +189,7 @@ describe('webhooks by HTTP', () => {
     for (const id of ['none', randomUUID()])
       for (const [method, path] of [
         ['GET', ''],
+        ['GET', '/counts'],
         ['POST', '/disable'],
         ['POST', '/enable'],
       ] as const)

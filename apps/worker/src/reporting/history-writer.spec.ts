@@ -24,7 +24,7 @@ describe('the writer of the history', () => {
       };
       return new ShardHistoryWriter(
         { add: async (added) => (assertThere(), void lines.push(...added.map(({ envelopeId }) => envelopeId))) },
-        { add: async (failures) => (assertThere(), void counted[shard]?.push(...failures.map(({ count }) => count))) },
+        { add: async (news) => (assertThere(), void counted[shard]?.push(...news.map(({ failed }) => failed))) },
         { isMemoryScarce: false },
         new ThrottledLog(log),
         20_000,

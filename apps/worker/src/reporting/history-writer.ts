@@ -1,5 +1,5 @@
 import type { AttemptFacts } from '@relay/events';
-import type { DeliveredLine, Failures, ShardAttemptCounts, ShardHistory } from '@relay/history';
+import type { DeliveredLine, NewAttempts, ShardAttemptCounts, ShardHistory } from '@relay/history';
 import type { PerShard } from '@relay/redis';
 import { reasonOf, type ThrottledLog } from '@relay/telemetry';
 import type { ReadingPause } from '../log/reading-pause.js';
@@ -8,14 +8,14 @@ const BATCH = 500;
 const EVERY_MS = 200;
 
 /**
- * Writes deliveries and counts of failed attempts to the history of one shard, which partners read. It writes in batches,
+ * Writes deliveries and counts of attempts to the history of one shard, which partners read. It writes in batches,
  * and deliveries do not wait for it. A failed write is repeated, from a buffer of limited size. Lines are left out while the
- * memory of Redis is scarce, because accepted envelopes need that memory.
+ * memory of Redis is scarce, because accepted envelopes need that memory; their attempts are counted all the same.
  */
 export class ShardHistoryWriter {
   #waiting: DeliveredLine[] = [];
-  /** Failures by webhook. */
-  readonly #failures = new Map<string, Failures>();
+  /** Attempts that are not counted yet, by webhook. */
+  readonly #attempts = new Map<string, NewAttempts>();
   #writing: Promise<void> | undefined;
   readonly #timer: NodeJS.Timeout;
 
@@ -31,6 +31,7 @@ export class ShardHistoryWriter {
   }
 
   delivered(line: DeliveredLine): void {
+    this.#count(line.webhookId, { delivered: 1 });
     if (this.#waiting.length < this.mostLines && !this.pause.isMemoryScarce) this.#waiting.push(line);
     else
       this.log.warn(
@@ -40,35 +41,38 @@ export class ShardHistoryWriter {
   }
 
   failed(webhookId: string, last: AttemptFacts): void {
-    const { count = 0, good } = this.#failures.get(webhookId) ?? {};
-    this.#failures.set(webhookId, { webhookId, count: count + 1, last, good });
+    this.#count(webhookId, { failed: 1, last });
   }
 
   /** Stores a webhook's latest successful attempt, with the endpoint's answer. */
   answered(webhookId: string, good: AttemptFacts): void {
-    if (this.pause.isMemoryScarce) return;
-    this.#failures.set(webhookId, { count: 0, ...this.#failures.get(webhookId), webhookId, good });
+    if (!this.pause.isMemoryScarce) this.#count(webhookId, { good });
+  }
+
+  #count(webhookId: string, attempts: Partial<NewAttempts>): void {
+    const before = this.#attempts.get(webhookId);
+    this.#attempts.set(webhookId, together(webhookId, before, attempts));
   }
 
   async #write(): Promise<void> {
-    if (this.#writing !== undefined || this.#waiting.length + this.#failures.size === 0) return;
-    const both = Promise.all([this.#writeAll(), this.#writeFailures()]);
+    if (this.#writing !== undefined || this.#waiting.length + this.#attempts.size === 0) return;
+    const both = Promise.all([this.#writeAll(), this.#writeCounts()]);
     this.#writing = both.then(() => undefined).finally(() => (this.#writing = undefined));
     await this.#writing;
   }
 
-  async #writeFailures(): Promise<void> {
-    while (this.#failures.size > 0) {
-      const batch = [...this.#failures.values()].slice(0, BATCH);
-      for (const { webhookId } of batch) this.#failures.delete(webhookId);
+  async #writeCounts(): Promise<void> {
+    while (this.#attempts.size > 0) {
+      const batch = [...this.#attempts.values()].slice(0, BATCH);
+      for (const { webhookId } of batch) this.#attempts.delete(webhookId);
       try {
         await this.counts.add(batch);
       } catch {
         // The connection logs that Redis does not answer. Part of the batch may be stored already, and is then counted
         // twice.
         for (const before of batch) {
-          const { count = 0, last = before.last, good = before.good } = this.#failures.get(before.webhookId) ?? {};
-          this.#failures.set(before.webhookId, { ...before, count: before.count + count, last, good });
+          const { webhookId } = before;
+          this.#attempts.set(webhookId, together(webhookId, before, this.#attempts.get(webhookId) ?? {}));
         }
         return;
       }
@@ -91,13 +95,26 @@ export class ShardHistoryWriter {
     }
   }
 
-  /** Writes the waiting lines and failures once. */
+  /** Writes the waiting lines and counts once. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#writing;
     await this.#write();
   }
 }
+
+/** Returns the attempts of a webhook with those that came after them. */
+const together = (
+  webhookId: string,
+  before: NewAttempts | undefined,
+  { failed = 0, delivered = 0, last = before?.last, good = before?.good }: Partial<NewAttempts>,
+): NewAttempts => ({
+  webhookId,
+  failed: (before?.failed ?? 0) + failed,
+  delivered: (before?.delivered ?? 0) + delivered,
+  last,
+  good,
+});
 
 /** Writes the history of all shards. If one shard does not answer, only the lines of that shard wait. */
 export class HistoryWriter {
@@ -108,7 +125,7 @@ export class HistoryWriter {
     return this.parts.of(envelopeId);
   }
 
-  /** Writes the waiting lines and failures once. */
+  /** Writes the waiting lines and counts once. */
   async close(): Promise<void> {
     await Promise.all(this.parts.all.map((part) => part.close()));
   }

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { DeliveredLine, Failures } from '@relay/history';
+import type { DeliveredLine, NewAttempts } from '@relay/history';
 import { ThrottledLog } from '@relay/telemetry';
 import { ShardHistoryWriter } from './history-writer.js';
 
@@ -15,7 +15,7 @@ describe('the writer of the history of a shard', () => {
   const said: string[] = [];
   const log = { debug: () => {}, info: () => {}, error: () => {}, warn: (event: string) => void said.push(event) };
   let written: string[];
-  let counted: (readonly Failures[])[];
+  let counted: (readonly NewAttempts[])[];
   let isAway: boolean;
   let isScarce: boolean;
   let writer: ShardHistoryWriter;
@@ -27,9 +27,9 @@ describe('the writer of the history of a shard', () => {
       if (isAway) throw new Error('away');
       written.push(...lines.map(({ envelopeId }) => envelopeId));
     };
-    const count = async (failures: readonly Failures[]): Promise<void> => {
+    const count = async (attempts: readonly NewAttempts[]): Promise<void> => {
       if (isAway) throw new Error('away');
-      counted.push(failures);
+      counted.push(attempts);
     };
     writer = new ShardHistoryWriter(
       { add },
@@ -78,9 +78,12 @@ describe('the writer of the history of a shard', () => {
     expect(written).toEqual(ids.slice(0, 20_000));
   });
 
-  it('counts failures of a webhook together, also those that the store did not take at first', async () => {
+  it('counts attempts of a webhook together, also without their lines, and those that the store did not take at first', async () => {
     isAway = true;
     for (const at of [1, 2]) writer.failed('w', { at, durationMs: 1, status: 500 });
+    isScarce = true;
+    tell(2);
+    isScarce = false;
     await delay(300);
     expect(counted).toEqual([]);
     isAway = false;
@@ -90,10 +93,11 @@ describe('the writer of the history of a shard', () => {
     await writer.close();
     expect(counted).toEqual([
       [
-        { webhookId: 'w', count: 3, last: { at: 3, durationMs: 1, error: 'reset' } },
+        { webhookId: 'w', failed: 3, delivered: 2, last: { at: 3, durationMs: 1, error: 'reset' } },
         {
           webhookId: 'v',
-          count: 1,
+          failed: 1,
+          delivered: 0,
           last: { at: 4, durationMs: 1, error: 'reset' },
           good: { at: 5, durationMs: 1, status: 204, answer: 'fine' },
         },
@@ -110,6 +114,6 @@ describe('the writer of the history of a shard', () => {
     isScarce = true;
     writer.answered('v', good);
     await writer.close();
-    expect(counted).toEqual([[{ webhookId: 'w', count: 0, last: undefined, good }]]);
+    expect(counted).toEqual([[{ webhookId: 'w', failed: 0, delivered: 0, last: undefined, good }]]);
   });
 });

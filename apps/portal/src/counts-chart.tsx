@@ -1,0 +1,29 @@
+import { Chart, Loaded, useLoad } from '@relay/ui';
+import { api } from './session.js';
+
+const HOUR_MS = 3_600_000;
+const EVERY_MS = 60_000;
+
+/** Chart of the attempts by the hour, of one webhook or of all. */
+export function CountsChart({ webhookId }: { readonly webhookId?: string }) {
+  const query = webhookId === undefined ? {} : { webhookId };
+  const load = useLoad(`counts ${webhookId ?? ''}`, () => api.call('countDeliveries', { query }), EVERY_MS);
+  return (
+    <section class="panel" aria-label="Attempts by the hour">
+      <Loaded of={load} what="the attempts by the hour">
+        {({ hours }) => (
+          <Chart
+            title="Attempts by the hour"
+            at={hours.map(({ at }) => at)}
+            stepMs={HOUR_MS}
+            shape="bars"
+            series={[
+              { name: 'Delivered', kind: 'good', values: hours.map(({ delivered }) => delivered) },
+              { name: 'Failed', kind: 'bad', values: hours.map(({ failedAttempts }) => failedAttempts) },
+            ]}
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+}
