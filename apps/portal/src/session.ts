@@ -85,7 +85,7 @@ async function signIn(ask: () => Promise<Traded>, refusal: string): Promise<void
     const { body: token, headers } = await ask();
     session.value = token;
     storeHandle(token.handle);
-    copies?.postMessage(token.handle);
+    tellCopies(token.handle);
     // The expiry is measured by the relay's clock, because the reader's clock may be wrong by more than the token's
     // lifetime.
     const now = headers.get('date') ?? new Date().toISOString();
@@ -134,16 +134,20 @@ const copies = ((): BroadcastChannel | undefined => {
   }
 })();
 copies?.addEventListener('message', ({ data }) => {
-  const [session, number] = String(data).split('.');
+  const [told, number] = String(data).split('.');
   const [own, known] = (storedHandle() ?? '').split('.');
-  if (session !== own) return;
+  if (told !== own) return;
   if (number === undefined) end('You have left');
   else if (Number(number) > Number(known)) storeHandle(String(data));
 });
 
+// A channel is of one origin, so its messages name none.
+// oxlint-disable-next-line unicorn/require-post-message-target-origin
+const tellCopies = (text: string | null | undefined): void => copies?.postMessage(text);
+
 /** Ends the session and signs out, in the copies of this tab too. */
 export async function leave(): Promise<void> {
-  copies?.postMessage(storedHandle()?.split('.')[0]);
+  tellCopies(storedHandle()?.split('.')[0]);
   await api.call('endPortalToken', {}).catch(() => undefined);
   end('You have left');
 }

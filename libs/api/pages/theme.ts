@@ -6,7 +6,7 @@ const LOGO_BYTES = 16_384;
 
 /** How the bytes of an image of each type begin, and the extension of its file. */
 const IMAGES: Readonly<Record<string, { readonly extension: string; readonly begins: RegExp }>> = {
-  'image/png': { extension: 'png', begins: /^\u0089PNG\r\n\u001a\n/ },
+  'image/png': { extension: 'png', begins: /^\u0089PNG\r\n/ },
   'image/webp': { extension: 'webp', begins: /^RIFF.{4}WEBP/s },
   'image/svg+xml': { extension: 'svg', begins: /^\s*<(?:svg|\?xml|!--)/ },
 };
