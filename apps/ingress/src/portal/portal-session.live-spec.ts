@@ -114,7 +114,10 @@ it('is renewed by no handle that the relay has not issued', async () => {
 });
 
 it.each([
-  ['its holder leaves', ({ token }: Session) => relay.ask('DELETE', '/portal/tokens', { token })],
+  [
+    'its holder leaves while it is renewed',
+    ({ token, handle }: Session) => Promise.all([renew(handle), relay.ask('DELETE', '/portal/tokens', { token })]),
+  ],
   [
     'its time is over',
     async ({ handle }: Session) => {
