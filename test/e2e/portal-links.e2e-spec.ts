@@ -88,6 +88,8 @@ else
       };
       const { frame } = await framed(embedders[0]);
       await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
+      await Promise.all([frame.waitForNavigation(), frame.evaluate('location.reload()')]);
+      await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
       await frame.locator('::-p-aria(Leave)').click();
       await page.waitForFunction("document.title === 'partner-relay:ended'", { timeout: 60_000 });
       await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });

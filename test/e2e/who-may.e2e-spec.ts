@@ -25,7 +25,7 @@ const GROUPS: Readonly<Record<string, readonly string[] | undefined>> = {
 /** The group of every operation of both documents, and of some of the board. A new one has to be entered here. */
 const INGRESS: Readonly<Record<string, string>> = {
   everybody: `readKeys readServerMetadata readAsyncApi readDocs readErrors readEventTypes readOpenApi readPayloadSchema readPortal
-    readPortalFile readSchema tradePortalCode`,
+    readPortalFile readSchema tradePortalCode renewPortalToken`,
   clients: 'issueToken introspectToken revokeToken',
   sources: 'sendEnvelope sendBatch',
   partners: 'createSession readSession endSession listen listWebhooks updateWebhook deleteWebhook createPortalLink',

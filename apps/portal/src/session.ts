@@ -20,7 +20,7 @@ export type Answer<Name extends keyof All> = AnswerOf<All, Name>;
 
 type Token = Answer<'tradePortalCode'>;
 
-/** Access token; undefined while signed out. It is only in memory, so it is lost when the page is closed. */
+/** Access token; undefined while signed out. It is only in memory. After a reload the handle gets it again. */
 export const session = signal<Token | undefined>(undefined);
 
 /** Message of the page before a partner has signed in and after the sign-out. */
@@ -58,22 +58,34 @@ export function followLinks(): void {
   });
 }
 
-/** Signs in with the code after `#`. Removes the code from the address and the history before it is used. */
+/**
+ * Signs in with the code after `#`, or with the handle that this tab has from before it was loaded again. Removes the code
+ * from the address and the history before it is used.
+ */
 export async function enter(): Promise<void> {
   const given = linkIn(location.hash);
   const [code, next] = [given.get('code'), given.get('next')];
-  if (code === null) {
-    end('You need a link to come in', `The page keeps your access in memory only: loading it again ends it. ${ASK}`);
-    return;
-  }
-  replace(`#${next ?? '/'}`);
-  await trade(code);
+  if (code !== null) {
+    storeHandle(null);
+    replace(`#${next ?? '/'}`);
+    await signIn(() => api.request('tradePortalCode', { body: { code } }), 'This link does not open');
+  } else if (storedHandle() === null) end('You need a link to come in', `A link opens the portal in one tab. ${ASK}`);
+  else
+    await signIn(
+      () => api.request('renewPortalToken', { body: { handle: storedHandle() ?? '' } }),
+      'Your access has ended',
+    );
 }
 
-async function trade(code: string): Promise<void> {
+type Traded = Awaited<ReturnType<typeof api.request<'tradePortalCode'>>>;
+
+/** @param refusal title of the page if the relay refuses for good */
+async function signIn(ask: () => Promise<Traded>, refusal: string): Promise<void> {
   try {
-    const { body: token, headers } = await api.request('tradePortalCode', { body: { code } });
+    const { body: token, headers } = await ask();
     session.value = token;
+    storeHandle(token.handle);
+    tellCopies(token.handle);
     // The expiry is measured by the relay's clock, because the reader's clock may be wrong by more than the token's
     // lifetime.
     const now = headers.get('date') ?? new Date().toISOString();
@@ -81,17 +93,61 @@ async function trade(code: string): Promise<void> {
   } catch (error) {
     const waitMs = waitOf(error);
     if (waitMs === undefined) {
-      end('This link does not open', wordsOf(error));
+      end(refusal, wordsOf(error));
       return;
     }
-    // The code is still unused, so it opens the portal until it expires.
+    // The code or the handle is still unused, so it opens the portal until it expires.
     outside.value = { title: 'Opening…', words: `${wordsOf(error)} This page asks again by itself.` };
-    setTimeout(() => void trade(code), waitMs);
+    setTimeout(() => void signIn(ask, refusal), waitMs);
   }
 }
 
-/** Revokes the token and signs out. */
+const STORED = 'handle';
+
+/** Returns the handle of this tab; null if it has none, or the browser gives the page no storage, as in some frames. */
+function storedHandle(): string | null {
+  try {
+    return sessionStorage.getItem(STORED);
+  } catch {
+    return null;
+  }
+}
+
+function storeHandle(handle: string | null): void {
+  try {
+    if (handle === null) sessionStorage.removeItem(STORED);
+    else sessionStorage.setItem(STORED, handle);
+  } catch {
+    // Without storage a reload signs the person out.
+  }
+}
+
+/**
+ * Connects the copies of one tab, which have the same handle. Each tells its new handle to the others, because an old handle
+ * ends the session, and tells them the sign-out by the name of the session alone. Undefined without storage.
+ */
+const copies = ((): BroadcastChannel | undefined => {
+  try {
+    return new BroadcastChannel('portal-session');
+  } catch {
+    return undefined;
+  }
+})();
+copies?.addEventListener('message', ({ data }) => {
+  const [told, number] = String(data).split('.');
+  const [own, known] = (storedHandle() ?? '').split('.');
+  if (told !== own) return;
+  if (number === undefined) end('You have left');
+  else if (Number(number) > Number(known)) storeHandle(String(data));
+});
+
+// A channel is of one origin, so its messages name none.
+// oxlint-disable-next-line unicorn/require-post-message-target-origin
+const tellCopies = (text: string | null | undefined): void => copies?.postMessage(text);
+
+/** Ends the session and signs out, in the copies of this tab too. */
 export async function leave(): Promise<void> {
+  tellCopies(storedHandle()?.split('.')[0]);
   await api.call('endPortalToken', {}).catch(() => undefined);
   end('You have left');
 }
@@ -99,6 +155,7 @@ export async function leave(): Promise<void> {
 const ASK = 'Open the portal from your own application again: it makes a new link each time.';
 
 function end(title: string, words = ASK): void {
+  storeHandle(null);
   outside.value = { title, words };
   const frames = session.value?.frames;
   session.value = undefined;

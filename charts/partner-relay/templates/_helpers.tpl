@@ -94,7 +94,7 @@ imagePullSecrets:
 {{- define "relay.settings" -}}
 {{- $settings := dict -}}
 {{- range $name, $value := .Values.config -}}
-{{- $_ := set $settings $name (toString $value) -}}
+{{- $_ := set $settings $name (ternary (toJson $value) (toString $value) (kindIs "map" $value)) -}}
 {{- /* Helm reads every number as a float: unless it is written as an integer, 1000000 becomes 1e+06. */ -}}
 {{- if kindIs "float64" $value -}}
 {{- if eq $value (floor $value) -}}

@@ -70,8 +70,6 @@ const Claims = z.object({
   portal: PortalGrant.optional(),
 });
 
-type Claims = z.infer<typeof Claims>;
-
 /**
  * Returns the id under which revocations of a token are stored. The portal tokens of a partner have an id of their own, so
  * that many revocations of portal tokens never end the tokens of the partner's own programs.
@@ -96,18 +94,19 @@ interface TokenSettings {
   readonly remembered?: number;
 }
 
-export interface VerifiedToken {
-  readonly clientId: string;
-  readonly scopes: readonly string[];
-  readonly jti: string;
+export const VerifiedToken = z.object({
+  clientId: z.string(),
+  scopes: z.array(z.string()).readonly(),
+  jti: z.string(),
   /** Generation of the client secret for which the token was issued. */
-  readonly generation: number;
+  generation: z.int(),
   /** Epoch seconds. */
-  readonly issuedAtS: number;
-  readonly expiresAtS: number;
+  issuedAtS: z.number(),
+  expiresAtS: z.number(),
   /** Set only on a portal token, which has no scope. */
-  readonly portal?: PortalGrant | undefined;
-}
+  portal: PortalGrant.optional(),
+});
+export type VerifiedToken = z.infer<typeof VerifiedToken>;
 
 /**
  * `ended`: the relay issued the token, which has expired or was revoked. `invalid`: the header names a key of the relay, but
@@ -142,49 +141,54 @@ export class AccessTokens {
 
   /** @param generation generation of the client secret with which the client authenticated */
   issue(clientId: string, scopes: readonly string[], generation = 0): Promise<string> {
-    return this.#signed(clientId, { scope: scopes.join(' '), gen: generation }, clientId, this.expiresInS);
+    return this.sign({ ...this.#dated(clientId, this.expiresInS), clientId, scopes, generation });
   }
 
   /**
-   * Issues a token without a scope to the holder of a portal link.
+   * Returns the facts of a new token without a scope for the holder of a portal link.
    * @param ttlS lifetime in seconds, at most `expiresInS`
    */
-  issuePortal(clientId: string, portal: PortalGrant, generation: number, ttlS: number): Promise<string> {
-    return this.#signed(clientId, { scope: '', gen: generation, portal }, holderOf({ clientId, portal }), ttlS);
+  portalToken(clientId: string, portal: PortalGrant, generation: number, ttlS: number): VerifiedToken {
+    return { ...this.#dated(holderOf({ clientId, portal }), ttlS), clientId, scopes: [], generation, portal };
   }
 
-  #signed(clientId: string, claims: Omit<Partial<Claims>, 'jti'>, holder: string, ttlS: number): Promise<string> {
-    const { kid, privateKey } = this.keys[0];
+  #dated(holder: string, ttlS: number): Pick<VerifiedToken, 'jti' | 'issuedAtS' | 'expiresAtS'> {
     const nowS = Math.floor(this.now() / 1_000);
     // A revocation of all tokens covers whole seconds. A token that is issued within the last covered second is dated to the
     // next second, so that the revocation does not end it.
     const issuedAtS = Math.max(nowS, this.revoked.notBeforeS(holder));
-    return new SignJWT({ client_id: clientId, ...claims })
+    return { jti: this.id(), issuedAtS, expiresAtS: nowS + ttlS };
+  }
+
+  /** Returns the text of a token. Every text of one token ends at the same time, and by one revocation. */
+  sign({ clientId, scopes, jti, generation, issuedAtS, expiresAtS, portal }: VerifiedToken): Promise<string> {
+    const { kid, privateKey } = this.keys[0];
+    return new SignJWT({ client_id: clientId, scope: scopes.join(' '), gen: generation, portal })
       .setProtectedHeader({ alg: ALGORITHM, typ: TYPE, kid })
       .setIssuer(this.settings.issuer)
       .setAudience(this.settings.issuer)
       .setSubject(clientId)
       .setIssuedAt(issuedAtS)
-      .setExpirationTime(nowS + ttlS)
-      .setJti(this.id())
+      .setExpirationTime(expiresAtS)
+      .setJti(jti)
       .sign(privateKey);
   }
 
   /** Returns a token that was verified before and is still valid; undefined if only `verify` can decide. */
   known(token: string): VerifiedToken | undefined {
     const known = this.#unexpired(token);
-    return known === undefined || this.#isRevoked(known) ? undefined : known;
+    return known === undefined || this.isRevoked(known) ? undefined : known;
   }
 
   async verify(token: string): Promise<Verification> {
     const known = this.#unexpired(token);
     const verification =
       known === undefined ? await this.#verifySigned(token) : ({ kind: 'valid', token: known } as const);
-    const isRevoked = verification.kind === 'valid' && this.#isRevoked(verification.token);
+    const isRevoked = verification.kind === 'valid' && this.isRevoked(verification.token);
     return isRevoked ? { kind: 'ended' } : verification;
   }
 
-  #isRevoked(token: VerifiedToken): boolean {
+  isRevoked(token: VerifiedToken): boolean {
     return this.revoked.has({ ...token, clientId: holderOf(token) });
   }
 

@@ -6,13 +6,14 @@
 export { formDecode, readBasic, readBearer, BearerGuard, clientBehind, headerOf } from './callers.guard.js';
 export { SourceGuard } from './callers.guard.js';
 export type { AccessRule, GuardedRequest, Caller } from './callers.guard.js';
-export { AccessTokens, holderOf, parseSigningKeys, type VerifiedToken } from './access-tokens.js';
+export { AccessTokens, holderOf, parseSigningKeys, VerifiedToken } from './access-tokens.js';
 export { FailureLimiter, hiddenKey, NetworkFailures, sharedLimiter } from './failure-limiter.adapter.js';
 export type { FailureLimit, SpentLimit } from './failure-limiter.adapter.js';
 export { Guesses } from './callers.guard.js';
 export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './access-tokens.js';
 export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl, PortalLinks } from './portal-links.adapter.js';
 export type { PortalLink } from './portal-links.adapter.js';
+export { PortalSessions, type PortalHandle } from './portal-sessions.adapter.js';
 export { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js';
 export { Session, SessionStore } from './redis-session-store.adapter.js';
 export { tokenProviders, type TokenConfig } from './tokens.providers.js';

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { dressOf, type Theme } from './theme.js';
 
 /** File names that scripts/lib/pages.mjs gives: a word for the content, the hash of the content, and an extension. */
 const NAME = /^[a-z]+-[A-Z0-9]{8}\.(js|css|svg)$/;
@@ -9,6 +10,13 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
+};
+
+const CACHED = 'public, max-age=31536000, immutable';
+/** An SVG that somebody opens by its address is a document, so this policy lets none of its scripts run. */
+const OF_THEME = {
+  'cache-control': CACHED,
+  'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'; sandbox",
 };
 
 export interface Served {
@@ -22,26 +30,36 @@ export interface Served {
  */
 export class Page {
   readonly #kept = new Map<string, Buffer>();
+  readonly #dress;
 
   /**
    * @param app name of the web app, such as `portal`
    * @param frameAncestors origins whose pages may show this app in a frame; none by default
+   * @param theme look of the app; its own by default
    */
   constructor(
     private readonly app: string,
     private readonly frameAncestors: readonly string[] = [],
-  ) {}
+    theme: Theme = {},
+  ) {
+    this.#dress = dressOf(theme, `${app}/files/`);
+  }
 
   /** Returns the HTML document; undefined if the pages were not built. */
   async document(): Promise<Served | undefined> {
     const bytes = await this.#read('index.html');
+    const { head, name, images } = this.#dress;
+    const text = bytes
+      ?.toString()
+      .replace(/Partner Relay(?=<\/title>)/, (own) => name ?? own)
+      .replace('</head>', () => `${head}</head>`);
     const headers = {
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policyOf(this.frameAncestors),
+      'content-security-policy': policyOf(this.frameAncestors, images),
       'referrer-policy': 'no-referrer',
       'cache-control': 'no-store',
     };
-    return bytes && { bytes, headers };
+    return text === undefined ? undefined : { bytes: Buffer.from(text), headers };
   }
 
   /**
@@ -49,11 +67,13 @@ export class Page {
    * @param accepted the request's header `accept-encoding`
    */
   async file(name: string, accepted = ''): Promise<Served | undefined> {
+    const own = this.#dress.files.get(name);
+    if (own !== undefined) return { bytes: own.bytes, headers: { ...OF_THEME, 'content-type': own.type } };
     const type = TYPES[NAME.exec(name)?.[1] ?? ''];
     if (type === undefined) return undefined;
     const headers = {
       'content-type': type,
-      'cache-control': 'public, max-age=31536000, immutable',
+      'cache-control': CACHED,
       vary: 'accept-encoding',
     };
     const isPacked = /\bgzip\b/.test(accepted);
@@ -81,16 +101,16 @@ function folder(): URL {
 }
 
 /**
- * Permits files and calls of the own origin only, and frames only in the listed origins. No text becomes a script (Trusted
- * Types).
+ * Permits files and calls of the own origin only, images of one more source, and frames only in the listed origins. No text
+ * becomes a script (Trusted Types).
  */
-const policyOf = (frameAncestors: readonly string[]): string =>
+const policyOf = (frameAncestors: readonly string[], images: string): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
     "style-src 'self'",
     "connect-src 'self'",
-    "img-src 'self'",
+    `img-src 'self' ${images}`.trim(),
     "base-uri 'none'",
     "form-action 'none'",
     `frame-ancestors ${frameAncestors.length === 0 ? "'none'" : frameAncestors.join(' ')}`,

@@ -12,16 +12,24 @@ interface ShellProps {
   readonly children: ComponentChildren;
 }
 
+/** Returns the name of the product. The document has another one if the operator of the relay chose it. */
+const productName = (): string =>
+  document.querySelector<HTMLMetaElement>('meta[name=application-name]')?.content ?? 'Partner Relay';
+
 /** The frame of every page: a skip link, the navigation, messages, and the page itself. */
 export function Shell({ sections = [], aside, children }: ShellProps) {
   const here = place.value.path[0] ?? '';
+  const logo = document.querySelector<HTMLLinkElement>('#logo')?.href;
   return (
     <>
       <a class="skip" href="#main">
         Skip to the content
       </a>
       <header class="head">
-        <p class="brand">Partner Relay</p>
+        <p class="brand">
+          {logo !== undefined && <img src={logo} alt="" />}
+          {productName()}
+        </p>
         <nav aria-label="Sections">
           <ul>
             {sections.map((section) => (
@@ -81,7 +89,7 @@ let isFirst = true;
 export function Screen({ title, actions, children }: ScreenProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} – Partner Relay`;
+    document.title = `${title} – ${productName()}`;
   }, [title]);
   // A layout effect runs before the user can do anything. Otherwise the title could take the focus from a field that the
   // user has just entered.

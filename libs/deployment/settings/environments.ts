@@ -27,6 +27,7 @@ import {
 } from '@relay/config';
 import { egressPolicy, type EgressPolicy } from '@relay/egress';
 import { Keyring } from '@relay/keyring';
+import { readTheme } from '@relay/pages';
 import { z } from 'zod';
 import { parseSchedule } from '@relay/retry';
 
@@ -133,6 +134,18 @@ export const IngressEnv = z
     PORTAL_FRAMES: origins().describe(
       'Origins whose pages may show the portal in a frame, with commas between them, such as `https://app.partner.example`; none unless set.',
     ),
+    PORTAL_KEEP_SESSION: flag(true).describe(
+      'Whether a page of the portal that is loaded again stays signed in until the time of its link is over. `false`: a reload ends the session.',
+    ),
+    PORTAL_THEME: z
+      .string()
+      .superRefine(readableBy(readTheme))
+      .transform(readTheme)
+      .optional()
+      .meta({ written: { type: ['object', 'string'] } })
+      .describe(
+        'Look of the portal as JSON, such as `{"name":"Acme","logo":"https://…","accent":"#1d5fbf"}`; docs/portal.md has the members.',
+      ),
     ...webhooksEnv,
   })
   .refine(...hasKafkaLogin)

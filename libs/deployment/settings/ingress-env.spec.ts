@@ -36,6 +36,7 @@ describe('IngressEnv', () => {
       EGRESS_DENY_CIDRS: '10.0.0.0/99',
       EGRESS_NAT64_PREFIX: '64:ff9b::/97',
       TRUST_PROXY: 'somebody',
+      PORTAL_THEME: '{"accent":"red"}',
     });
     const named = [
       'ENCRYPTION_KEYS',
@@ -45,6 +46,7 @@ describe('IngressEnv', () => {
       'EGRESS_DENY_CIDRS',
       'EGRESS_NAT64_PREFIX',
       'TRUST_PROXY',
+      'PORTAL_THEME is wrong: accent: ',
     ];
     for (const name of [...named, 'KAFKA_BROKERS', 'REDIS_URL'])
       expect(faults.filter((fault) => fault.includes(name))).not.toEqual([]);

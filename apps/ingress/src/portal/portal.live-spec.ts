@@ -9,7 +9,10 @@ let relay: Webhooks;
 let partner: Partner;
 beforeAll(async () => {
   relay = await startWebhooks(
-    { PORTAL_FRAMES: 'https://app.example, https://other.example' },
+    {
+      PORTAL_FRAMES: 'https://app.example, https://other.example',
+      PORTAL_THEME: '{"name":"A & B","logo":"https://cdn.example/acme.svg?v=2"}',
+    },
     FEATURES.filter((module) => module !== WebhooksModule),
   );
   partner = await relay.aPartner();
@@ -55,7 +58,7 @@ describe('a link', () => {
 
   it('expires by itself', async () => {
     const code = codeIn(await linkFor({}));
-    const key = (await relay.redis.keys('*:portal:*')).find((name) => !name.includes('quota')) ?? '';
+    const key = (await relay.redis.keys('*:portal:*')).find((name) => !/quota|session/.test(name)) ?? '';
     const left = await relay.redis.pttl(key);
     expect([left > 0, left <= 60_000]).toEqual([true, true]);
     await relay.redis.pexpire(key, 0);
@@ -185,6 +188,8 @@ it('lets nobody frame the page but those who are named, and takes no script of o
     const policy = answer.headers.get('content-security-policy') ?? '';
     expect(policy).toContain('frame-ancestors https://app.example https://other.example');
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'");
+    expect(policy).toContain("img-src 'self' https://cdn.example/acme.svg;");
+    expect(await answer.text()).toContain('<title>Webhooks – A &#38; B</title>');
     expect(answer.headers.get('cache-control')).toBe('no-store');
   } else expect(answer.status).toBe(404);
 });

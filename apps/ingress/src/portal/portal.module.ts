@@ -19,17 +19,19 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import {
   AccessTokens,
-  holderOf,
+  clientBehind,
   isStillGranted,
-  PortalAccess,
   PortalLinkAnswer,
   portalLinkOf,
   PortalLinkRequest,
   PortalLinks,
+  PortalSessions,
   portalUrl,
   readBearer,
   RevokedTokens,
+  type PortalHandle,
   type PortalLink,
+  type VerifiedToken,
 } from '@relay/access';
 import {
   Access,
@@ -45,107 +47,77 @@ import {
   type FastifyRequest,
 } from '@relay/http';
 import { ClientDirectory, type ClientRecord } from '@relay/identity';
-import { Operation, operationsOf } from '@relay/openapi';
+import { Keyring } from '@relay/keyring';
+import { Operation } from '@relay/openapi';
 import { Page, type Served } from '@relay/pages';
 import { ProblemError } from '@relay/problem';
 import { Shards } from '@relay/redis';
 import { INGRESS_CONFIG, type IngressConfig } from '@relay/settings';
-import { z } from 'zod';
+import { ThrottledLog } from '@relay/telemetry';
+import { Redis } from 'ioredis';
 import { Exchange, PartnerAudit } from '../access/partner-routes.js';
+import { built } from '../platform.module.js';
+import { operations, PortalRenewal, PortalTrade, type PortalTokenAnswer } from './portal.openapi.js';
 
-const PortalTrade = z
-  .strictObject({ code: z.string().max(100).describe('What stands behind `#code=` in a link.') })
-  .meta({ id: 'PortalTrade', description: 'The code of a link.' });
-type PortalTrade = z.infer<typeof PortalTrade>;
-
-const PortalTokenAnswer = z
-  .object({
-    token: z.string().describe('For `Authorization: Bearer`, on the operations that name `portal`.'),
-    expiresAt: z.iso.datetime(),
-    access: PortalAccess,
-    webhookIds: z.array(z.guid()).nullable().describe('The only webhooks that are shown; `null` for all.'),
-    partnerId: z.string(),
-    frames: z.array(z.string()).describe('Origins that may show the portal in a frame.'),
-  })
-  .meta({ id: 'PortalToken', description: 'A token for the portal.' });
-type PortalTokenAnswer = z.infer<typeof PortalTokenAnswer>;
-
-const CODE = 'q1f9YQ3m0Vt7rXc2uE5wPj8bVh6sLd4fNgTzKoM1iRy';
-
-const operations = operationsOf('Portal', {
-  createPortalLink: {
-    summary: 'Make a link to the portal',
-    description:
-      'For people at the partner who shall see its webhooks and deliveries without a credential. Your service makes the link when someone asks for it, and sends the browser there. It can be opened once, within `PORTAL_LINK_TTL`, a minute unless the operator says otherwise.',
-    body: { isRequired: false, schema: PortalLinkRequest, example: { access: 'write', ttl: 900 } },
-    answer: {
-      description: 'The link.',
-      content: {
-        schema: PortalLinkAnswer,
-        example: { url: `https://relay.example/portal#code=${CODE}`, expiresAt: '2030-01-01T10:01:00.000Z' },
-      },
-    },
-  },
-  tradePortalCode: {
-    summary: 'Trade the code of a link for a token',
-    description: 'The page of the portal does this. The token ends with the secret that the link was made under.',
-    body: { isRequired: true, schema: PortalTrade, example: { code: CODE } },
-    answer: { description: 'The token, and what it is good for.', content: { schema: PortalTokenAnswer } },
-    problems: ['not-found', 'unavailable'],
-  },
-  endPortalToken: {
-    summary: 'Leave the portal',
-    description: 'Ends the token that it is sent with, at every process within seconds.',
-    answer: { description: 'The token has ended.' },
-  },
-  readPortal: {
-    summary: 'The portal',
-    description: 'The page for people. It needs a link of `POST /portal/links`.',
-    answer: { description: 'The page.', mediaType: 'text/html; charset=utf-8', content: { schema: z.string() } },
-    problems: ['not-found'],
-  },
-  readPortalFile: {
-    summary: 'A file of the portal',
-    path: { name: { schema: z.string(), example: 'main-5YTHK2JN.js' } },
-    answer: { description: 'Script, style or image.', mediaType: '*/*', content: { schema: z.string() } },
-    problems: ['not-found'],
-  },
-});
-
-/** Stores portal links, exchanges their codes for tokens, and revokes tokens. */
+/** Exchanges the codes of links and the handles of sessions for tokens, and revokes tokens. */
 @Injectable()
 class PortalTokens {
-  readonly links: PortalLinks;
-
   constructor(
-    { global }: Shards,
+    private readonly links: PortalLinks,
+    private readonly sessions: PortalSessions,
     private readonly directory: ClientDirectory,
     private readonly tokens: AccessTokens,
-    private readonly revoked: RevokedTokens,
-    @Inject(INGRESS_CONFIG) { PORTAL_LINK_TTL }: IngressConfig,
-  ) {
-    this.links = new PortalLinks(global, randomBytes, PORTAL_LINK_TTL);
-  }
+    @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
+  ) {}
 
   /**
    * Exchanges the code of a link for a token.
    * @throws ProblemError `not-found` if the code is unknown, used or expired, or the secret of the client that made the link
    * has ended; `unavailable`
    */
-  async trade(code: string): Promise<Omit<PortalTokenAnswer, 'frames'>> {
+  async trade(code: string): Promise<PortalTokenAnswer> {
     const link = await this.links.take(code);
     const partner = link === undefined ? undefined : await this.#partnerOf(link);
     const isGranted = link !== undefined && (await isStillGranted(link.grant, this.directory));
     if (!isGranted || partner === undefined)
       throw new ProblemError('not-found', 'The link was opened before, or it is too old: ask for a new one.');
     const { partnerId, grant, generation = partner.generation } = link;
-    const ttlS = Math.min(link.ttlS, this.tokens.expiresInS);
+    const token = this.tokens.portalToken(partnerId, grant, generation, Math.min(link.ttlS, this.tokens.expiresInS));
+    // The code is used up, so the page gets the token even if Redis stores no session now.
+    const handle = this.config.PORTAL_KEEP_SESSION ? await this.sessions.open(token).catch(() => null) : null;
+    return this.#answer(token, handle);
+  }
+
+  /**
+   * Returns a handle that the relay has issued.
+   * @throws ProblemError `not-found`
+   */
+  handleIn(text: string): PortalHandle {
+    const handle = this.config.PORTAL_KEEP_SESSION ? this.sessions.read(text) : undefined;
+    if (handle === undefined) throw sessionEnded();
+    return handle;
+  }
+
+  /** Renews a session while its token still counts. @throws ProblemError `not-found` if it has ended; `unavailable` */
+  async renew(presented: PortalHandle): Promise<PortalTokenAnswer> {
+    const renewed = await this.sessions.renew(presented);
+    if (renewed === undefined) throw sessionEnded();
+    const { token, handle } = renewed;
+    const client = this.tokens.isRevoked(token) ? undefined : await clientBehind(token, this.directory);
+    if (client === undefined) throw sessionEnded();
+    return this.#answer(token, handle);
+  }
+
+  async #answer(token: VerifiedToken, handle: string | null): Promise<PortalTokenAnswer> {
+    const { clientId: partnerId, expiresAtS, portal } = token;
     return {
-      token: await this.tokens.issuePortal(partnerId, grant, generation, ttlS),
-      expiresAt: new Date(Date.now() + ttlS * 1_000).toISOString(),
-      access: grant.access,
-      webhookIds: grant.webhookIds ?? null,
+      token: await this.tokens.sign(token),
+      expiresAt: new Date(expiresAtS * 1_000).toISOString(),
+      access: portal?.access ?? 'read',
+      webhookIds: portal?.webhookIds ?? null,
       partnerId,
+      frames: this.config.PORTAL_FRAMES,
+      handle,
     };
   }
 
@@ -159,32 +131,37 @@ class PortalTokens {
       : this.directory.findByToken({ clientId, generation });
   }
 
-  /** Revokes a token that a guard has already admitted. */
+  /** Ends the session of a token that a guard has already admitted. */
   async end(text: string): Promise<void> {
     const verification = await this.tokens.verify(text);
-    if (verification.kind !== 'valid') return;
-    const { token } = verification;
-    const { jti, issuedAtS, expiresAtS: endsAtS } = token;
-    await this.revoked.revoke({ clientId: holderOf(token), jti, issuedAtS, endsAtS });
+    if (verification.kind === 'valid') await this.sessions.end(verification.token);
   }
 }
 
+const sessionEnded = (): ProblemError =>
+  new ProblemError('not-found', 'The session has ended: open the portal by a new link.');
+
 /** Maximum number of links that one partner may make in a minute, counted over all processes. */
 const LINKS_A_MINUTE = 300;
+/** Maximum number of renewals of one session in a minute, counted over all processes. */
+const RENEWALS_A_MINUTE = 60;
 
 /** Routes that make portal links, exchange their codes for tokens, and revoke portal tokens. */
 @Controller('portal')
 @Access({ kind: 'bearer', scopes: ['webhooks'] })
 class PortalController {
   readonly #quota: SharedQuota;
+  readonly #renewals: SharedQuota;
 
   constructor(
     { global }: Shards,
+    private readonly links: PortalLinks,
     private readonly tokens: PortalTokens,
     private readonly audit: PartnerAudit,
     @Inject(INGRESS_CONFIG) private readonly config: IngressConfig,
   ) {
     this.#quota = new SharedQuota(global, { name: 'portal-links', points: LINKS_A_MINUTE, windowMs: 60_000 });
+    this.#renewals = new SharedQuota(global, { name: 'portal-renewals', points: RENEWALS_A_MINUTE, windowMs: 60_000 });
   }
 
   @Post('links')
@@ -200,7 +177,7 @@ class PortalController {
     const { access, webhookIds } = wanted;
     this.audit.tellLink(request, { access, webhookIds });
     const expiresAt = new Date(Date.now() + this.config.PORTAL_LINK_TTL).toISOString();
-    const code = await this.tokens.links.create(portalLinkOf(partnerId, wanted, callerOf(request)));
+    const code = await this.links.create(portalLinkOf(partnerId, wanted, callerOf(request)));
     return { url: portalUrl(this.config.PUBLIC_URL, code, wanted.next), expiresAt };
   }
 
@@ -211,7 +188,22 @@ class PortalController {
   @TakesBody({ maxBytes: 1_024 })
   @Operation(operations.tradePortalCode)
   async trade(@StrictBody(PortalTrade) body: Body<PortalTrade>): Promise<PortalTokenAnswer> {
-    return { ...(await this.tokens.trade(body().code)), frames: this.config.PORTAL_FRAMES };
+    return this.tokens.trade(body().code);
+  }
+
+  @Post('tokens/renew')
+  @HttpCode(200)
+  @Header('pragma', 'no-cache')
+  @Access({ kind: 'public' })
+  @TakesBody({ maxBytes: 1_024 })
+  @Operation(operations.renewPortalToken)
+  async renew(
+    @StrictBody(PortalRenewal) body: Body<PortalRenewal>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<PortalTokenAnswer> {
+    const handle = this.tokens.handleIn(body().handle);
+    await this.#renewals.admit(handle.sessionId, reply, 'The page was loaded too often: wait.');
+    return this.tokens.renew(handle);
   }
 
   @Delete('tokens')
@@ -229,8 +221,8 @@ class PortalController {
 class PortalPageController {
   readonly #page: Page;
 
-  constructor(@Inject(INGRESS_CONFIG) { PORTAL_FRAMES }: IngressConfig) {
-    this.#page = new Page('portal', PORTAL_FRAMES);
+  constructor(@Inject(INGRESS_CONFIG) { PORTAL_FRAMES, PORTAL_THEME }: IngressConfig) {
+    this.#page = new Page('portal', PORTAL_FRAMES, PORTAL_THEME);
   }
 
   @Get()
@@ -252,7 +244,19 @@ function sent(served: Served | undefined, reply: FastifyReply): Buffer {
   return served.bytes;
 }
 
-@Module({ controllers: [PortalController, PortalPageController], providers: [PortalTokens] })
+@Module({
+  controllers: [PortalController, PortalPageController],
+  providers: [
+    {
+      provide: PortalLinks,
+      useFactory: ({ global }: Shards, { PORTAL_LINK_TTL }: IngressConfig) =>
+        new PortalLinks(global, randomBytes, PORTAL_LINK_TTL),
+      inject: [Shards, INGRESS_CONFIG],
+    },
+    built(PortalSessions, Redis, Keyring, RevokedTokens, ThrottledLog),
+    PortalTokens,
+  ],
+})
 export class PortalModule implements OnModuleInit {
   constructor(private readonly host: HttpAdapterHost<FastifyAdapter>) {}
 
