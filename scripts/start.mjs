@@ -33,13 +33,15 @@ const args = process.argv.slice(2).filter((arg) => arg !== '--json');
 const say = isJson ? console.error : console.log;
 const print = (name, line) => say(`${name.padEnd(10)} | ${line}`);
 
-/** Roles say these in every start: npm start itself opens the egress, and a role is ready once its faults of Kafka have passed. */
-const USUAL = new Set(['egress.opened', 'kafka.fault']);
-/** What roles say before they are ready; undefined from then on. It is printed if the start fails, else without the usual lines. */
+/** Lines that say nothing here: npm start itself opens the egress, and Kafka needs a moment for a new topic or group. */
+const USUAL =
+  /"event":"egress\.opened"|does not host this topic-partition|no leader for this topic|coordinator is (?:not available|loading)|group is rebalancing/;
+/** What roles say before they are ready; undefined from then on. All of it is printed if the start fails, else the warnings. */
 let early = [];
 let least = 0; // level of the lines that are printed
 
 function hear(app, text) {
+  if (USUAL.test(text)) return;
   const line = wordsOf(text);
   if (early !== undefined) early.push({ app, ...line });
   else if (line.level >= least) print(app, line.words);
@@ -53,13 +55,13 @@ function tellEarly(isWanted) {
 /** A line of a role's log in words: the time, the message and the first facts. Other lines stay as they are. */
 function wordsOf(text) {
   if (!/^\{.*"event":/.test(text)) return { words: text, level: 40 };
-  const { level, time, event, msg, service: _, pid: __, stack: ___, ...facts } = JSON.parse(text);
+  const { level, time, event: _event, msg, service: _, pid: __, stack: ___, ...facts } = JSON.parse(text);
   const kind = level >= 50 ? 'error: ' : level >= 40 ? 'warning: ' : '';
   const shown = Object.entries(facts)
     .slice(0, 4)
     .map(([name, value]) => `${name}=${String(value).slice(0, 100)}`);
   const at = new Date(time ?? Date.now()).toTimeString().slice(0, 8);
-  return { words: `${at} ${kind}${msg}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`, level, event };
+  return { words: `${at} ${kind}${msg}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`, level };
 }
 
 async function start(signal) {
@@ -82,13 +84,14 @@ async function start(signal) {
     const operationsUrl = `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}`;
     const stack = await up(home, { signal, publicUrl: url, operationsUrl });
     ends.push(() => down(home, { only: stack.started }));
-    const { RELAY_ENV = 'development', NODE_ENV } = process.env;
+    const { RELAY_ENV, NODE_ENV } = process.env;
     const env = {
       SEARCH_INDEX: join(home, 'search.sqlite'), // it stays with the other data, so that a start finds it
       PORTAL_LINK_TTL: '1h',
-      CONSOLE_LINKS: String(RELAY_ENV === 'development' && NODE_ENV !== 'production'),
+      CONSOLE_LINKS: String((RELAY_ENV || 'development') === 'development' && NODE_ENV !== 'production'),
       ...stack.values,
-      ...process.env,
+      // An empty variable counts as not set.
+      ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== '')),
     };
     const relay = (...line) => run(node24, [appMain('cli'), ...line], { env, signal, capture: true });
     await relay('topics', 'create');
@@ -103,7 +106,7 @@ async function start(signal) {
     );
 
     await Promise.race([broken, ready(roles, signal)]);
-    tellEarly(({ level, event }) => level >= 40 && !USUAL.has(event));
+    tellEarly(({ level }) => level >= 40);
     const clients = await demoClients(home, url, relay);
     const receiverUrl = `http://127.0.0.1:${receiverPort}`;
     const file = demoFile(home);

@@ -118,8 +118,9 @@ export class SessionController {
     @Req() request: FastifyRequest,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OperatorNow> {
+    const { code } = body();
     assertLinks(this.config);
-    return this.#entered(await this.guard.follow(body().code), request, reply);
+    return this.#entered(await this.guard.follow(code), request, reply);
   }
 
   @Get()
@@ -191,8 +192,8 @@ export class ConsoleLinksController {
     problems: ['not-found', 'unauthorized', 'insufficient-scope', 'too-many-requests', 'unavailable'],
   })
   async create(@StrictBody(Login) body: Body<Login>, @Req() request: FastifyRequest): Promise<ConsoleLink> {
-    assertLinks(this.config);
     const { clientId, clientSecret } = body();
+    assertLinks(this.config);
     const { provenGeneration: generation } = await this.guard.prove(clientId, clientSecret, request.ip);
     await this.audit.report({ event: 'console.linked', operator: clientId, requestId: request.id });
     const expiresAt = new Date(Date.now() + LINK_MS).toISOString();
