@@ -28,7 +28,7 @@ import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Runbook } from './runbook.js';
 import { Search } from './search.js';
-import { begin, ended, enter, leave, recognise, who } from './session.js';
+import { begin, ended, enter, leave, recognise, takeCode, who } from './session.js';
 import { Story } from './story.js';
 import { Endpoints, WebhookPage, Webhooks } from './webhooks.js';
 
@@ -176,6 +176,7 @@ function Console() {
   );
 }
 
+takeCode();
 follow();
 guardTyped();
 begin();
