@@ -2,10 +2,9 @@
 // Arguments are those of `relay registry move`, for a Redis that is kept beside a new Kafka.
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { apps, build } from './lib/build.mjs';
 import { demoClients, demoLines, portalLink } from './lib/demo.mjs';
 import { own } from './lib/owner.mjs';
-import { appMain, home, node24 } from './lib/paths.mjs';
+import { appMain, home, isClone, node24 } from './lib/paths.mjs';
 import { choosePort } from './lib/ports.mjs';
 import { Fault, run, script, until } from './lib/process.mjs';
 import { startRole } from './lib/role.mjs';
@@ -33,9 +32,9 @@ async function start(signal) {
   try {
     const owner = await own(home, signal);
     ends.push(() => owner.leave());
-    await build(signal);
+    if (isClone) await (await import('./lib/build.mjs')).build(signal);
     const roles = {};
-    for (const app of apps().filter((name) => name in portsOf)) {
+    for (const app of Object.keys(portsOf)) {
       roles[app] = {};
       for (const [variable, setting, usual] of portsOf[app])
         roles[app][variable] = String(await choosePort(process.env, setting, usual));
@@ -47,7 +46,7 @@ async function start(signal) {
     console.log('starting Kafka and Redis');
     const operationsUrl = `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}`;
     const stack = await up(home, { signal, publicUrl: url, operationsUrl });
-    ends.push(() => down(home, { only: stack.started }));
+    ends.push(() => down(home, { only: isClone ? stack.started : undefined })); // without a clone, nothing else could end them;
     // The index stays with the other data, so that a start finds it.
     const env = { SEARCH_INDEX: join(home, 'search.sqlite'), PORTAL_LINK_TTL: '1h', ...stack.values, ...process.env };
     const relay = (...args) => run(node24, [appMain('cli'), ...args], { env, signal, capture: true });
