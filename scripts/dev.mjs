@@ -10,8 +10,6 @@ const USAGE = `Usage: partner-relay dev        runs the relay with a Kafka and a
        partner-relay relay ...  runs a command of the running relay, such as relay doctor
 
 The data is in RELAY_HOME, ${home}.`;
-/** What a run that was killed can leave, which names processes. */
-const OF_A_RUN = ['start.json', 'start.lock', 'up.lock'];
 const LOOK_MS = 2_000;
 const SQLITE_BUSY = 5;
 
@@ -36,15 +34,16 @@ Run it as that user (docker run --user), change the owner, or set RELAY_HOME to 
 }
 
 /**
- * Takes the folder for this process. The kernel holds the lock of SQLite, among containers with one volume too, and gives it up with
- * the process: a number of a process says nothing in a container, where each run has the same ones.
+ * Takes the folder for this process, and removes the locks of a run that was killed. The kernel holds the lock of SQLite, among
+ * containers with one volume too, and gives it up with the process. The number of a process says nothing among containers: each
+ * counts from 1.
  */
 async function own() {
   const { DatabaseSync } = await import('node:sqlite');
   try {
     const lock = new DatabaseSync(join(home, 'dev.lock'));
     lock.exec('BEGIN EXCLUSIVE');
-    process.once('exit', () => lock.close());
+    process.once('exit', () => lock.close()); // keeps it from being collected
   } catch ({ errcode, message }) {
     if (errcode !== SQLITE_BUSY) return refuse(`${join(home, 'dev.lock')}: ${message}`);
     const { url = 'it is still starting' } = jsonOf('start.json');
@@ -52,21 +51,22 @@ async function own() {
       `Partner Relay runs with the data of ${home} already: ${url}\nStop it, or set RELAY_HOME to another folder.`,
     );
   }
-  for (const name of OF_A_RUN) rmSync(join(home, name), { force: true });
+  for (const name of ['start.lock', 'up.lock']) rmSync(join(home, name), { force: true });
 }
 
 /** Ends with an error once Kafka or Redis has, so that a container is started again. */
 function watchStores() {
   let gone = [];
-  setInterval(() => {
+  const looks = setInterval(() => {
     const before = gone;
     gone = Object.entries(jsonOf('stack.json')).filter(([, { pid }]) => pid !== undefined && !isAlive(pid));
     const [ended] = gone.find(([name]) => before.some(([earlier]) => earlier === name)) ?? [];
     if (ended === undefined) return;
+    clearInterval(looks);
     console.error(`error: ${ended} ended; its last words are in ${join(home, ended, 'output.log')}`);
     process.once('exit', () => (process.exitCode = 1));
     process.kill(process.pid, 'SIGTERM');
-  }, LOOK_MS).unref();
+  }, LOOK_MS);
 }
 
 const [command] = process.argv.slice(2);

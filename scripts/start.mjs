@@ -58,6 +58,10 @@ async function start(signal) {
     ends.push(() => receiver.close());
     const running = Object.entries(roles).map(([app, ports]) => startRole(app, { ...env, ...ports }, print));
     ends.push(() => Promise.all(running.map(({ stop }) => stop())));
+    owner.tell(
+      url,
+      running.map(({ pid }) => pid),
+    );
     const broken = Promise.race(
       running.map(async ({ app, ended }) => Promise.reject(new Fault(`${app} ended unexpectedly: ${await ended}`))),
     );
