@@ -31,7 +31,9 @@ const env = { RELAY_HOME: home, KAFKA_BROKERS: '', REDIS_URL: '', KAFKA_CONTROLL
 const command = join(folder, 'partner-relay');
 const partnerRelay = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Program =>
   new Program(process.execPath, [command, ...args], { ...env, ...more });
-const jsonOf = <T>(name: string): T => JSON.parse(readFileSync(join(home, name), 'utf8')) as T;
+const jsonOf = (name: string): unknown => JSON.parse(readFileSync(join(home, name), 'utf8'));
+const urlOf = (): string => (jsonOf('start.json') as { url: string }).url;
+const pidOfRedis = (): number => (jsonOf('stack.json') as { redis: { pid: number } }).redis.pid;
 
 beforeAll(() => {
   execFileSync(process.execPath, [join(root, 'scripts', 'dev-package.mjs'), made], { stdio: 'pipe' });
@@ -46,8 +48,8 @@ interface Client {
 }
 
 async function asked(kind: 'partner' | 'source', method: string, path: string, body?: object): Promise<unknown> {
-  const { url } = jsonOf<{ url: string }>('start.json');
-  const { clientId, clientSecret } = jsonOf<Record<string, Client>>('demo.json')[kind] as Client;
+  const url = urlOf();
+  const { clientId, clientSecret } = (jsonOf('demo.json') as Record<string, Client>)[kind] as Client;
   const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
   const asking = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
   const { access_token: token } = (await asking.json()) as { access_token: string };
@@ -74,10 +76,9 @@ describe('partner-relay dev', () => {
       await asked('source', 'POST', '/deliveries', anEnvelope());
       await until('it is delivered', () => received.length === 1);
 
-      const { url } = jsonOf<{ url: string }>('start.json');
       const second = partnerRelay(['dev']);
       expect(await second.ended()).toBe(1);
-      expect(second.output).toContain(`Partner Relay runs with the data of ${home} already: ${url}\n`);
+      expect(second.output).toContain(`Partner Relay runs with the data of ${home} already: ${urlOf()}\n`);
 
       await running.end('SIGKILL');
       running = partnerRelay(['dev']);
@@ -103,7 +104,7 @@ describe('partner-relay dev', () => {
     const running = partnerRelay(['dev']);
     try {
       await running.prints(/\/portal/);
-      process.kill(jsonOf<{ redis: { pid: number } }>('stack.json').redis.pid, 'SIGKILL');
+      process.kill(pidOfRedis(), 'SIGKILL');
       expect(await running.ended()).toBe(1);
       expect(running.output).toContain('error: redis ended');
     } finally {
