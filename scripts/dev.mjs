@@ -26,10 +26,9 @@ function checkHome() {
     for (const name of ['', ...readdirSync(home)]) accessSync(join(home, name), constants.R_OK | constants.W_OK);
   } catch ({ code, message, path = home }) {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid;
-    const whose =
-      code === 'EACCES' && owner !== undefined ? `: user ${owner} owns it, and this is user ${process.getuid()}` : '';
-    refuse(`the folder of the data cannot be written to: ${message}${whose}
-Run it as that user (docker run --user), change the owner, or set RELAY_HOME to another folder.`);
+    const isOther = code === 'EACCES' && owner !== undefined;
+    refuse(`the folder of the data cannot be written to: ${message}${isOther ? `: user ${owner} owns it, and this is user ${process.getuid()}` : ''}
+Make it writable${isOther ? ' or run as that user (docker run --user)' : ''}, or set RELAY_HOME to another folder.`);
   }
 }
 
