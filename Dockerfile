@@ -38,7 +38,7 @@ RUN apt-get update && apt-get install -y --no-install-recommends tini \
   && find / -xdev -type f -perm /6000 -exec chmod a-s {} +
 
 # A copy of the files in one layer: what a later layer deletes still has to be pulled.
-FROM scratch
+FROM scratch AS relay
 COPY --from=system / /
 # x-release-please-start-version
 ARG VERSION=0.1.0
@@ -65,3 +65,40 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=60s CMD ["node", "/app/he
 # Node as process 1 would neither reap children nor end by a signal that it has no handler for.
 ENTRYPOINT ["/usr/bin/tini", "--", "node", "/app/role.mjs"]
 CMD ["ingress"]
+
+# What `dev` has beside the roles. Kafka's start is halved by an archive of its classes, which holds for this Java and these files.
+FROM ${NODE_IMAGE} AS stores
+RUN apt-get update && mkdir -p /usr/share/man/man1 \
+  && apt-get install -y --no-install-recommends tini redis-server openjdk-17-jre-headless \
+  && rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+
+FROM stores AS kafka
+RUN apt-get update && apt-get install -y --no-install-recommends maven
+WORKDIR /app
+COPY scripts/lib scripts/lib
+COPY scripts/kafka scripts/kafka
+RUN RELAY_CACHE=/app/cache node --eval 'import("/app/scripts/lib/kafka.mjs").then((kafka) => kafka.prepare())' \
+  && chmod -R a+rX cache
+
+# docker build --target dev: all roles, Kafka and Redis in one container, for one developer's machine.
+FROM relay AS dev
+USER 0:0
+COPY --from=stores /etc /etc
+COPY --from=stores /usr/bin /usr/bin
+COPY --from=stores /usr/lib /usr/lib
+COPY --from=stores /var/lib/dpkg /var/lib/dpkg
+COPY --from=kafka /app/cache cache
+COPY scripts/*.mjs scripts/
+COPY scripts/lib scripts/lib
+COPY scripts/kafka scripts/kafka
+RUN ln -s /app/scripts/dev.mjs /usr/local/bin/partner-relay && mkdir /data && chown 65532:65532 /data
+# Endpoints are on the developer's machine. HEALTHCHECK asks the ingress.
+ENV RELAY_HOME=/data PORT=3000 OPERATIONS_PORT=3100 INGRESS_HEALTH_PORT=3200 WORKER_HEALTH_PORT=3201 \
+  EGRESS_ALLOW_CIDRS=127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16
+VOLUME /data
+USER 65532:65532
+ENTRYPOINT ["/usr/bin/tini", "--", "node", "/app/scripts/dev.mjs"]
+CMD ["dev"]
+
+# The image that is built without --target.
+FROM relay

@@ -16,6 +16,7 @@ const steps = {
     await chart(context);
   },
   client: async (context) => (await import('./release/client.mjs')).client(context),
+  'local-package': async (context) => (await import('./release/local-package.mjs')).localPackage(context),
   /** The bill of materials of the production dependencies, on the release's page. */
   async bill({ act, capture, named, folder }) {
     const bill = join(folder, 'sbom.cdx.json');

@@ -3,11 +3,10 @@
 // is a JSON document for scripts. Other arguments are those of `relay registry move`, for a Redis that is kept beside a new Kafka.
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { apps, build } from './lib/build.mjs';
 import { consoleLink, demoClients, demoFile, demoLines, demoOf, portalLink } from './lib/demo.mjs';
 import { readEnv, writeEnv } from './lib/dev-env.mjs';
 import { own } from './lib/owner.mjs';
-import { appMain, home, node24 } from './lib/paths.mjs';
+import { appMain, home, isClone, node24 } from './lib/paths.mjs';
 import { choosePort } from './lib/ports.mjs';
 import { Fault, run, script, until } from './lib/process.mjs';
 import { startRole } from './lib/role.mjs';
@@ -69,9 +68,9 @@ async function start(signal) {
   try {
     const owner = await own(home, signal);
     ends.push(() => owner.leave());
-    await build(signal);
+    if (isClone) await (await import('./lib/build.mjs')).build(signal);
     const roles = {};
-    for (const app of apps().filter((name) => name in portsOf)) {
+    for (const app of Object.keys(portsOf)) {
       roles[app] = {};
       for (const [variable, setting, usual] of portsOf[app])
         roles[app][variable] = String(await choosePort(process.env, setting, usual));
@@ -83,7 +82,8 @@ async function start(signal) {
     say('Starting Kafka, Redis and the relay');
     const operationsUrl = `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}`;
     const stack = await up(home, { signal, publicUrl: url, operationsUrl });
-    ends.push(() => down(home, { only: stack.started }));
+    // Without a clone, nothing else could end the stores.
+    ends.push(() => down(home, { only: isClone ? stack.started : undefined }));
     const { RELAY_ENV, NODE_ENV } = process.env;
     const env = {
       SEARCH_INDEX: join(home, 'search.sqlite'), // it stays with the other data, so that a start finds it
@@ -101,6 +101,10 @@ async function start(signal) {
     ends.push(() => receiver.close());
     const running = Object.entries(roles).map(([app, ports]) => startRole(app, { ...env, ...ports }, hear));
     ends.push(() => Promise.all(running.map(({ stop }) => stop())));
+    owner.tell(
+      url,
+      running.map(({ pid }) => pid),
+    );
     const broken = Promise.race(
       running.map(async ({ app, ended }) => Promise.reject(new Fault(`${app} ended unexpectedly: ${await ended}`))),
     );

@@ -4,6 +4,7 @@ import { checked } from '../lib/checks.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { script } from '../../scripts/lib/process.mjs';
 import { base } from './base.mjs';
+import { buildDev, devChecks } from './dev.mjs';
 import { fileChecks } from './files.mjs';
 import { labelsOf, manifestChecks } from './manifest.mjs';
 import { mounts } from './npm-settings.mjs';
@@ -20,15 +21,16 @@ await script(async () => {
   console.log(`base: ${said}`);
   const labels = labelsOf(task.revision);
   const since = Date.now();
-  await podman.build([
+  const args = [
     '--format=docker', // the OCI's has no HEALTHCHECK
     '--pull=never',
     ...mounts(task.npm),
     `--build-arg=NODE_IMAGE=${name}`,
     ...Object.entries(labels.args).map(([key, value]) => `--build-arg=${key}=${value}`),
-    `--tag=${IMAGE}`,
     root,
-  ]);
+  ];
+  await podman.build([`--tag=${IMAGE}`, ...args]);
+  await buildDev(podman, args);
   console.log(
     `built in ${Math.round((Date.now() - since) / 1000)} s with ${(await podman.call(['--version'])).trim()}`,
   );
@@ -36,6 +38,6 @@ await script(async () => {
   const [config] = JSON.parse(await podman.call(['image', 'inspect', IMAGE]));
   const files = (await podman.call(['image', 'mount', IMAGE])).trim();
   const subject = { ...task, podman, image: IMAGE, config, files, labels };
-  const checks = Object.entries({ ...manifestChecks, ...fileChecks, ...programChecks, ...roleChecks });
+  const checks = Object.entries({ ...manifestChecks, ...fileChecks, ...programChecks, ...roleChecks, ...devChecks });
   return await checked(Object.fromEntries(checks.map(([what, check]) => [what, () => check(subject)])));
 });

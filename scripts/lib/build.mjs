@@ -18,8 +18,7 @@ export const install = (signal) => alone(signal, () => installed(signal));
 export const build = (signal) => alone(signal, () => installed(signal).then(() => built(signal)));
 
 /** The apps that the repository has, in alphabetical order. */
-export const apps = () =>
-  readdirSync(inRoot('apps')).filter((app) => existsSync(inRoot('apps', app, 'src', 'main.ts')));
+const apps = () => readdirSync(inRoot('apps')).filter((app) => existsSync(inRoot('apps', app, 'src', 'main.ts')));
 
 const alone = (signal, task) => withLock(inRoot('.relay', 'build.lock'), signal, task);
 

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } f
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
 import { javaVersion } from './packages.mjs';
-import { cache, root } from './paths.mjs';
+import { cache, isClone, root } from './paths.mjs';
 import { run } from './process.mjs';
 
 const folder = join(cache, 'kafka-4.1.0');
@@ -27,7 +27,8 @@ export const neededToFetch = () => (existsSync(folder) ? ['java'] : ['java', 'mv
  * name only when complete, so that a stack starting meanwhile or an interrupted fetch never sees half of them.
  */
 export async function fetchKafka(signal, record) {
-  if (existsSync(folder) && existsSync(await classArchive())) return;
+  // The folder of the npm package may belong to another user, and its first start must not take longer than the others.
+  if (existsSync(folder) && (!isClone || existsSync(await classArchive()))) return;
   await withLock(join(cache, 'kafka.lock'), signal, async () => {
     if (!existsSync(folder))
       await scratch(async (fresh) => {

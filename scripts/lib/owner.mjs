@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { withLock } from './lock.mjs';
-import { commandLine, Fault } from './process.mjs';
+import { commandLine, end, Fault } from './process.mjs';
+import { DRAIN_MS } from './role.mjs';
 
 const fileOf = (home) => join(home, 'start.json');
 
@@ -24,7 +25,10 @@ export async function own(home, signal) {
       throw new Fault(
         `npm start runs here already, as process ${pid}: ${url}\nStop it with Ctrl-C, or set RELAY_HOME to start another beside it.`,
       );
+    // The roles of a start that was killed run on, and have its ports.
+    const { roles = [] } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    for (const role of roles) if ((await commandLine(role)).includes(join('dist', 'apps'))) await end(role, DRAIN_MS);
     write();
   });
-  return { tell: (url) => write({ url }), leave: () => rmSync(file, { force: true }) };
+  return { tell: (url, roles) => write({ url, roles }), leave: () => rmSync(file, { force: true }) };
 }

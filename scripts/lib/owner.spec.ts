@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -16,7 +16,7 @@ describe('the home of npm start', () => {
       `const { own } = await import(${JSON.stringify(module)});
       const owner = await own(${JSON.stringify(home)}, new AbortController().signal);
       if (process.argv[2] === 'starting') console.log('mine');
-      else { owner.tell('http://127.0.0.1:3000'); console.log('mine'); }
+      else { owner.tell('http://127.0.0.1:3000', process.argv.slice(2).map(Number)); console.log('mine'); }
       setInterval(() => undefined, 1000);`,
     );
   });
@@ -48,6 +48,23 @@ describe('the home of npm start', () => {
     expect((await started()).said).toContain('npm start runs here already, as process');
     expect((await started()).said).toContain('http://127.0.0.1:3000');
     await next.kill();
+    const last = await started();
+    expect(last.said).toBe('mine\n');
+    await last.kill();
+  });
+
+  it('ends the roles of one that was killed, and no other process that has their number by now', async () => {
+    const folders = ['dist/apps', 'other/apps'].map((name) => join(folder, name));
+    const [role, other] = folders.map((each) => {
+      mkdirSync(each, { recursive: true });
+      writeFileSync(join(each, 'main.js'), 'setInterval(() => undefined, 1000);');
+      const child = spawn(process.execPath, [join(each, 'main.js')]);
+      running.push(child);
+      return child;
+    });
+    const killed = await started(String(role?.pid), String(other?.pid));
+    await killed.kill();
     expect((await started()).said).toBe('mine\n');
+    expect([role?.signalCode, other?.signalCode]).toEqual(['SIGTERM', null]);
   });
 });

@@ -1,6 +1,7 @@
 // Programs that the local stack needs: installed with apt when we may, else named with the command that installs them.
 import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { isClone } from './paths.mjs';
 import { Fault, run, succeeds } from './process.mjs';
 
 const onPath = (program) =>
@@ -67,7 +68,8 @@ export async function need(names, signal) {
   for (const name of names) if (!(await programs[name].found())) missing.push(name);
   if (missing.length === 0) return;
   const said = missing.map((name) => (name === 'java' ? 'java (17 or newer)' : name)).join(', ');
-  if (process.getuid?.() !== 0 || !onPath('apt-get')) throw new Fault(`missing: ${said}\n${advice(missing)}`);
+  if (!isClone || process.getuid?.() !== 0 || !onPath('apt-get'))
+    throw new Fault(`missing: ${said}\n${advice(missing)}`);
 
   console.log(`installing ${said} with apt-get`);
   const apt = (...args) =>
@@ -92,8 +94,9 @@ async function firstKnown(packages) {
 }
 
 function advice(missing) {
+  const otherwise = `or ${isClone ? 'start Docker, or ' : ''}set KAFKA_BROKERS and REDIS_URL`;
   if (process.platform === 'darwin')
-    return `install with: brew install ${missing.map((name) => programs[name].brew).join(' ')}`;
+    return `install with: brew install ${missing.map((name) => programs[name].brew).join(' ')}\n${otherwise}`;
   const packages = missing.map((name) => programs[name].apt[0]).join(' ');
-  return `install with: sudo apt-get update && sudo apt-get install -y ${packages}\nor start Docker, or set KAFKA_BROKERS and REDIS_URL`;
+  return `install with: sudo apt-get update && sudo apt-get install -y ${packages}\n${otherwise}`;
 }

@@ -4,7 +4,8 @@ import { createInterface } from 'node:readline';
 import { appMain, node24 } from './paths.mjs';
 import { end, isAlive } from './process.mjs';
 
-const DRAIN_MS = 25_000;
+/** A role ends within this time. */
+export const DRAIN_MS = 25_000;
 
 /** `ended` resolves with the exit code or signal. @param program Node and main file, unless they are those of this tree */
 export function startRole(app, env, print, nodeFlags = [], program = { node: node24, main: appMain(app) }) {

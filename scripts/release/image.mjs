@@ -26,20 +26,18 @@ export async function image({ act, capture, named, version, folder, isRehearsal 
   await act('cosign', ['sign', '--yes', `${name}@${digest}`]);
 }
 
-/** For this machine's platform alone, into its own store: whether the Dockerfile makes an image that starts. */
+/** For this machine's platform alone, into its own store: whether the Dockerfile makes images that start. `dev` is not published. */
 export async function localImage({ act, capture, version, isRehearsal }) {
-  const tag = `partner-relay:${version}`;
-  await act('docker', [
-    'buildx',
-    'build',
-    ...(await buildArguments({ capture, version })),
-    `--tag=${tag}`,
-    '--load',
-    '.',
-  ]);
-  if (isRehearsal) return;
-  const said = (await capture('docker', ['run', '--rm', tag, 'relay', '--version'])).trim();
-  if (said !== version) throw new Fault(`${tag} says that it is ${said}`);
+  const built = await buildArguments({ capture, version });
+  for (const { tag, target, ask, answer } of [
+    { tag: `partner-relay:${version}`, target: [], ask: ['relay', '--version'], answer: version },
+    { tag: `partner-relay:${version}-dev`, target: ['--target=dev'], ask: ['--help'], answer: 'partner-relay dev' },
+  ]) {
+    await act('docker', ['buildx', 'build', ...target, ...built, `--tag=${tag}`, '--load', '.']);
+    if (isRehearsal) continue;
+    const said = (await capture('docker', ['run', '--rm', tag, ...ask])).trim();
+    if (!said.includes(answer)) throw new Fault(`${tag} says: ${said}`);
+  }
 }
 
 async function buildArguments({ capture, version }) {

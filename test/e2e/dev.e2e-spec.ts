@@ -1,0 +1,144 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { anEnvelope } from '../support/client.js';
+import { Program } from '../support/terminal.js';
+import { until } from '../support/until.js';
+
+const root = join(import.meta.dirname, '..', '..');
+const folder = mkdtempSync(join(tmpdir(), 'relay-dev-'));
+const made = join(folder, 'package');
+const home = join(folder, 'data');
+const anyPort = Object.fromEntries(
+  ['', 'OPERATIONS_', 'INGRESS_HEALTH_', 'WORKER_HEALTH_', 'OPERATIONS_HEALTH_', 'RECEIVER_', 'KAFKA_', 'REDIS_'].map(
+    (name) => [`${name}PORT`, '0'],
+  ),
+);
+const env = { RELAY_HOME: home, KAFKA_BROKERS: '', REDIS_URL: '', KAFKA_CONTROLLER_PORT: '0', ...anyPort };
+/** As npm's link to it: no name of a script is in the command line. */
+const command = join(folder, 'partner-relay');
+const partnerRelay = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Program =>
+  new Program(process.execPath, [command, ...args], { ...env, ...more });
+const jsonOf = (name: string): unknown => JSON.parse(readFileSync(join(home, name), 'utf8'));
+const urlOf = (): string => (jsonOf('start.json') as { url: string }).url;
+const pidOfRedis = (): number => (jsonOf('stack.json') as { redis: { pid: number } }).redis.pid;
+
+beforeAll(() => {
+  execFileSync(process.execPath, [join(root, 'scripts', 'dev-package.mjs'), made], { stdio: 'pipe' });
+  symlinkSync(join(root, 'node_modules'), join(made, 'node_modules'));
+  symlinkSync(join(made, 'scripts', 'dev.mjs'), command);
+});
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+interface Client {
+  readonly clientId: string;
+  readonly clientSecret: string;
+}
+
+async function asked(kind: 'partner' | 'source', method: string, path: string, body?: object): Promise<unknown> {
+  const url = urlOf();
+  const { clientId, clientSecret } = (jsonOf('demo.json') as Record<string, Client>)[kind] as Client;
+  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const asking = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
+  const { access_token: token } = (await asking.json()) as { access_token: string };
+  const answer = await fetch(url + path, {
+    method,
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    ...(body && { body: JSON.stringify(body) }),
+  });
+  return answer.json();
+}
+
+describe('partner-relay dev', () => {
+  it('delivers, is refused a second time, and after SIGKILL has its data and ends all that it started', async () => {
+    const received: string[] = [];
+    const endpoint = createServer((request, response) => {
+      received.push(String(request.headers['webhook-id']));
+      response.end();
+    }).listen(0, '127.0.0.1');
+    const endPointUrl = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/`;
+    let running = partnerRelay(['dev']);
+    try {
+      await running.prints(/\/portal/);
+      await asked('partner', 'POST', '/webhooks', { eventType: 'task.created', endPointUrl, apiKey: 'k' });
+      await asked('source', 'POST', '/deliveries', anEnvelope());
+      await until('it is delivered', () => received.length === 1);
+
+      const second = partnerRelay(['dev']);
+      expect(await second.ended()).toBe(1);
+      expect(second.output).toContain(`Partner Relay runs with the data of ${home} already: ${urlOf()}\n`);
+
+      await running.end('SIGKILL');
+      running = partnerRelay(['dev']);
+      await running.prints(/\/portal/);
+      await asked('source', 'POST', '/deliveries', anEnvelope());
+      await until('it is delivered by the webhook of before', () => received.length === 2);
+
+      const doctor = partnerRelay(['relay', 'partners', 'list', '--json']);
+      expect([await doctor.ended(), JSON.parse(doctor.output)]).toEqual([
+        0,
+        [expect.objectContaining({ name: 'demo' })],
+      ]);
+      expect(await running.end()).toBe(0);
+      expect(jsonOf('stack.json')).not.toHaveProperty('kafka.pid');
+      expect(existsSync(join(home, 'start.json'))).toBe(false);
+    } finally {
+      await running.end();
+      endpoint.close();
+    }
+  });
+
+  it('ends with an error once Redis has, so that a container is started again', async () => {
+    const running = partnerRelay(['dev']);
+    try {
+      await running.prints(/\/portal/);
+      process.kill(pidOfRedis(), 'SIGKILL');
+      expect(await running.ended()).toBe(1);
+      expect(running.output).toContain('error: redis ended');
+    } finally {
+      await running.end();
+    }
+  });
+
+  it('names a program that is missing, and installs none', async () => {
+    const bin = join(folder, 'bin');
+    mkdirSync(bin);
+    const running = partnerRelay(['dev'], { PATH: bin, RELAY_HOME: join(folder, 'none') });
+    expect(await running.ended()).toBe(1);
+    expect(running.output).toContain('error: missing: java (17 or newer), redis-server\n');
+    expect(running.output).not.toContain('installing');
+  });
+
+  it('names a folder that it cannot write to, and a port that is taken', async () => {
+    const file = join(folder, 'file');
+    writeFileSync(file, '');
+    chmodSync(file, 0o400);
+    const wrong = partnerRelay(['dev'], { RELAY_HOME: file });
+    expect([await wrong.ended(), wrong.output]).toEqual([1, expect.stringContaining(`cannot be written to: EEXIST`)]);
+    const other = createServer().listen(0, '127.0.0.1');
+    const PORT = String((other.address() as AddressInfo).port);
+    const taken = partnerRelay(['dev'], { PORT });
+    expect([await taken.ended(), taken.output]).toEqual([
+      1,
+      `error: PORT=${PORT}: the port is taken by another process\n`,
+    ]);
+    other.close();
+  });
+
+  it('says how it is used', async () => {
+    const wrong = partnerRelay([]);
+    expect([await wrong.ended(), wrong.output]).toEqual([2, expect.stringContaining('partner-relay dev')]);
+  });
+});
