@@ -2,33 +2,36 @@ import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import {
+  Address,
   Badge,
   Button,
   ChoiceField,
   Curl,
   Empty,
-  Fault,
+  Id,
   Link,
   Loaded,
   Screen,
   Table,
   TextField,
   Time,
-  ask,
+  clockText,
   countOf,
   countText,
+  fragmentOf,
   given,
   nextCursor,
   place,
   refine,
   relayNow,
+  shortId,
   useLoad,
-  useTry,
-  type InputOf,
 } from '@relay/ui';
-import type { Operations } from '@relay/client';
-import { allNames, api, choicesOf, mayWrite, type Answer } from './session.js';
-import { STATUS, causeOf, causesIn, spanSince, type Delivery } from './words.js';
+import type { DeliveryQuery } from './by-hour.js';
+import { Causes } from './causes.js';
+import { DeliveryDrawer } from './delivery.js';
+import { allNames, api, choicesOf } from './session.js';
+import { causeOf, spanSince, stateOf, type Delivery } from './words.js';
 
 const EVERY_MS = 10_000;
 const PAGE = '50';
@@ -61,33 +64,62 @@ function followed(shown: Page, newest: Page | undefined): readonly Row[] {
   return shown.deliveries.map((row) => now.get(keyOf(row)) ?? (row.at > last ? { ...row, isGone: true } : row));
 }
 
-/** One page of deliveries. The address of the page contains the filters and the cursor. */
-export function Deliveries() {
+interface DeliveriesProps {
+  /** Envelope whose delivery is open in the drawer. */
+  readonly envelopeId?: string | undefined;
+  /** Webhook of this delivery; the deliveries to all webhooks if absent. */
+  readonly webhookId?: string | undefined;
+}
+
+/** The deliveries of all webhooks. */
+export const Deliveries = ({ envelopeId, webhookId }: DeliveriesProps) => (
+  <Screen title={place.value.query['cursor'] === undefined ? 'Deliveries' : 'Older deliveries'}>
+    <List at={['deliveries']} />
+    {envelopeId !== undefined && (
+      <DeliveryDrawer id={envelopeId} webhookId={webhookId} below={fragmentOf(['deliveries'], place.value.query)} />
+    )}
+  </Screen>
+);
+
+interface ListProps {
+  /** Path of the page that has the list. */
+  readonly at: readonly string[];
+  /** The webhook whose deliveries are listed; those of all webhooks if absent. */
+  readonly webhookId?: string | undefined;
+}
+
+/** One page of deliveries. The address contains the filters and the cursor. */
+export function List({ at, webhookId }: ListProps) {
   const { cursor, ...filters } = place.value.query;
-  const query = readFilters(filters, relayNow());
+  const query = readFilters(webhookId === undefined ? filters : { ...filters, webhookId }, relayNow());
   const key = JSON.stringify(place.value.query);
   const loaded = useLoad(key, () => pageOf(query, cursor));
   const newest = useLoad(`now ${key}`, () => pageOf(query, cursor), EVERY_MS);
   return (
-    <Screen title={cursor === undefined ? 'Deliveries' : 'Older deliveries'}>
-      <Filters />
+    <>
+      <Filters hasWebhook={webhookId === undefined} />
       <Loaded of={loaded} what="the deliveries">
         {(page) => (
           <>
             {cursor === undefined && <Newer shown={page} newest={newest.value} show={loaded.reload} />}
-            <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
-            <Rows rows={followed(page, newest.value)} empty={<None isLast={page.cursor === undefined} />} />
+            <Causes at={at} rows={page.deliveries} query={query} retried={loaded.reload} />
+            <Rows
+              at={at}
+              rows={followed(page, newest.value)}
+              webhookId={webhookId}
+              empty={<None at={at} isLast={page.cursor === undefined} />}
+            />
             <div class="buttons">
-              {cursor !== undefined && <Link to={['deliveries']} query={filters} isButton name="Newest" />}
+              {cursor !== undefined && <Link to={at} query={filters} isButton name="Newest" />}
               {page.cursor !== undefined && (
-                <Link to={['deliveries']} query={{ ...filters, cursor: page.cursor }} isButton name="Older" />
+                <Link to={at} query={{ ...filters, cursor: page.cursor }} isButton name="Older" />
               )}
             </div>
           </>
         )}
       </Loaded>
       <Curl line={api.curl('listAllDeliveries', { query })} />
-    </Screen>
+    </>
   );
 }
 
@@ -115,131 +147,90 @@ function Newer({ shown, newest, show }: NewerProps) {
  * Text for a page without rows. The relay searches a limited number of deliveries, so a page may be empty without being the
  * last.
  */
-const None = ({ isLast }: { readonly isLast: boolean }) =>
+const None = ({ at, isLast }: { readonly at: readonly string[]; readonly isLast: boolean }) =>
   isLast ? (
-    <Empty title="No delivery is like this">
-      <p>Successful ones are kept for a day. Change the filters, or look at all.</p>
-      <Link to={['deliveries']} isButton name="Show all" />
+    <Empty title="No delivery matches">
+      <p>Delivered ones are kept for a day. Change the filters, or show all deliveries.</p>
+      <Link to={at} isButton name="Show all" />
     </Empty>
   ) : (
-    <Empty title="No delivery is like this so far">
-      <p>Older ones may be.</p>
+    <Empty title="No delivery on this page matches">
+      <p>Older ones may match.</p>
     </Empty>
   );
 
-interface CausesProps {
-  readonly rows: readonly Delivery[];
-  readonly query: DeliveryQuery;
-  readonly retried: () => void;
+interface RowsProps extends ListProps {
+  readonly rows: readonly Row[];
+  readonly empty: ComponentChildren;
 }
 
-/** Lists the failures among the rows by their cause, and offers to retry all deliveries that the filters select. */
-function Causes({ rows, query, retried }: CausesProps) {
-  const causes = causesIn(rows);
-  if (causes.length === 0) return null;
+/** A table of deliveries. Each row opens its delivery in the drawer. */
+export function Rows({ at, rows, webhookId, empty }: RowsProps) {
+  const names = useLoad('names', allNames).value ?? [];
+  const urlOf = (id: string): string => names.find((webhook) => webhook.id === id)?.endPointUrl ?? '';
   return (
-    <section class="panel">
-      <h2>Why deliveries failed</h2>
-      <ul class="causes">
-        {causes.map(({ cause, count }) => (
-          <li key={cause.words}>
+    <Table
+      caption="Deliveries, newest first"
+      rows={rows}
+      keyOf={keyOf}
+      sameOf={(row) => (row.status === 'delivered' ? undefined : [row.webhookId, ...stated(row)].join(' '))}
+      lineOf={sameLine}
+      columns={[
+        {
+          name: 'Event type',
+          cell: ({ envelopeId, eventType, webhookId: id }) => (
             <Link
-              to={['deliveries']}
-              query={{ ...place.value.query, ...cause.query, cursor: undefined }}
-              name={cause.words}
-            />{' '}
-            <span class="quiet">{countOf(count, 'delivery', 'deliveries')} shown</span>
-          </li>
-        ))}
-      </ul>
-      {mayWrite.value && (
-        <div class="buttons">
-          <RetryAll query={query} status="dead" retried={retried} />
-          <RetryAll query={query} status="waiting" retried={retried} />
-        </div>
-      )}
-    </section>
+              to={[...at, envelopeId, ...(webhookId === undefined ? [id] : [])]}
+              query={place.value.query}
+              label={`${eventType}, ${shortId(envelopeId)}`}
+              isOver
+              name={eventType}
+            />
+          ),
+        },
+        { name: 'State', cell: (row) => <StateOf row={row} /> },
+        { name: 'Last attempt', cell: ({ attempts }) => lastWords(attempts.at(-1)) },
+        ...(webhookId === undefined
+          ? [{ name: 'Endpoint', cell: (row: Row) => <Address url={urlOf(row.webhookId)} /> }]
+          : []),
+        { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },
+        { name: 'Envelope', cell: ({ envelopeId }) => <Id id={envelopeId} /> },
+        { name: 'Time', cell: ({ at: time }) => <Time at={time} /> },
+      ]}
+      empty={empty}
+    />
   );
 }
 
-interface RetryAllProps extends Omit<CausesProps, 'rows'> {
-  readonly status: 'dead' | 'waiting';
+function StateOf({ row: { status, attempts, isGone } }: { readonly row: Row }) {
+  if (isGone) return <Badge kind="info">no longer in this list</Badge>;
+  const { kind, word } = stateOf(status, attempts.length);
+  return <Badge kind={kind}>{word}</Badge>;
 }
 
-function RetryAll({ query, status, retried }: RetryAllProps) {
-  const [fault, attempt] = useTry();
-  if (query.status !== undefined && query.status !== status) return null;
-  const { webhookId, status: _, ...rest } = query;
-  const body = { ...rest, status, ...(webhookId === undefined ? {} : { webhookIds: [webhookId] }) };
-  const name = status === 'dead' ? 'given up' : 'waiting';
-  const count = async (): Promise<void> => {
-    const { matched, cursor, until } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
-    // The retry ends at the time of the count, so that it includes no delivery that came later.
-    const counted = { ...body, until };
-    const many = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
-    ask({
-      title: `Retry all that are ${name}?`,
-      words: `${many} of those that the filters select will be attempted as soon as their endpoint has room.`,
-      verb: 'Retry them',
-      curl: api.curl('retrySelection', { body: counted }),
-      run: async () => {
-        const done = await retryAll(counted);
-        retried();
-        return `${countOf(done, 'delivery', 'deliveries')} will be attempted.`;
-      },
-    });
-  };
+const stated = ({ status, attempts, eventType, isGone }: Row): readonly string[] => [
+  isGone ? 'no longer in this list' : stateOf(status, attempts.length).word,
+  eventType,
+  lastWords(attempts.at(-1)),
+];
+
+/** The line for rows that say the same, which are in their order: the newest first. */
+function sameLine(rows: readonly Row[]): ComponentChildren {
+  const [newest, oldest] = [rows[0], rows.at(-1)];
+  if (newest === undefined || oldest === undefined) return null;
+  const [word, ...more] = stated(newest);
   return (
     <>
-      <Button name={`Retry all ${name}`} run={() => attempt(count)} />
-      <Fault title="They could not be counted" words={fault} />
+      <strong>
+        {countText(rows.length)} {word}
+      </strong>
+      , first {clockText(oldest.at)} <span class="quiet">{more.join(' · ')}</span>
     </>
   );
 }
 
-/** Retries all selected deliveries, a hundred for each call. */
-async function retryAll(body: Parameters<typeof api.call<'retrySelection'>>[1]['body']): Promise<number> {
-  let sum = 0;
-  let cursor: string | null = null;
-  do {
-    const answer: Answer<'retrySelection'> = await api.call('retrySelection', {
-      body: cursor === null ? body : { ...body, cursor },
-    });
-    sum += answer.retried;
-    cursor = answer.cursor;
-  } while (cursor !== null);
-  return sum;
-}
-
-const Rows = ({ rows, empty }: { readonly rows: readonly Row[]; readonly empty: ComponentChildren }) => (
-  <Table
-    caption="Deliveries, newest first"
-    rows={rows}
-    keyOf={keyOf}
-    columns={[
-      { name: 'Envelope', cell: ({ envelopeId }) => <Link to={['deliveries', envelopeId]}>{envelopeId}</Link> },
-      { name: 'Event', cell: ({ eventType }) => eventType },
-      {
-        name: 'State',
-        cell: ({ status, isGone }) =>
-          isGone ? (
-            <Badge kind="info">no longer like this</Badge>
-          ) : (
-            <Badge kind={STATUS[status]}>{status === 'dead' ? 'given up' : status}</Badge>
-          ),
-      },
-      { name: 'When', cell: ({ at }) => <Time at={at} /> },
-      { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },
-      { name: 'Last answer', cell: ({ attempts }) => lastWords(attempts.at(-1)) },
-    ]}
-    empty={empty}
-  />
-);
-
 const lastWords = (last: Delivery['attempts'][number] | undefined): string =>
-  last === undefined ? 'not tried yet' : causeOf(last).words;
-
-type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['query']>, 'limit' | 'cursor'>;
+  last === undefined ? 'not attempted yet' : causeOf(last).words;
 
 /**
  * Converts the filters in the address to those of the API. The address contains a time span such as `24h` instead of a time,
@@ -251,10 +242,10 @@ function readFilters(query: Readonly<Record<string, string>>, nowMs: number): De
   return given<DeliveryQuery>({ status, webhookId, eventType, httpStatus, error, since });
 }
 
-const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting', dead: 'given up' };
+const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting or retrying', dead: 'dead letter' };
 
 /** Form with the filters of the list. A chosen filter is added to the address at once. */
-function Filters() {
+function Filters({ hasWebhook }: { readonly hasWebhook: boolean }) {
   const { query } = place.value;
   const key = JSON.stringify(query);
   const fields = useMemo(
@@ -271,12 +262,17 @@ function Filters() {
   const settled = (): void =>
     refine(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value])));
   return (
-    <form class="panel filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
       <ChoiceField label="State" value={fields.status} choices={STATES} settled={settled} />
-      <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks} settled={settled} />
+      {hasWebhook && <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks} settled={settled} />}
       <ChoiceField label="Since" value={fields.span} choices={SPANS} settled={settled} />
-      <TextField label="Last answer" value={fields.httpStatus} settled={settled} hint="Such as 503 or 5xx." />
-      <TextField label="Failure" value={fields.error} settled={settled} hint="Such as timeout." />
+      <TextField
+        label="HTTP status"
+        value={fields.httpStatus}
+        settled={settled}
+        hint="503 or 5xx, of the last attempt."
+      />
+      <TextField label="Failure" value={fields.error} settled={settled} hint="timeout, dns, tls or refused." />
     </form>
   );
 }

@@ -12,6 +12,7 @@ import {
   type AnswerOf,
   type Choices,
 } from '@relay/ui';
+import { titleOf } from './words.js';
 
 type All = Operations & PublicOperations;
 
@@ -93,7 +94,7 @@ async function trade(code: string): Promise<void> {
 /** Revokes the token and signs out. */
 export async function leave(): Promise<void> {
   await api.call('endPortalToken', {}).catch(() => undefined);
-  end('You have left');
+  end('You are signed out');
 }
 
 const ASK = 'Open the portal from your own application again: it makes a new link each time.';
@@ -143,12 +144,7 @@ export function forgetNames(): void {
 }
 
 export const choicesOf = (names: readonly Named[]): Choices =>
-  Object.fromEntries(
-    names.map(({ id, eventType, endPointName }) => [
-      id,
-      endPointName === null ? eventType : `${endPointName} (${eventType})`,
-    ]),
-  );
+  Object.fromEntries(names.map((webhook) => [webhook.id, `${titleOf(webhook)} (${webhook.eventType})`]));
 
 async function loadNames(): Promise<Named[]> {
   const names: Named[] = [];

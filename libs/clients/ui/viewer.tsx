@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks';
+import { Icon } from './icons.js';
 import { bytesText } from './times.js';
 
 /** Number of characters that are shown at first. More characters slow the page down. */
@@ -41,30 +42,59 @@ interface CopyProps {
   readonly what: string;
 }
 
-/** A button that copies a text. */
-export function Copy({ text, what }: CopyProps) {
-  const [done, setDone] = useState({ text, said: 'Copy' });
-  // `Copied` applies only to the text that was copied. For a new text the label is `Copy` again.
-  const said = done.text === text ? done.said : 'Copy';
+/** Returns a function that copies a text, and whether that has succeeded; undefined before the first try. */
+function useCopy(text: string): readonly [isCopied: boolean | undefined, copy: () => void] {
+  const [done, setDone] = useState<{ readonly text: string; readonly isCopied: boolean }>();
   const copy = async (): Promise<void> => {
     // Browsers provide no clipboard to pages over plain HTTP.
     const isCopied = await navigator.clipboard?.writeText(text).then(
       () => true,
       () => false,
     );
-    setDone({ text, said: isCopied ? 'Copied' : 'Select and copy it yourself' });
+    setDone({ text, isCopied: isCopied === true });
   };
+  // The result applies only to the text that was copied.
+  return [done?.text === text ? done.isCopied : undefined, () => void copy()];
+}
+
+const saidOf = (isCopied: boolean | undefined): string =>
+  isCopied === undefined ? 'Copy' : isCopied ? 'Copied' : 'Select and copy it yourself';
+
+/** A button that copies a text. */
+export function Copy({ text, what }: CopyProps) {
+  const [isCopied, copy] = useCopy(text);
+  const said = saidOf(isCopied);
   return (
-    <button type="button" class="plain" onClick={() => void copy()} aria-label={`${said}: ${what}`}>
+    <button type="button" class="plain" onClick={copy} aria-label={`${said}: ${what}`}>
       {said}
     </button>
   );
 }
 
+/** The first characters of an id. A click copies the whole id; if the browser refuses that, the whole id is shown. */
+export function Id({ id }: { readonly id: string }) {
+  const [isCopied, copy] = useCopy(id);
+  if (isCopied === false) return <code>{id}</code>;
+  return (
+    <button
+      type="button"
+      class="bare id"
+      title={id}
+      onClick={copy}
+      aria-label={`${shortId(id)}: ${saidOf(isCopied)} id`}
+    >
+      <code>{shortId(id)}</code>
+      <Icon name={isCopied === true ? 'check' : 'copy'} />
+    </button>
+  );
+}
+
+export const shortId = (id: string): string => id.slice(0, 8);
+
 /** A curl command that gets the shown data or makes the shown change. */
 export const Curl = ({ line }: { readonly line: string }) => (
   <details class="curl">
-    <summary>As a command</summary>
+    <summary>Copy as curl</summary>
     <pre tabIndex={0} role="region" aria-label="Command">
       {line}
     </pre>
