@@ -189,11 +189,18 @@ export function Rows({ at, rows, webhookId, empty }: RowsProps) {
           ),
         },
         { name: 'State', cell: (row) => <StateOf row={row} /> },
-        { name: 'Last attempt', cell: ({ attempts }) => lastWords(attempts.at(-1)) },
+        {
+          name: 'Last attempt',
+          cell: ({ attempts }) => (
+            <>
+              {lastWords(attempts.at(-1))}
+              {attempts.length > 1 && <p class="quiet small">{countOf(attempts.length, 'attempt')}</p>}
+            </>
+          ),
+        },
         ...(webhookId === undefined
           ? [{ name: 'Endpoint', cell: (row: Row) => <Address url={urlOf(row.webhookId)} /> }]
           : []),
-        { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },
         { name: 'Envelope', cell: ({ envelopeId }) => <Id id={envelopeId} /> },
         { name: 'Time', cell: ({ at: time }) => <Time at={time} /> },
       ]}

@@ -69,9 +69,8 @@ export function DeliveryDrawer({ id, webhookId, below }: DrawerProps) {
         }}
       </Loaded>
       <section class="part">
-        <h3>Request body</h3>
         <Loaded of={payload} what="the payload">
-          {(text) => <Viewer label="Envelope as your endpoint gets it" text={text} />}
+          {(text) => <Viewer heading={<h3>Request body</h3>} label="Envelope as your endpoint gets it" text={text} />}
         </Loaded>
       </section>
       <Curl line={`${curl}\n${api.curl('readPayload', { path })}`} />
@@ -241,15 +240,19 @@ function Attempt({ attempt, name, isLast, request }: AttemptProps) {
         <div class="stack">
           {detail !== null && detail !== words && !isGood && <p>{detail}</p>}
           {steps.length > 0 && <p class="quiet small">{steps.join(', ')}</p>}
-          <h4>Answer of your endpoint</h4>
-          {headers.length > 0 && <Viewer label={`Headers of the answer to ${name}`} text={headers.join('\n')} />}
+          {headers.length > 0 && (
+            <Viewer
+              heading={<h4>Headers of the answer</h4>}
+              label={`Headers of the answer to ${name}`}
+              text={headers.join('\n')}
+            />
+          )}
           {answer === null ? (
             <p class="quiet small">The relay keeps no body of this answer.</p>
           ) : (
-            <Viewer label={`Answer to ${name}`} text={answer} />
+            <Viewer heading={<h4>Answer of your endpoint</h4>} label={`Answer to ${name}`} text={answer} />
           )}
-          <h4>Request headers</h4>
-          <Viewer label={`Headers of ${name}`} text={request} />
+          <Viewer heading={<h4>Request headers</h4>} label={`Headers of ${name}`} text={request} />
         </div>
       </details>
     </Step>

@@ -73,7 +73,7 @@ const AddLink = ({ name }: { readonly name: string }) => (
 /** Maximum number of search results that are listed. */
 const MOST_FOUND = 20;
 
-/** Searches the webhooks of all pages by a part of their name, event type or address. */
+/** Searches the webhooks of all pages by a part of their name, event type or URL. */
 function Find({ text }: { readonly text: string }) {
   const value = useMemo(() => signal(text), [text]);
   const names = useLoad('names', allNames);
@@ -195,7 +195,7 @@ function State({ webhook, nowMs }: { readonly webhook: WebhookState; readonly no
   return (
     <>
       <Badge kind={kind}>{word}</Badge>
-      <p class="small">{words}</p>
+      <p class="words small">{words}</p>
     </>
   );
 }

@@ -176,11 +176,17 @@ function Verdict({ webhook }: { readonly webhook: WebhookState }) {
         <p class="quiet">No attempt failed in the last 24 hours.</p>
       ) : (
         <>
-          <p>
+          <p class="quiet">
             Last failure: {causeOf(lastFailure).words} after {durationText(lastFailure.durationMs)},{' '}
             <Time at={lastFailure.at} />
           </p>
-          {lastFailure.answer !== undefined && <Viewer label="Answer to the last failure" text={lastFailure.answer} />}
+          {lastFailure.answer !== undefined && (
+            <Viewer
+              heading={<strong>Answer of your endpoint</strong>}
+              label="Answer to the last failure"
+              text={lastFailure.answer}
+            />
+          )}
         </>
       )}
       {webhook.dead > 0 && (

@@ -80,11 +80,11 @@ it('hourly counts deliveries by the hour, and none from before', () => {
 });
 
 it.each([
-  ['', 'An address is needed.'],
-  ['example.com', 'This is no address.'],
-  ['ftp://example.com', 'begins with https://'],
-  ['https://a:b@example.com', 'Leave user and password out'],
-  ['https://example.com/#x', 'Leave out #x'],
+  ['', 'A URL is needed.'],
+  ['example.com', 'This is not a URL.'],
+  ['ftp://example.com', 'must begin with https://'],
+  ['https://a:b@example.com', 'Remove user and password'],
+  ['https://example.com/#x', 'Remove #x'],
 ])('the address %j is refused as it is typed', (text, fault) => {
   expect(faultOfUrl(text)).toContain(fault);
 });

@@ -111,7 +111,7 @@ export function Loaded<Value>({ of: load, what, children }: LoadedProps<Value>) 
       {error !== undefined && (
         <Notice kind="bad" title={value === undefined ? `Cannot show ${what}` : `Cannot refresh ${what}`}>
           <p>
-            {wordsOf(error)}
+            {wordsOf(error, false)}
             {nextAt !== undefined && ` This page asks again at ${clockText(nextAt)}.`}
             {asOf !== undefined && ` It shows the state of ${clockText(asOf)}.`}
           </p>

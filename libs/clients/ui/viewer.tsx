@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { Icon } from './icons.js';
 import { bytesText } from './times.js';
@@ -9,21 +10,21 @@ interface ViewerProps {
   /** Read aloud by screen readers before the text. */
   readonly label: string;
   readonly text: string;
+  /** A heading in the line above the text. */
+  readonly heading?: ComponentChildren;
 }
 
 /**
  * Shows a foreign text as plain text. Markup in it has no effect, and nothing in it can hide or reverse the text beside it.
  */
-export function Viewer({ label, text }: ViewerProps) {
+export function Viewer({ label, text, heading }: ViewerProps) {
   const [isWhole, setWhole] = useState(false);
   const shown = visible(readable(text));
   const isCut = !isWhole && shown.length > SHOWN;
   return (
     <div class="viewer">
-      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
-        {isCut ? shown.slice(0, SHOWN) : shown}
-      </pre>
-      <p class="viewer-foot">
+      <div class="viewer-head">
+        {heading}
         <span class="quiet">{bytesText(new TextEncoder().encode(text).length)}</span>
         {isCut && (
           <button type="button" class="plain" onClick={() => setWhole(true)}>
@@ -31,7 +32,10 @@ export function Viewer({ label, text }: ViewerProps) {
           </button>
         )}
         <Copy text={text} what={label} />
-      </p>
+      </div>
+      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
+        {isCut ? shown.slice(0, SHOWN) : shown}
+      </pre>
     </div>
   );
 }
