@@ -258,8 +258,8 @@ else
       await portal.press('JSON Schema');
       await portal.sees('"minimum": 0');
       await portal.press('Copy: Sample of order.settled');
-      await portal.press('Add a webhook for it');
-      await portal.sees('Address of your endpoint', 'order.paid (deprecated)');
+      await portal.press('Add a webhook');
+      await portal.sees('Endpoint URL', 'order.paid (deprecated)');
       expect(portal.faults).toEqual([]);
       await portal.leave();
     });
