@@ -22,67 +22,49 @@ export const useLastDay = (webhookId?: string) =>
     EVERY_MS,
   );
 
-interface CountedProps {
+interface BarsProps {
   readonly deliveries: readonly Delivery[];
 }
 
 /** Chart of the deliveries of the last 24 hours, of one webhook or of all. */
-export function ByHour({ deliveries }: CountedProps) {
-  const { hours, delivered, failed, label } = counted(deliveries);
-  return (
-    <section class="panel" aria-labelledby="by-hour">
-      <div class="screen-head">
-        <h2 id="by-hour">Delivered and failed by hour</h2>
-        <p class="legend small">
-          <span class="arrived">{countText(delivered)} delivered</span>
-          <span class="lost">{countText(failed)} failed</span>
-        </p>
-      </div>
-      <Bars hours={hours} label={label} />
-      <p class="axis quiet small">
-        <span>24 hours ago</span>
-        {deliveries.length >= MOST && <span>newest {countText(MOST)} deliveries</span>}
-        <span>now</span>
+export const ByHour = ({ deliveries }: BarsProps) => (
+  <section class="panel by-hour" aria-labelledby="by-hour">
+    <div class="screen-head">
+      <h2 id="by-hour">Delivered and failed by hour</h2>
+      <p class="legend small">
+        <span class="arrived">delivered</span>
+        <span class="lost">failed</span>
       </p>
-    </section>
-  );
-}
-
-/** The same chart as small as a word. */
-export function Sparkline({ deliveries }: CountedProps) {
-  const { hours, label } = counted(deliveries);
-  return (
-    <div class="spark">
-      <Bars hours={hours} label={label} />
     </div>
-  );
-}
-
-type Hours = ReturnType<typeof hourly>;
-
-function counted(deliveries: readonly Delivery[]) {
-  const hours = hourly(deliveries, relayNow());
-  const sumOf = (kind: 'delivered' | 'failed'): number => hours.reduce((sum, hour) => sum + hour[kind], 0);
-  const [delivered, failed] = [sumOf('delivered'), sumOf('failed')];
-  return { hours, delivered, failed, label: `Last 24 hours: ${delivered} delivered, ${failed} failed` };
-}
+    <Bars deliveries={deliveries} />
+    <p class="axis quiet small">
+      <span>24 hours ago</span>
+      {deliveries.length >= MOST && <span>newest {MOST} deliveries</span>}
+      <span>now</span>
+    </p>
+  </section>
+);
 
 const [WIDTH, HEIGHT] = [240, 48];
 const STEP = WIDTH / 24;
 
 /** A bar for each hour: the delivered deliveries, and above them the failed. */
-function Bars({ hours, label }: { readonly hours: Hours; readonly label: string }) {
+export function Bars({ deliveries }: BarsProps) {
+  const hours = hourly(deliveries, relayNow());
   const most = Math.max(1, ...hours.map(({ delivered, failed }) => delivered + failed));
+  const sumOf = (kind: 'delivered' | 'failed'): string =>
+    `${countText(hours.reduce((sum, hour) => sum + hour[kind], 0))} ${kind}`;
+  const label = `Last 24 hours: ${sumOf('delivered')}, ${sumOf('failed')}`;
   return (
     <svg class="bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={label}>
       {hours.map(({ delivered, failed }, index) => {
         const [low, high] = [(delivered / most) * HEIGHT, (failed / most) * HEIGHT];
-        const x = index * STEP + 1;
+        const at = { x: index * STEP + 1, width: STEP - 2 };
         return (
-          <g key={x}>
-            <rect x={x} y={HEIGHT - 1} width={STEP - 2} height={1} class="base" />
-            <rect x={x} y={HEIGHT - low} width={STEP - 2} height={low} class="arrived" />
-            <rect x={x} y={HEIGHT - low - high} width={STEP - 2} height={high} class="lost" />
+          <g key={index}>
+            <rect {...at} y={HEIGHT - 1} height={1} class="base" />
+            <rect {...at} y={HEIGHT - low} height={low} class="arrived" />
+            <rect {...at} y={HEIGHT - low - high} height={high} class="lost" />
           </g>
         );
       })}

@@ -1,4 +1,3 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import {
@@ -22,16 +21,16 @@ import {
   given,
   nextCursor,
   place,
-  refine,
   relayNow,
   shortId,
+  useFilters,
   useLoad,
 } from '@relay/ui';
 import type { DeliveryQuery } from './by-hour.js';
 import { Causes } from './causes.js';
 import { DeliveryDrawer } from './delivery.js';
 import { allNames, api, choicesOf } from './session.js';
-import { causeOf, spanSince, stateOf, type Delivery } from './words.js';
+import { causeOf, spanSince, stateOf, type Delivery, type State } from './words.js';
 
 const EVERY_MS = 10_000;
 const PAGE = '50';
@@ -188,7 +187,7 @@ export function Rows({ at, rows, webhookId, empty }: RowsProps) {
             />
           ),
         },
-        { name: 'State', cell: (row) => <StateOf row={row} /> },
+        { name: 'State', cell: (row) => <Badge kind={stateIn(row).kind}>{stateIn(row).word}</Badge> },
         {
           name: 'Last attempt',
           cell: ({ attempts }) => (
@@ -209,17 +208,10 @@ export function Rows({ at, rows, webhookId, empty }: RowsProps) {
   );
 }
 
-function StateOf({ row: { status, attempts, isGone } }: { readonly row: Row }) {
-  if (isGone) return <Badge kind="info">no longer in this list</Badge>;
-  const { kind, word } = stateOf(status, attempts.length);
-  return <Badge kind={kind}>{word}</Badge>;
-}
+const stateIn = ({ status, attempts, isGone }: Row): State =>
+  isGone ? { kind: 'info', word: 'no longer in this list' } : stateOf(status, attempts.length);
 
-const stated = ({ status, attempts, eventType, isGone }: Row): readonly string[] => [
-  isGone ? 'no longer in this list' : stateOf(status, attempts.length).word,
-  eventType,
-  lastWords(attempts.at(-1)),
-];
+const stated = (row: Row): readonly string[] => [stateIn(row).word, row.eventType, lastWords(row.attempts.at(-1))];
 
 /** The line for rows that say the same, which are in their order: the newest first. */
 function sameLine(rows: readonly Row[]): ComponentChildren {
@@ -253,33 +245,15 @@ const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting or retryin
 
 /** Form with the filters of the list. A chosen filter is added to the address at once. */
 function Filters({ hasWebhook }: { readonly hasWebhook: boolean }) {
-  const { query } = place.value;
-  const key = JSON.stringify(query);
-  const fields = useMemo(
-    () => ({
-      status: signal(query['status'] ?? ''),
-      webhookId: signal(query['webhookId'] ?? ''),
-      span: signal(query['span'] ?? ''),
-      httpStatus: signal(query['httpStatus'] ?? ''),
-      error: signal(query['error'] ?? ''),
-    }),
-    [key],
-  );
+  const filters = useFilters('status', 'webhookId', 'span', 'httpStatus', 'error');
   const webhooks = { '': 'all', ...choicesOf(useLoad('names', allNames).value ?? []) };
-  const settled = (): void =>
-    refine(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value])));
   return (
     <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <ChoiceField label="State" value={fields.status} choices={STATES} settled={settled} />
-      {hasWebhook && <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks} settled={settled} />}
-      <ChoiceField label="Since" value={fields.span} choices={SPANS} settled={settled} />
-      <TextField
-        label="HTTP status"
-        value={fields.httpStatus}
-        settled={settled}
-        hint="503 or 5xx, of the last attempt."
-      />
-      <TextField label="Failure" value={fields.error} settled={settled} hint="timeout, dns, tls or refused." />
+      <ChoiceField label="State" {...filters.status} choices={STATES} />
+      {hasWebhook && <ChoiceField label="Webhook" {...filters.webhookId} choices={webhooks} />}
+      <ChoiceField label="Since" {...filters.span} choices={SPANS} />
+      <TextField label="HTTP status" {...filters.httpStatus} hint="503 or 5xx, of the last attempt." />
+      <TextField label="Failure" {...filters.error} hint="timeout, dns, tls or refused." />
     </form>
   );
 }

@@ -14,8 +14,6 @@ import {
   Viewer,
   countOf,
   durationText,
-  replace,
-  fragmentOf,
   useLoad,
   type IconName,
   type Kind,
@@ -46,7 +44,6 @@ export function DeliveryDrawer({ id, webhookId, below }: DrawerProps) {
       <Loaded of={loaded} what="the delivery">
         {(story) => {
           const shown = story.deliveries.filter((each) => webhookId === undefined || each.webhookId === webhookId);
-          const others = story.deliveries.length - shown.length;
           return (
             <>
               {story.incomplete.length > 0 && (
@@ -58,12 +55,6 @@ export function DeliveryDrawer({ id, webhookId, below }: DrawerProps) {
                 <One key={each.id} story={story} delivery={each} changed={loaded.reload} />
               ))}
               {shown.length === 0 && <p>The relay knows no delivery of this envelope to this webhook.</p>}
-              {others > 0 && (
-                <Button
-                  name={`Show ${countOf(others, 'more delivery', 'more deliveries')} of this envelope`}
-                  run={() => replace(fragmentOf(['deliveries', id]))}
-                />
-              )}
             </>
           );
         }}
@@ -91,8 +82,9 @@ interface OneProps {
   readonly changed: () => void;
 }
 
+/** One delivery: its state, and what became of it, oldest first. The last attempt is open. */
 function One({ story, delivery, changed }: OneProps) {
-  const { webhookId, state, attempts, series } = delivery;
+  const { webhookId, state, acceptedAt, attempts, series, nextAttemptAt, waitsFor, reason } = delivery;
   const webhook = useLoad('names', allNames).value?.find((each) => each.id === webhookId);
   const { kind, word } = stateOf(state, attempts.length);
   const isDead = state === 'dead-letter';
@@ -132,7 +124,43 @@ function One({ story, delivery, changed }: OneProps) {
           ['Replay', series === 0 ? undefined : series],
         ]}
       />
-      <Timeline story={story} delivery={delivery} url={webhook?.endPointUrl} />
+      <ol class="timeline">
+        <Step icon="plus" kind="info">
+          Accepted <Time at={acceptedAt} />
+        </Step>
+        {attempts.map((attempt, index) =>
+          attempt.attempt === null ? (
+            <Step key={attempt.at} icon="clock" kind="info">
+              Ended without an attempt: {whyDead(attempt.reason)} <Time at={attempt.at} />
+            </Step>
+          ) : (
+            <Attempt
+              key={attempt.at}
+              attempt={attempt}
+              name={`Attempt ${attempt.attempt}`}
+              isLast={index === attempts.length - 1}
+              request={requestOf(story, attempt, webhook?.endPointUrl)}
+            />
+          ),
+        )}
+        {(nextAttemptAt !== null || waitsFor !== null) && (
+          <Step icon="clock" kind="warn">
+            {nextAttemptAt === null ? (
+              'Waits'
+            ) : (
+              <>
+                Next attempt <Time at={nextAttemptAt} />, waits
+              </>
+            )}{' '}
+            {waitsFor !== null && WAITS[waitsFor]}
+          </Step>
+        )}
+        {isDead && (
+          <Step icon="cross" kind="bad">
+            Dead letter: {whyDead(reason)}
+          </Step>
+        )}
+      </ol>
     </section>
   );
 }
@@ -146,56 +174,6 @@ const WAITS = {
   parked: 'until your endpoint takes deliveries again',
   replay: 'until the replay comes to it',
 } as const;
-
-interface TimelineProps {
-  readonly story: Story;
-  readonly delivery: StoryDelivery;
-  readonly url: string | undefined;
-}
-
-/** What became of a delivery, oldest first. The last attempt is open. */
-function Timeline({ story, delivery, url }: TimelineProps) {
-  const { acceptedAt, attempts, nextAttemptAt, waitsFor, state, reason } = delivery;
-  return (
-    <ol class="timeline">
-      <Step icon="plus" kind="info">
-        Accepted <Time at={acceptedAt} />
-      </Step>
-      {attempts.map((attempt, index) =>
-        attempt.attempt === null ? (
-          <Step key={attempt.at} icon="clock" kind="info">
-            Ended without an attempt: {whyDead(attempt.reason)} <Time at={attempt.at} />
-          </Step>
-        ) : (
-          <Attempt
-            key={attempt.at}
-            attempt={attempt}
-            name={`Attempt ${attempt.attempt}`}
-            isLast={index === attempts.length - 1}
-            request={requestOf(story, attempt, url)}
-          />
-        ),
-      )}
-      {(nextAttemptAt !== null || waitsFor !== null) && (
-        <Step icon="clock" kind="warn">
-          {nextAttemptAt === null ? (
-            'Waits'
-          ) : (
-            <>
-              Next attempt <Time at={nextAttemptAt} />, waits
-            </>
-          )}{' '}
-          {waitsFor !== null && WAITS[waitsFor]}
-        </Step>
-      )}
-      {state === 'dead-letter' && (
-        <Step icon="cross" kind="bad">
-          Dead letter: {whyDead(reason)}
-        </Step>
-      )}
-    </ol>
-  );
-}
 
 interface StepProps {
   readonly icon: IconName;
@@ -211,6 +189,15 @@ const Step = ({ icon, kind, children }: StepProps) => (
     <div>{children}</div>
   </li>
 );
+
+/** What the time of an attempt went into, by the members of the API. */
+const STEPS: Readonly<Record<string, string>> = {
+  waitMs: 'wait for a connection',
+  dnsMs: 'DNS',
+  connectMs: 'connect',
+  tlsMs: 'TLS',
+  firstByteMs: 'first byte',
+};
 
 interface AttemptProps {
   readonly attempt: StoryAttempt;
@@ -258,14 +245,6 @@ function Attempt({ attempt, name, isLast, request }: AttemptProps) {
     </Step>
   );
 }
-
-const STEPS: Readonly<Record<string, string>> = {
-  waitMs: 'wait for a connection',
-  dnsMs: 'DNS',
-  connectMs: 'connect',
-  tlsMs: 'TLS',
-  firstByteMs: 'first byte',
-};
 
 /**
  * Returns the request line and the headers of an attempt, as docs/partners.md lists them. The relay stores neither the

@@ -20,7 +20,7 @@ import {
   relayNow,
   useLoad,
 } from '@relay/ui';
-import { ByHour, Sparkline, useLastDay } from './by-hour.js';
+import { Bars, ByHour, useLastDay } from './by-hour.js';
 import { allNames, api, mayAdd, type Named } from './session.js';
 import { healthOf, titleOf, type Delivery, type WebhookState } from './words.js';
 
@@ -152,7 +152,7 @@ function List({ webhooks, deliveries }: ListProps) {
           ),
         },
         { name: 'State', cell: (webhook) => <State webhook={webhook} nowMs={nowMs} /> },
-        { name: 'Last 24 hours', cell: ({ id }) => <Sparkline deliveries={of(id)} /> },
+        { name: 'Last 24 hours', cell: ({ id }) => <Bars deliveries={of(id)} /> },
         { name: 'Delivered', isNumber: true, cell: ({ delivered }) => countText(delivered) },
         {
           name: 'Waiting',

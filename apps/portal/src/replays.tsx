@@ -7,7 +7,7 @@ import {
   Curl,
   Empty,
   Fault,
-  Id,
+  Link,
   Loaded,
   Screen,
   Table,
@@ -19,8 +19,8 @@ import {
   place,
   useLoad,
   useTry,
+  type Choices,
 } from '@relay/ui';
-import { WebhookLink } from './overview.js';
 import { allNames, api, choicesOf, mayWrite, type Answer, type Named } from './session.js';
 
 const EVERY_MS = 3_000;
@@ -37,7 +37,7 @@ export function Replays() {
         </Loaded>
       )}
       <Loaded of={replays} what="the replays">
-        {({ replays: all }) => <List replays={all} names={names.value ?? []} changed={replays.reload} />}
+        {({ replays: all }) => <List replays={all} names={choicesOf(names.value ?? [])} changed={replays.reload} />}
       </Loaded>
       <Curl line={api.curl('listReplays', {})} />
     </Screen>
@@ -108,7 +108,7 @@ type Replay = Answer<'listReplays'>['replays'][number];
 
 interface ListProps {
   readonly replays: readonly Replay[];
-  readonly names: readonly Named[];
+  readonly names: Choices;
   readonly changed: () => void;
 }
 
@@ -119,13 +119,7 @@ const List = ({ replays, names, changed }: ListProps) => (
     keyOf={({ id }) => id ?? ''}
     columns={[
       { name: 'Ordered', cell: ({ createdAt }) => <Time at={createdAt} /> },
-      {
-        name: 'Webhook',
-        cell: ({ webhookId }) => {
-          const webhook = names.find(({ id }) => id === webhookId);
-          return webhook === undefined ? <Id id={webhookId} /> : <WebhookLink of={webhook} />;
-        },
-      },
+      { name: 'Webhook', cell: ({ webhookId: id }) => <Link to={['webhooks', id]}>{names[id] ?? id}</Link> },
       { name: 'Which', cell: ({ status }) => (status === 'all' ? 'all' : 'dead letters') },
       { name: 'State', cell: ({ state }) => <Badge kind={STATES[state]}>{state}</Badge> },
       { name: 'Progress', cell: (replay) => <Progress replay={replay} /> },

@@ -1,10 +1,10 @@
-import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import {
   Badge,
   Button,
   Curl,
   Empty,
+  Facts,
   Link,
   Loaded,
   Screen,
@@ -31,11 +31,10 @@ const EVERY_MS = 10_000;
 const RECENT = 10;
 
 export const TABS = ['overview', 'deliveries', 'settings'] as const;
-type Tab = (typeof TABS)[number];
 
 interface WebhookProps {
   readonly id: string;
-  readonly tab: Tab;
+  readonly tab: (typeof TABS)[number];
   /** Envelope whose delivery is open in the drawer. */
   readonly envelopeId: string | undefined;
 }
@@ -71,13 +70,13 @@ export function Webhook({ id, tab, envelopeId }: WebhookProps) {
     >
       {webhook !== undefined && (
         <p class="quiet">
-          <code>{webhook.eventType}</code> to {webhook.endPointUrl}
+          <code>{webhook.eventType}</code> {webhook.endPointName !== null && <>to {webhook.endPointUrl}</>}
         </p>
       )}
       <nav class="tabs" aria-label="Webhook">
         {TABS.map((each) => (
           <a key={each} href={fragmentOf(['webhooks', id, each])} aria-current={each === tab ? 'page' : undefined}>
-            {NAMES[each]}
+            {each}
           </a>
         ))}
       </nav>
@@ -107,12 +106,6 @@ export function Webhook({ id, tab, envelopeId }: WebhookProps) {
   );
 }
 
-const NAMES: Readonly<Record<Tab, string>> = {
-  overview: 'Overview',
-  deliveries: 'Deliveries',
-  settings: 'Settings',
-};
-
 /** Reads the state from the list of webhooks, so that the list and this page show the same. */
 const stateOf = async (id: string): Promise<WebhookState | undefined> =>
   (await api.call('listWebhookStates', { query: { webhookId: id } })).webhooks[0];
@@ -130,18 +123,16 @@ function Overview({ webhook, at }: OverviewProps) {
   return (
     <>
       <Verdict webhook={webhook} />
-      <dl class="figures">
-        <Figure name="Success, last 24 hours" {...successOf(webhook)} />
-        <Figure name="Last delivered" value={lastDelivered === null ? '–' : <Time at={lastDelivered.at} isShort />} />
-        <Figure
-          name="Waiting"
-          value={<Link to={to} query={{ status: 'waiting' }} name={countText(webhook.waiting)} />}
+      <section class="panel figures" aria-label="Figures">
+        <Facts
+          facts={[
+            ['Success, last 24 hours', successOf(webhook)],
+            ['Last delivered', lastDelivered === null ? '–' : <Time at={lastDelivered.at} isShort />],
+            ['Waiting', <Link to={to} query={{ status: 'waiting' }} name={countText(webhook.waiting)} />],
+            ['Dead letters', <Link to={to} query={{ status: 'dead' }} name={countText(webhook.dead)} />],
+          ]}
         />
-        <Figure
-          name="Dead letters"
-          value={<Link to={to} query={{ status: 'dead' }} name={countText(webhook.dead)} />}
-        />
-      </dl>
+      </section>
       <Loaded of={lastDay} what="the last 24 hours">
         {(deliveries) => (
           <>
@@ -198,27 +189,15 @@ function Verdict({ webhook }: { readonly webhook: WebhookState }) {
   );
 }
 
-/** The share of successful attempts. It is never rounded to all or none. */
+/** The share of successful attempts. It is never rounded up to all or down to none. */
 function successOf({ delivered, failedAttempts, failureRate }: WebhookState) {
-  if (failureRate === null) return { value: '–', more: 'no attempt' };
+  if (failureRate === null) return '–';
   const percent = (1 - failureRate) * 100;
-  const rounded = failureRate === 0 ? '100' : Math.min(99.9, Math.max(0, percent)).toFixed(1);
-  return {
-    value: `${rounded} %`,
-    more: `${countText(delivered)} of ${countOf(delivered + failedAttempts, 'attempt')}`,
-  };
+  const isWhole = failureRate === 0 || failureRate === 1;
+  return (
+    <>
+      {isWhole ? percent : Math.min(99.9, Math.max(0.1, percent)).toFixed(1)} %
+      <span class="quiet small"> of {countOf(delivered + failedAttempts, 'attempt')}</span>
+    </>
+  );
 }
-
-interface FigureProps {
-  readonly name: string;
-  readonly value: ComponentChildren;
-  readonly more?: string;
-}
-
-const Figure = ({ name, value, more }: FigureProps) => (
-  <div class="panel">
-    <dt>{name}</dt>
-    <dd class="figure">{value}</dd>
-    {more !== undefined && <dd class="quiet small">{more}</dd>}
-  </div>
-);

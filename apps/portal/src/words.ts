@@ -12,7 +12,7 @@ export const titleOf = ({ endPointName, endPointUrl }: Pick<WebhookState, 'endPo
   endPointName ?? partsOfUrl(endPointUrl).join('');
 
 /** A state as one term of the glossary. */
-interface State {
+export interface State {
   readonly kind: Kind;
   readonly word: string;
 }

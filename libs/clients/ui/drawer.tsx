@@ -31,8 +31,9 @@ export function Drawer({ title, below, children }: DrawerProps) {
       isLeft.current = true;
       drawn.value = undefined;
       shown?.close();
-      // After a reload no link of the page has opened the drawer.
-      if (document.activeElement === document.body) document.querySelector('h1')?.focus();
+      // After a reload no link of the page has opened the drawer, and a list may have lost the link.
+      const { activeElement: at } = document;
+      if (at === document.body || shown?.contains(at) === true) document.querySelector('h1')?.focus();
     };
   }, []);
   useLayoutEffect(() => {

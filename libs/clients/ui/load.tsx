@@ -70,10 +70,10 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
         if (mine !== turn.current) return;
         const waitMs = waitOf(error);
         const had = waitMs === undefined ? undefined : kept.get(name);
-        setKnown(({ value = had?.value as Value | undefined, asOf = had?.asOf }) => ({
-          ...{ key, value, asOf, error, isLoading: false },
-          nextAt: waitMs === undefined ? undefined : Date.now() + waitMs,
-        }));
+        const nextAt = waitMs === undefined ? undefined : Date.now() + waitMs;
+        setKnown(({ value = had?.value as Value | undefined, asOf = had?.asOf }) => {
+          return { key, value, asOf, error, isLoading: false, nextAt };
+        });
       }
     };
     void asked();

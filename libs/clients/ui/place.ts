@@ -89,7 +89,7 @@ interface Filter {
  * changes. When a filter changes, the list starts again at its first page.
  */
 export function useFilters<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, Filter>> {
-  const { from: _from, before: _before, ...query } = place.value.query;
+  const { from: _from, before: _before, cursor: _cursor, ...query } = place.value.query;
   const filters = useMemo(
     () =>
       names.map((name) => {

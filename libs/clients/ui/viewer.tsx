@@ -51,23 +51,21 @@ function useCopy(text: string): readonly [isCopied: boolean | undefined, copy: (
   const [done, setDone] = useState<{ readonly text: string; readonly isCopied: boolean }>();
   const copy = async (): Promise<void> => {
     // Browsers provide no clipboard to pages over plain HTTP.
-    const isCopied = await navigator.clipboard?.writeText(text).then(
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'));
+    const isCopied = await copied.then(
       () => true,
       () => false,
     );
-    setDone({ text, isCopied: isCopied === true });
+    setDone({ text, isCopied });
   };
   // The result applies only to the text that was copied.
   return [done?.text === text ? done.isCopied : undefined, () => void copy()];
 }
 
-const saidOf = (isCopied: boolean | undefined): string =>
-  isCopied === undefined ? 'Copy' : isCopied ? 'Copied' : 'Select and copy it yourself';
-
 /** A button that copies a text. */
 export function Copy({ text, what }: CopyProps) {
   const [isCopied, copy] = useCopy(text);
-  const said = saidOf(isCopied);
+  const said = isCopied === undefined ? 'Copy' : isCopied ? 'Copied' : 'Select and copy it yourself';
   return (
     <button type="button" class="plain" onClick={copy} aria-label={`${said}: ${what}`}>
       {said}
@@ -79,16 +77,11 @@ export function Copy({ text, what }: CopyProps) {
 export function Id({ id }: { readonly id: string }) {
   const [isCopied, copy] = useCopy(id);
   if (isCopied === false) return <code>{id}</code>;
+  const label = `${shortId(id)}: ${isCopied ? 'Copied' : 'Copy'} id`;
   return (
-    <button
-      type="button"
-      class="bare id"
-      title={id}
-      onClick={copy}
-      aria-label={`${shortId(id)}: ${saidOf(isCopied)} id`}
-    >
+    <button type="button" class="bare id" title={id} onClick={copy} aria-label={label}>
       <code>{shortId(id)}</code>
-      <Icon name={isCopied === true ? 'check' : 'copy'} />
+      <Icon name={isCopied ? 'check' : 'copy'} />
     </button>
   );
 }
