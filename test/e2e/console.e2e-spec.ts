@@ -205,7 +205,7 @@ else
       await visitor.tabTo('Another role');
       await visitor.page.keyboard.type('viewer');
       await visitor.press('Change the role…');
-      await visitor.sees('Make falls a viewer?', 'may only look', 'As a command');
+      await visitor.sees('Make falls a viewer?', 'may only look', 'Copy as curl');
       await isFine('client-role-asked');
       await visitor.press('Change the role');
       await visitor.sees('falls is a viewer.');
