@@ -94,10 +94,16 @@ export function List({ at, webhookId }: ListProps) {
   const key = JSON.stringify(place.value.query);
   const loaded = useLoad(key, () => pageOf(query, cursor));
   const newest = useLoad(`now ${key}`, () => pageOf(query, cursor), EVERY_MS);
+  const reload = (): void => {
+    loaded.reload();
+    newest.reload();
+  };
+  // The rows follow the newest answer, so the page tells its fault too.
+  const shown = loaded.error === undefined ? { ...newest, value: loaded.value, isLoading: loaded.isLoading } : loaded;
   return (
     <>
       <Filters hasWebhook={webhookId === undefined} />
-      <Loaded of={loaded} what="the deliveries">
+      <Loaded of={{ ...shown, reload }} what="the deliveries">
         {(page) => (
           <>
             {cursor === undefined && <Newer shown={page} newest={newest.value} show={loaded.reload} />}
