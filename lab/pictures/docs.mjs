@@ -54,7 +54,7 @@ export async function picturesOfDocs(home, signal, ends) {
   );
   await take(page, 'portal', 590);
   await page.evaluate(`location.hash = '#/deliveries/${story}'`);
-  await page.waitForFunction("document.querySelector('.attempts') !== null");
+  await page.waitForFunction("document.querySelector('.timeline') !== null");
   await shown(page);
   await take(page, 'delivery', 720);
   const operator = await newPage(browser, VIEWPORT);

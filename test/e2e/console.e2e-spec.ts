@@ -102,12 +102,12 @@ else
         await Visitor.at(browser, operations.url, REFUSALS),
       ];
       await own.open(link);
-      await own.sees('Leave', 'Webhooks in trouble');
+      await own.sees('Sign out', 'Webhooks in trouble');
       expect(own.page.url()).toBe(`${operations.url}/#/`);
       // This browser still has the session that the link has opened.
       await own.goTo(link);
       await own.page.waitForFunction("location.hash === '#/'");
-      await own.sees('Leave', 'Webhooks in trouble');
+      await own.sees('Sign out', 'Webhooks in trouble');
       await other.open(link);
       await other.sees('Sign in', 'The link was opened before');
       expect([other.page.url(), own.faults, other.faults]).toEqual([`${operations.url}/#/`, [], []]);

@@ -245,7 +245,7 @@ else
         `${sizes}.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
       );
       expect(bytes).toBeGreaterThan(10_000);
-      expect(bytes).toBeLessThan(32 * 1_024);
+      expect(bytes).toBeLessThan(60_000);
       await portal.type('Search', 'ORDER paid');
       await portal.sees('1 of 23 event types', 'deprecated');
       await portal.seesNo('tax_return');
@@ -258,8 +258,8 @@ else
       await portal.press('JSON Schema');
       await portal.sees('"minimum": 0');
       await portal.press('Copy: Sample of order.settled');
-      await portal.press('Add a webhook for it');
-      await portal.sees('Address of your endpoint', 'order.paid (deprecated)');
+      await portal.press('Add a webhook');
+      await portal.sees('Endpoint URL', 'order.paid (deprecated)');
       expect(portal.faults).toEqual([]);
       await portal.leave();
     });

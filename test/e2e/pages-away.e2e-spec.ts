@@ -28,6 +28,7 @@ else
     let portal: Visitor;
     let desk: Visitor;
     const envelope = randomUUID();
+    const short = envelope.slice(0, 8);
     beforeAll(async () => {
       servers = await Servers.start();
       relay = await Relay.start({}, servers.envFile);
@@ -65,16 +66,16 @@ else
 
     it('stay signed in on every page of the portal that is loaded again, and ask before they lose what was typed', async () => {
       const reader = await Visitor.at(browser, relay.ingress.url, REFUSALS);
-      const ids = [`webhooks/${webhook}`, `deliveries/${envelope}`];
+      const ids = [`webhooks/${webhook}`, `webhooks/${webhook}/settings`, `deliveries/${envelope}`];
       for (const place of ['', 'add', 'deliveries', 'replays', 'events', 'verify', 'nowhere', ...ids]) {
         await reader.page.goto('about:blank');
         await reader.open(await linkTo(`/${place}`));
-        await reader.sees('Leave');
+        await reader.sees('Sign out');
         await reader.seesNo('Loading');
         if (place === 'add') await reader.type('Name', 'half written');
         const before = await reader.page.title();
         await reader.page.reload();
-        await reader.sees('Leave');
+        await reader.sees('Sign out');
         await reader.seesNo('Loading');
         expect(await reader.page.title()).toBe(before);
         expect([place, reader.asked.splice(0)]).toEqual([place, place === 'add' ? ['beforeunload'] : []]);
@@ -134,7 +135,7 @@ else
       } finally {
         await servers.bringUp();
       }
-      await portal.sees(envelope);
+      await portal.sees(short);
       await desk.sees('1 webhook of 1');
       await desk.press('Now');
       await desk.sees('No webhook is in trouble');
@@ -144,18 +145,18 @@ else
 
     it('say that Kafka is frozen, show the rest, and are whole again when it goes on', async () => {
       await portal.press('Deliveries');
-      await portal.press(envelope);
+      await portal.press(`task.created, ${short}`);
       await portal.sees('Attempt 1', 'what was sent');
       await desk.press('Now');
       await desk.sees('The workers have settled all of');
       servers.freeze('kafka');
       try {
-        await portal.sees('Not all of it is known now: Kafka does not answer', 'delivered');
+        await portal.sees('A part of the story is missing: Kafka does not answer', 'delivered');
         await desk.sees(KAFKA_AWAY, 'No webhook is in trouble');
         await desk.press('Audit');
         await desk.sees('Cannot refresh the audit', 'Kafka does not answer at the moment.');
-        await portal.press('Deliveries');
-        await portal.press(envelope);
+        await portal.page.keyboard.press('Escape');
+        await portal.press(`task.created, ${short}`);
         await portal.sees(
           'Cannot refresh the payload',
           'what was sent',

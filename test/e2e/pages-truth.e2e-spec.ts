@@ -23,6 +23,7 @@ else
     let portal: Visitor;
     let desk: Visitor;
     const envelope = randomUUID();
+    const short = envelope.slice(0, 8);
     beforeAll(async () => {
       relay = await Relay.start({ RETRY_SCHEDULE: '1h' });
       operations = await App.start('operations', relay.stack.env);
@@ -56,14 +57,17 @@ else
     const patch = (body: object) => partner.request('PATCH', `/webhooks/${webhook}`, body);
 
     it('keeps what was typed when the webhook changes elsewhere, and says what is different', async () => {
-      await portal.goTo(`#/webhooks/${webhook}`);
-      await portal.sees('Settings', 'Signing secret');
+      await portal.goTo(`#/webhooks/${webhook}/settings`);
+      await portal.sees('Signing secret');
       await portal.type('Name', 'typed');
+      await portal.press('Overview');
+      await portal.sees('Newest deliveries');
+      await portal.press('Settings');
       await patch({ endPointName: 'named elsewhere' });
       await portal.sees('The webhook was changed while you typed', 'Name is now: named elsewhere');
       expect(await shown(portal, 'Name')).toBe('typed');
       await portal.press('Save');
-      await portal.press('Change it');
+      await portal.press('Save changes');
       await portal.sees('It was not done');
       await portal.press('Cancel');
       await portal.press('Discard what I typed');
@@ -74,7 +78,7 @@ else
       await portal.page.waitForFunction("[...document.querySelectorAll('input')].some(({ value }) => value === 'a')");
       await portal.type('Name', 'b');
       await portal.press('Save');
-      await portal.press('Change it');
+      await portal.press('Save changes');
       await portal.sees('The webhook is changed.');
       await portal.seesNo('while you typed');
     });
@@ -84,15 +88,15 @@ else
         "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async () => {} }, configurable: true })",
       );
       const rotate = async (): Promise<void> => {
-        await portal.press('Show it');
-        await portal.press('Show it');
+        await portal.press('Show secret');
+        await portal.press('Show secret');
         await portal.sees('whsec_');
       };
       await rotate();
       await portal.press('Copy: signing secret');
       await portal.sees('Copied');
-      await portal.press('Make a new one');
-      await portal.press('Make a new one');
+      await portal.press('Rotate secret');
+      await portal.press('Rotate secret');
       await portal.sees('The new secret is shown below.');
       await portal.seesNo('Copied');
       await portal.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
@@ -114,7 +118,7 @@ else
           }
         });
       });
-      await portal.press('Send it');
+      await portal.press('Send test');
       await held;
       for (const _ of [1, 2, 3]) await portal.page.keyboard.press('Escape');
       refuse();
@@ -127,7 +131,7 @@ else
       await portal.press('Cancel');
     });
 
-    it.each(['#/webhooks/..', '#/webhooks/%2e', '#/deliveries/..'])(
+    it.each(['#/webhooks/..', '#/webhooks/%2e', '#/webhooks/../settings', '#/webhooks/1/nowhere', '#/deliveries/..'])(
       'has words for %s in the portal, and the next page is shown',
       async (place) => {
         await portal.goTo(place);
@@ -178,7 +182,7 @@ else
 
     it('shows what it had when it is refused for now', async () => {
       await portal.goTo('#/deliveries');
-      await portal.sees(envelope);
+      await portal.sees(short);
       await portal.press('Events');
       await portal.sees('tax_return.filed');
       await portal.page.setRequestInterception(true);
@@ -190,7 +194,12 @@ else
           : request.continue());
       });
       await portal.press('Deliveries');
-      await portal.sees('Cannot refresh the deliveries', envelope);
+      await portal.sees('Cannot refresh the deliveries', short, 'It shows the state of');
+      const words = await portal.text();
+      const [, hours, minutes, seconds] = /asks again at (\d\d):(\d\d):(\d\d)\./.exec(words) ?? [];
+      const next = new Date().setHours(Number(hours), Number(minutes), Number(seconds));
+      expect(next - Date.now()).toBeGreaterThan(0);
+      expect(next - Date.now()).toBeLessThan(54_000);
       portal.page.removeAllListeners('request');
       await portal.page.setRequestInterception(false);
       await portal.press('Try again');
@@ -214,10 +223,39 @@ else
 
     it('follows the state of the rows that it shows', async () => {
       await portal.goTo('#/deliveries');
-      await portal.sees(envelope, 'waiting');
+      await portal.sees(short, 'retrying');
       relay.receiver.plan('/late', { status: 204 });
       await partner.request('POST', '/deliveries/retry', { status: 'waiting' });
       await portal.page.waitForFunction("document.querySelector('tbody').innerText.includes('delivered')");
+    });
+
+    it('copies a whole id by its first characters, or shows it whole', async () => {
+      await portal.page.evaluate(
+        "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (text) => { copied = text; } }, configurable: true })",
+      );
+      await portal.press(`${short}: Copy id`);
+      await portal.page.waitForFunction("document.activeElement.ariaLabel.endsWith(': Copied id')");
+      expect(await portal.page.evaluate('copied')).toBe(envelope);
+      await portal.page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+      await portal.page.keyboard.press('Enter');
+      await portal.sees(envelope);
+    });
+
+    it('shows rows that say the same as one line, which stays open while one of them changes', async () => {
+      relay.receiver.plan('/late', { status: 500 });
+      const ids = Array.from({ length: 5 }, () => randomUUID());
+      for (const id of ids) await source.post(anEnvelope({ id }));
+      await until('they wait', async () => (await listed('waiting')) === 5);
+      await portal.goTo('#/deliveries?status=waiting');
+      await portal.sees('5 retrying, first');
+      const isShown = async (id = ''): Promise<boolean> => (await portal.text()).includes(id.slice(0, 8));
+      expect(await isShown(ids[0])).toBe(false);
+      await portal.page.evaluate("document.querySelector('[aria-expanded]').click()");
+      for (const id of ids) await portal.sees(id.slice(0, 8));
+      relay.receiver.plan('/late', { status: 204 });
+      await partner.request('POST', `/deliveries/${ids[0]}/retry`);
+      await portal.sees('no longer in this list');
+      for (const id of ids) await portal.sees(id.slice(0, 8));
     });
 
     it('purges what was counted, and nothing that died since', async () => {

@@ -37,11 +37,12 @@ else
 
     it('rotates a secret once, however often its button is clicked', async () => {
       await visitor.open(await linkFor({ access: 'write' }));
-      await visitor.press('task.created');
+      await visitor.press(`${relay.receiver.url('/hook')}, task.created`);
+      await visitor.press('Settings');
       const calls: string[] = [];
       visitor.page.on('request', (request) => request.method() === 'POST' && calls.push(request.url()));
-      await visitor.press('Make a new one');
-      await visitor.sees('Make a new signing secret?');
+      await visitor.press('Rotate secret');
+      await visitor.sees('Rotate the signing secret?');
       await visitor.page.evaluate("for (let n = 0; n < 2; n += 1) document.querySelector('dialog .main').click()");
       await visitor.sees('The new secret is shown below.');
       expect(calls).toEqual([expect.stringMatching(/secret\/rotate$/)]);
@@ -90,7 +91,7 @@ else
       await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
       await Promise.all([frame.waitForNavigation(), frame.evaluate('location.reload()')]);
       await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
-      await frame.locator('::-p-aria(Leave)').click();
+      await frame.locator('::-p-aria(Sign out)').click();
       await page.waitForFunction("document.title === 'partner-relay:ended'", { timeout: 60_000 });
       await frame.waitForFunction("document.body.innerText.includes('task.created')", { timeout: 60_000 });
       expect(frame.url()).toMatch(/\/portal#\/$/);

@@ -42,7 +42,7 @@ else
 
     const enter = async (as = visitor, of = partner): Promise<void> => {
       await as.open(await portalLink(of, { access: 'write' }));
-      await as.sees('Leave');
+      await as.sees('Sign out');
     };
     const handleIn = async (page: Page): Promise<string> => String(await page.evaluate(HANDLE));
     /** Lets this many seconds pass since the handle was last renewed. */
@@ -55,7 +55,7 @@ else
       await page.evaluate('void open(location.href)');
       const copy = await opened;
       if (copy === null) throw new Error('no copy was opened');
-      await shows(copy, 'Leave');
+      await shows(copy, 'Sign out');
       return copy;
     };
     const shows = async (page: Page, text: string): Promise<void> => {
@@ -92,7 +92,7 @@ else
       await Promise.all([shows(visitor.page, 'task.created'), shows(copy, 'task.created')]);
       const handle = await handleIn(copy);
       await visitor.page.bringToFront();
-      await visitor.press('Leave');
+      await visitor.press('Sign out');
       await Promise.all([shows(copy, 'You have left'), shows(visitor.page, 'You have left')]);
       expect([await copy.evaluate(HANDLE), await visitor.page.evaluate(HANDLE)]).toEqual([null, null]);
       await copy.evaluate(`sessionStorage.setItem('handle', '${handle}')`);

@@ -20,6 +20,8 @@ else
     let browser: Browser;
     let visitor: Visitor;
     const envelope = randomUUID();
+    const short = envelope.slice(0, 8);
+    const hook = (): string => relay.receiver.url('/hook');
     beforeAll(async () => {
       relay = await Relay.start({ RETRY_SCHEDULE: '1s' });
       [partner, source] = [await relay.partner(), await relay.source()];
@@ -54,16 +56,16 @@ else
     });
 
     it('tests an endpoint before anything is saved, and verifies what it got', async () => {
-      await visitor.press('Add the first one');
-      await visitor.sees('Address of your endpoint', 'task.created');
-      await visitor.type('Address of your endpoint', 'ftp://x');
-      await visitor.sees('The address begins with https://');
+      await visitor.press('Add a webhook');
+      await visitor.sees('Endpoint URL', 'task.created');
+      await visitor.type('Endpoint URL', 'ftp://x');
+      await visitor.sees('The URL must begin with https://');
       await isFine('add');
-      await visitor.tabTo('Address of your endpoint');
+      await visitor.tabTo('Endpoint URL');
       for (let typed = 0; typed < 'ftp://x'.length; typed += 1) await visitor.page.keyboard.press('Backspace');
       await visitor.page.keyboard.type(relay.receiver.url('/hook'));
       await visitor.press('Test');
-      await visitor.sees('Choose one at least.');
+      await visitor.sees('Choose at least one event type.');
       await visitor.tabTo('task.created');
       await visitor.page.keyboard.press('Space');
       await visitor.tabTo('plan.updated');
@@ -81,12 +83,12 @@ else
       const secret = await secretShown();
       await visitor.press('Verify what your endpoint got');
       await verify(secret, '');
-      await visitor.sees('It is from the relay');
+      await visitor.sees('The signature is valid');
     });
     const test = async (): Promise<void> => {
       await visitor.press('Test');
       await visitor.sees('Test the endpoint?', 'No webhook is saved.');
-      await visitor.press('Send it');
+      await visitor.press('Send test');
     };
     const secretShown = async (): Promise<string> => {
       await visitor.sees('whsec_');
@@ -106,7 +108,7 @@ else
 
     it('saves what was typed before, for each of its event types', async () => {
       await visitor.press('Webhooks');
-      await visitor.press('Add the first one');
+      await visitor.press('Add a webhook');
       await visitor.sees('Your endpoint answered 204');
       await visitor.press('Save');
       await visitor.sees('Save 2 webhooks?');
@@ -123,15 +125,18 @@ else
 
     it('tests the saved webhook, shows its secret when asked, and verifies the test with it', async () => {
       await visitor.press('task.created');
-      await visitor.sees('Signing secret');
+      await visitor.sees(hook(), 'No attempt failed in the last 24 hours.', 'Newest deliveries');
       await isFine('webhook');
+      await visitor.press('Settings');
+      await visitor.sees('Signing secret');
+      await isFine('webhook-settings');
       await visitor.press('Send a test delivery');
       await visitor.sees('Send a test delivery?');
-      await visitor.press('Send it');
+      await visitor.press('Send test');
       await visitor.sees('Your endpoint answered 204');
-      await visitor.press('Show it');
+      await visitor.press('Show secret');
       await visitor.sees('Show the signing secret?');
-      await visitor.press('Show it');
+      await visitor.press('Show secret');
       const secret = await secretShown();
       await visitor.press('Verify');
       await verify(secret, ' ');
@@ -141,29 +146,35 @@ else
       await visitor.page.keyboard.press('End');
       await visitor.page.keyboard.press('Backspace');
       await visitor.press('Verify');
-      await visitor.sees('It is from the relay');
+      await visitor.sees('The signature is valid');
     });
 
     it('says why an endpoint that broke gets nothing, and shows hostile text as text', async () => {
       relay.receiver.plan('/hook', { status: 500, headers: { 'content-type': 'text/plain' }, body: ANSWER });
       const payload = { ...anEnvelope().payload, text: HOSTILE, long: 'x'.repeat(150_000), deep: DEEP };
       expect((await source.post(anEnvelope({ id: envelope, payload }))).status).toBe(202);
-      await until('it is given up', async () => {
+      await until('it is a dead letter', async () => {
         const { json } = await partner.request('GET', '/deliveries?status=dead');
         return (json['deliveries'] ?? []).length === 1;
       });
       await visitor.press('Webhooks');
       await visitor.sees('failing', 'answered 500');
       await isFine('overview');
+      await visitor.press(`${hook()}, task.created`);
+      await visitor.sees('failing', '0 %', 'Last failure: answered 500', ANSWER, 'See 1 dead letter', short);
+      await isFine('webhook-failing');
+      await visitor.page.goBack();
       await visitor.press('Deliveries');
-      await visitor.sees('given up', 'answered 500', 'Why deliveries failed', envelope);
+      await visitor.sees('dead letter', 'answered 500', 'Why deliveries failed', short);
       await isFine('deliveries');
-      await visitor.press(envelope);
+      await visitor.press(`task.created, ${short}`);
       await visitor.sees(
         'Attempt 2',
         'every attempt of the schedule failed',
         '<img src=x onerror=',
         '⟨U+202E⟩',
+        `webhook-id: ${envelope}`,
+        'relay-attempt: 2',
         ANSWER,
       );
       expect(await visitor.page.evaluate('document.images.length')).toBe(0);
@@ -171,14 +182,66 @@ else
       await isFine('delivery');
     });
 
-    it('retries it when the endpoint is mended', async () => {
-      relay.receiver.plan('/hook', { status: 204 });
+    it('keeps the focus in the drawer, and closes it by Escape, the button and Back, each once', async () => {
+      const where = (): Promise<unknown> => visitor.page.evaluate('location.hash');
+      const isOpen = (): Promise<unknown> => visitor.page.evaluate("document.querySelector('dialog.drawer') !== null");
+      const focused = async (): Promise<void> =>
+        void (await visitor.page.waitForFunction(
+          `document.activeElement.getAttribute('aria-label') === 'task.created, ${short}'`,
+        ));
+      for (let pressed = 0; pressed < 40; pressed += 1) {
+        await visitor.page.keyboard.press('Tab');
+        const at = "document.activeElement.closest('.drawer, body')?.className";
+        expect(['drawer', '']).toContain(await visitor.page.evaluate(at));
+        expect(
+          await visitor.page.evaluate("document.activeElement.closest('main > :not(.drawer), header')"),
+        ).toBeNull();
+      }
       await visitor.press('Retry');
       await visitor.sees('Retry this delivery?');
-      await visitor.press('Retry it');
+      await visitor.page.keyboard.press('Escape');
+      await visitor.seesNo('Retry this delivery?');
+      expect(await isOpen()).toBe(true);
+      await visitor.page.keyboard.press('Escape');
+      await focused();
+      expect([await where(), await isOpen()]).toEqual(['#/deliveries', false]);
+      await visitor.page.keyboard.press('Enter');
+      await visitor.sees('Attempt 2');
+      await visitor.press('Close');
+      await focused();
+      await visitor.page.keyboard.press('Enter');
+      await visitor.sees('Attempt 2');
+      await visitor.page.goBack();
+      await focused();
+      await visitor.page.goBack();
+      await visitor.sees('Delivered and failed by hour');
+      expect(await visitor.page.title()).toBe('Webhooks – Partner Relay');
+    });
+
+    it('opens the drawer by its own address, and closes it onto the list', async () => {
+      const other = await aVisitor();
+      await other.open(await linkFor({ access: 'write', next: `/deliveries/${envelope}?status=dead` }));
+      await other.sees('Attempt 2', 'every attempt of the schedule failed');
+      await other.page.keyboard.press('Escape');
+      await other.seesNo('Attempt 2');
+      await other.page.waitForFunction("location.hash === '#/deliveries?status=dead'");
+      await other.page.waitForFunction("document.activeElement.matches('h1')");
+      await other.leave();
+    });
+
+    it('retries it when the endpoint is mended', async () => {
+      relay.receiver.plan('/hook', { status: 204 });
+      await visitor.press('Deliveries');
+      await visitor.press(`task.created, ${short}`);
+      await visitor.press('Retry');
+      await visitor.sees('Retry this delivery?');
+      await visitor.press('Retry now');
       await visitor.sees('1 delivery will be attempted.');
       await until('it arrives', () => relay.receiver.delivered('/hook').includes(envelope));
       await visitor.sees('task.created delivered');
+      // The button that had the focus is gone.
+      await visitor.page.keyboard.press('Escape');
+      await visitor.seesNo('Attempt 1');
     });
 
     it('replays it, and shows how far the replay is', async () => {
@@ -187,8 +250,8 @@ else
       await visitor.sees('No replay yet', 'Replay deliveries');
       await visitor.tabTo('Which');
       await visitor.page.keyboard.type('All');
-      await visitor.press('Count them first');
-      await visitor.sees('Replay them?', '1 delivery once more');
+      await visitor.press('Count deliveries');
+      await visitor.sees('Replay deliveries?', '1 delivery once more');
       await visitor.press('Replay');
       await until('it arrives again', () => {
         const ids = relay.receiver.ids('/hook').filter((id) => id === envelope);
@@ -206,21 +269,21 @@ else
 
     it('goes back and forward, takes a question away with its page, and has words for a place that is none', async () => {
       await visitor.press('Webhooks');
-      await visitor.press('task.created');
+      await visitor.press(`${hook()}, task.created`);
       await visitor.press('Send a test delivery');
       await visitor.sees('Send a test delivery?');
       await visitor.page.goBack();
       await visitor.sees('Last 24 hours');
       await visitor.seesNo('Send a test delivery?');
       await visitor.page.goForward();
-      await visitor.sees('Signing secret');
+      await visitor.sees('Newest deliveries');
       await visitor.page.evaluate("location.hash = '#/nowhere'");
       await visitor.sees('There is no such page');
     });
 
     it('is left for good', async () => {
-      await visitor.press('Leave');
-      await visitor.sees('You have left');
+      await visitor.press('Sign out');
+      await visitor.sees('You are signed out');
       await isFine('left');
       // The picture of a field for times is the browser's own.
       expect(visitor.faults.filter((fault) => !fault.startsWith('it asked data:'))).toEqual([]);
@@ -232,11 +295,11 @@ else
       // The clock of the reader is an hour fast.
       await reader.page.evaluateOnNewDocument('{ const now = Date.now; Date.now = () => now() + 3_600_000; }');
       await reader.open((await linkFor({ next: '/deliveries?status=delivered' })).replace('#', '/#'));
-      await reader.sees('read only', envelope);
+      await reader.sees('read only', short);
       expect(await reader.text()).not.toContain('Retry all');
       expect(await reader.page.evaluate('location.href')).toMatch(/\/portal#\/deliveries\?status=delivered$/);
       await reader.open('portal#/add');
-      await reader.sees('This link adds no webhook');
+      await reader.sees('This link cannot add webhooks');
       expect(reader.faults).toEqual([]);
       await reader.leave();
     });
@@ -254,7 +317,7 @@ else
       relay.ingress.start();
       await relay.ingress.ready();
       await visitor.press('Try again');
-      await visitor.sees(envelope);
+      await visitor.sees(short);
       await visitor.leave();
     });
   });

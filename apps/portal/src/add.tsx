@@ -45,14 +45,14 @@ const fieldsOf = () => ({
 /** Typed text that is not saved; it survives a visit to another page of the portal. */
 const draft = signal(fieldsOf());
 
-/** Tests one address, and registers it for several event types. */
+/** Tests one URL, and registers it for several event types. */
 export const Add = () => (
   <Screen title="Add a webhook">
     {mayAdd.value ? (
       <Form />
     ) : (
-      <Empty title="This link adds no webhook">
-        <p>It may only look, or only at some webhooks. Ask for another in your own application.</p>
+      <Empty title="This link cannot add webhooks">
+        <p>It is for reading, or for some webhooks only. Your own application can open the portal with more rights.</p>
         <Link to={[]}>Back to the webhooks</Link>
       </Empty>
     )}
@@ -86,7 +86,7 @@ function Form() {
     ask({
       title: 'Test the endpoint?',
       words: `${url} gets one sample of ${eventType} now, marked with the header relay-test: true. No webhook is saved.`,
-      verb: 'Send it',
+      verb: 'Send test',
       curl: api.curl('testDraft', { body: bodyFor(eventType, withoutSecrets(credential)) }),
       run: async () => {
         const result = await api.call('testDraft', { body: bodyFor(eventType, credential) });
@@ -127,27 +127,27 @@ function Form() {
       {made.length > 0 && <MadeList made={made} />}
       <form class="panel" onSubmit={save} noValidate>
         <TextField
-          label="Address of your endpoint"
+          label="Endpoint URL"
           type="url"
           value={fields.url}
           isRequired
-          hint="Begins with https:// and is reached from the internet."
+          hint="It begins with https:// and is reachable from the internet."
           error={isShown || fields.url.value !== '' ? fault : undefined}
         />
         <Loaded of={catalogue} what="the event types">
           {({ eventTypes }) => (
             <SeveralField
-              label="Events"
+              label="Event types"
               value={fields.types}
               choices={Object.fromEntries(
                 eventTypes.map(({ name, deprecated }) => [name, deprecated ? `${name} (deprecated)` : name]),
               )}
-              error={isShown && fields.types.value.length === 0 ? 'Choose one at least.' : undefined}
+              error={isShown && fields.types.value.length === 0 ? 'Choose at least one event type.' : undefined}
             />
           )}
         </Loaded>
         <CredentialForm fields={fields.credential} />
-        <TextField label="Name" value={fields.name} hint="For you; it may stay empty." />
+        <TextField label="Name" value={fields.name} hint="Optional. Only this portal shows it." />
         <div class="buttons">
           <Button name="Test" run={test} />
           <Button name="Save" isMain />
@@ -178,7 +178,7 @@ function MadeList({ made }: { readonly made: readonly Made[] }) {
           <Fault key={eventType} title={`${eventType} was not saved`} words={fault} />
         ) : (
           <p key={eventType}>
-            <Link to={['webhooks', id]}>{eventType}</Link> is saved. Its signing secret is on its page.
+            <Link to={['webhooks', id]}>{eventType}</Link> is saved. Its page has the signing secret.
           </p>
         ),
       )}

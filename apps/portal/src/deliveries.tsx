@@ -1,34 +1,36 @@
-import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import {
+  Address,
   Badge,
   Button,
   ChoiceField,
   Curl,
   Empty,
-  Fault,
+  Id,
   Link,
   Loaded,
   Screen,
   Table,
   TextField,
   Time,
-  ask,
+  clockText,
   countOf,
   countText,
+  fragmentOf,
   given,
   nextCursor,
   place,
-  refine,
   relayNow,
+  shortId,
+  useFilters,
   useLoad,
-  useTry,
-  type InputOf,
 } from '@relay/ui';
-import type { Operations } from '@relay/client';
-import { allNames, api, choicesOf, mayWrite, type Answer } from './session.js';
-import { STATUS, causeOf, causesIn, spanSince, type Delivery } from './words.js';
+import type { DeliveryQuery } from './by-hour.js';
+import { Causes } from './causes.js';
+import { DeliveryDrawer } from './delivery.js';
+import { allNames, api, choicesOf } from './session.js';
+import { causeOf, spanSince, stateOf, type Delivery, type State } from './words.js';
 
 const EVERY_MS = 10_000;
 const PAGE = '50';
@@ -61,33 +63,68 @@ function followed(shown: Page, newest: Page | undefined): readonly Row[] {
   return shown.deliveries.map((row) => now.get(keyOf(row)) ?? (row.at > last ? { ...row, isGone: true } : row));
 }
 
-/** One page of deliveries. The address of the page contains the filters and the cursor. */
-export function Deliveries() {
+interface DeliveriesProps {
+  /** Envelope whose delivery is open in the drawer. */
+  readonly envelopeId?: string | undefined;
+  /** Webhook of this delivery; the deliveries to all webhooks if absent. */
+  readonly webhookId?: string | undefined;
+}
+
+/** The deliveries of all webhooks. */
+export const Deliveries = ({ envelopeId, webhookId }: DeliveriesProps) => (
+  <Screen title={place.value.query['cursor'] === undefined ? 'Deliveries' : 'Older deliveries'}>
+    <List at={['deliveries']} />
+    {envelopeId !== undefined && (
+      <DeliveryDrawer id={envelopeId} webhookId={webhookId} below={fragmentOf(['deliveries'], place.value.query)} />
+    )}
+  </Screen>
+);
+
+interface ListProps {
+  /** Path of the page that has the list. */
+  readonly at: readonly string[];
+  /** The webhook whose deliveries are listed; those of all webhooks if absent. */
+  readonly webhookId?: string | undefined;
+}
+
+/** One page of deliveries. The address contains the filters and the cursor. */
+export function List({ at, webhookId }: ListProps) {
   const { cursor, ...filters } = place.value.query;
-  const query = readFilters(filters, relayNow());
+  const query = readFilters(webhookId === undefined ? filters : { ...filters, webhookId }, relayNow());
   const key = JSON.stringify(place.value.query);
   const loaded = useLoad(key, () => pageOf(query, cursor));
   const newest = useLoad(`now ${key}`, () => pageOf(query, cursor), EVERY_MS);
+  const reload = (): void => {
+    loaded.reload();
+    newest.reload();
+  };
+  // The rows follow the newest answer, so the page tells its fault too.
+  const shown = loaded.error === undefined ? { ...newest, value: loaded.value, isLoading: loaded.isLoading } : loaded;
   return (
-    <Screen title={cursor === undefined ? 'Deliveries' : 'Older deliveries'}>
-      <Filters />
-      <Loaded of={loaded} what="the deliveries">
+    <>
+      <Filters hasWebhook={webhookId === undefined} />
+      <Loaded of={{ ...shown, reload }} what="the deliveries">
         {(page) => (
           <>
             {cursor === undefined && <Newer shown={page} newest={newest.value} show={loaded.reload} />}
-            <Causes rows={page.deliveries} query={query} retried={loaded.reload} />
-            <Rows rows={followed(page, newest.value)} empty={<None isLast={page.cursor === undefined} />} />
+            <Causes at={at} rows={page.deliveries} query={query} retried={loaded.reload} />
+            <Rows
+              at={at}
+              rows={followed(page, newest.value)}
+              webhookId={webhookId}
+              empty={<None at={at} isLast={page.cursor === undefined} />}
+            />
             <div class="buttons">
-              {cursor !== undefined && <Link to={['deliveries']} query={filters} isButton name="Newest" />}
+              {cursor !== undefined && <Link to={at} query={filters} isButton name="Newest" />}
               {page.cursor !== undefined && (
-                <Link to={['deliveries']} query={{ ...filters, cursor: page.cursor }} isButton name="Older" />
+                <Link to={at} query={{ ...filters, cursor: page.cursor }} isButton name="Older" />
               )}
             </div>
           </>
         )}
       </Loaded>
       <Curl line={api.curl('listAllDeliveries', { query })} />
-    </Screen>
+    </>
   );
 }
 
@@ -115,131 +152,90 @@ function Newer({ shown, newest, show }: NewerProps) {
  * Text for a page without rows. The relay searches a limited number of deliveries, so a page may be empty without being the
  * last.
  */
-const None = ({ isLast }: { readonly isLast: boolean }) =>
+const None = ({ at, isLast }: { readonly at: readonly string[]; readonly isLast: boolean }) =>
   isLast ? (
-    <Empty title="No delivery is like this">
-      <p>Successful ones are kept for a day. Change the filters, or look at all.</p>
-      <Link to={['deliveries']} isButton name="Show all" />
+    <Empty title="No delivery matches">
+      <p>Delivered ones are kept for a day. Change the filters, or show all deliveries.</p>
+      <Link to={at} isButton name="Show all" />
     </Empty>
   ) : (
-    <Empty title="No delivery is like this so far">
-      <p>Older ones may be.</p>
+    <Empty title="No delivery on this page matches">
+      <p>Older ones may match.</p>
     </Empty>
   );
 
-interface CausesProps {
-  readonly rows: readonly Delivery[];
-  readonly query: DeliveryQuery;
-  readonly retried: () => void;
+interface RowsProps extends ListProps {
+  readonly rows: readonly Row[];
+  readonly empty: ComponentChildren;
 }
 
-/** Lists the failures among the rows by their cause, and offers to retry all deliveries that the filters select. */
-function Causes({ rows, query, retried }: CausesProps) {
-  const causes = causesIn(rows);
-  if (causes.length === 0) return null;
+/** A table of deliveries. Each row opens its delivery in the drawer. */
+export function Rows({ at, rows, webhookId, empty }: RowsProps) {
+  const names = useLoad('names', allNames).value ?? [];
+  const urlOf = (id: string): string => names.find((webhook) => webhook.id === id)?.endPointUrl ?? '';
   return (
-    <section class="panel">
-      <h2>Why deliveries failed</h2>
-      <ul class="causes">
-        {causes.map(({ cause, count }) => (
-          <li key={cause.words}>
+    <Table
+      caption="Deliveries, newest first"
+      rows={rows}
+      keyOf={keyOf}
+      sameOf={(row) => (row.status === 'delivered' ? undefined : [row.webhookId, ...stated(row)].join(' '))}
+      lineOf={sameLine}
+      columns={[
+        {
+          name: 'Event type',
+          cell: ({ envelopeId, eventType, webhookId: id }) => (
             <Link
-              to={['deliveries']}
-              query={{ ...place.value.query, ...cause.query, cursor: undefined }}
-              name={cause.words}
-            />{' '}
-            <span class="quiet">{countOf(count, 'delivery', 'deliveries')} shown</span>
-          </li>
-        ))}
-      </ul>
-      {mayWrite.value && (
-        <div class="buttons">
-          <RetryAll query={query} status="dead" retried={retried} />
-          <RetryAll query={query} status="waiting" retried={retried} />
-        </div>
-      )}
-    </section>
+              to={[...at, envelopeId, ...(webhookId === undefined ? [id] : [])]}
+              query={place.value.query}
+              label={`${eventType}, ${shortId(envelopeId)}`}
+              isOver
+              name={eventType}
+            />
+          ),
+        },
+        { name: 'State', cell: (row) => <Badge kind={stateIn(row).kind}>{stateIn(row).word}</Badge> },
+        {
+          name: 'Last attempt',
+          cell: ({ attempts }) => (
+            <>
+              {lastWords(attempts.at(-1))}
+              {attempts.length > 1 && <p class="quiet small">{countOf(attempts.length, 'attempt')}</p>}
+            </>
+          ),
+        },
+        ...(webhookId === undefined
+          ? [{ name: 'Endpoint', cell: (row: Row) => <Address url={urlOf(row.webhookId)} /> }]
+          : []),
+        { name: 'Envelope', cell: ({ envelopeId }) => <Id id={envelopeId} /> },
+        { name: 'Time', cell: ({ at: time }) => <Time at={time} /> },
+      ]}
+      empty={empty}
+    />
   );
 }
 
-interface RetryAllProps extends Omit<CausesProps, 'rows'> {
-  readonly status: 'dead' | 'waiting';
-}
+const stateIn = ({ status, attempts, isGone }: Row): State =>
+  isGone ? { kind: 'info', word: 'no longer in this list' } : stateOf(status, attempts.length);
 
-function RetryAll({ query, status, retried }: RetryAllProps) {
-  const [fault, attempt] = useTry();
-  if (query.status !== undefined && query.status !== status) return null;
-  const { webhookId, status: _, ...rest } = query;
-  const body = { ...rest, status, ...(webhookId === undefined ? {} : { webhookIds: [webhookId] }) };
-  const name = status === 'dead' ? 'given up' : 'waiting';
-  const count = async (): Promise<void> => {
-    const { matched, cursor, until } = await api.call('retrySelection', { body: { ...body, dryRun: true } });
-    // The retry ends at the time of the count, so that it includes no delivery that came later.
-    const counted = { ...body, until };
-    const many = `${cursor === null ? '' : 'more than '}${countOf(matched, 'delivery', 'deliveries')}`;
-    ask({
-      title: `Retry all that are ${name}?`,
-      words: `${many} of those that the filters select will be attempted as soon as their endpoint has room.`,
-      verb: 'Retry them',
-      curl: api.curl('retrySelection', { body: counted }),
-      run: async () => {
-        const done = await retryAll(counted);
-        retried();
-        return `${countOf(done, 'delivery', 'deliveries')} will be attempted.`;
-      },
-    });
-  };
+const stated = (row: Row): readonly string[] => [stateIn(row).word, row.eventType, lastWords(row.attempts.at(-1))];
+
+/** The line for rows that say the same, which are in their order: the newest first. */
+function sameLine(rows: readonly Row[]): ComponentChildren {
+  const [newest, oldest] = [rows[0], rows.at(-1)];
+  if (newest === undefined || oldest === undefined) return null;
+  const [word, ...more] = stated(newest);
   return (
     <>
-      <Button name={`Retry all ${name}`} run={() => attempt(count)} />
-      <Fault title="They could not be counted" words={fault} />
+      <strong>
+        {countText(rows.length)} {word}
+      </strong>
+      , first {clockText(oldest.at)} <span class="quiet">{more.join(' · ')}</span>
     </>
   );
 }
 
-/** Retries all selected deliveries, a hundred for each call. */
-async function retryAll(body: Parameters<typeof api.call<'retrySelection'>>[1]['body']): Promise<number> {
-  let sum = 0;
-  let cursor: string | null = null;
-  do {
-    const answer: Answer<'retrySelection'> = await api.call('retrySelection', {
-      body: cursor === null ? body : { ...body, cursor },
-    });
-    sum += answer.retried;
-    cursor = answer.cursor;
-  } while (cursor !== null);
-  return sum;
-}
-
-const Rows = ({ rows, empty }: { readonly rows: readonly Row[]; readonly empty: ComponentChildren }) => (
-  <Table
-    caption="Deliveries, newest first"
-    rows={rows}
-    keyOf={keyOf}
-    columns={[
-      { name: 'Envelope', cell: ({ envelopeId }) => <Link to={['deliveries', envelopeId]}>{envelopeId}</Link> },
-      { name: 'Event', cell: ({ eventType }) => eventType },
-      {
-        name: 'State',
-        cell: ({ status, isGone }) =>
-          isGone ? (
-            <Badge kind="info">no longer like this</Badge>
-          ) : (
-            <Badge kind={STATUS[status]}>{status === 'dead' ? 'given up' : status}</Badge>
-          ),
-      },
-      { name: 'When', cell: ({ at }) => <Time at={at} /> },
-      { name: 'Attempts', isNumber: true, cell: ({ attempts }) => countText(attempts.length) },
-      { name: 'Last answer', cell: ({ attempts }) => lastWords(attempts.at(-1)) },
-    ]}
-    empty={empty}
-  />
-);
-
 const lastWords = (last: Delivery['attempts'][number] | undefined): string =>
-  last === undefined ? 'not tried yet' : causeOf(last).words;
-
-type DeliveryQuery = Omit<NonNullable<InputOf<Operations, 'listAllDeliveries'>['query']>, 'limit' | 'cursor'>;
+  last === undefined ? 'not attempted yet' : causeOf(last).words;
 
 /**
  * Converts the filters in the address to those of the API. The address contains a time span such as `24h` instead of a time,
@@ -251,32 +247,19 @@ function readFilters(query: Readonly<Record<string, string>>, nowMs: number): De
   return given<DeliveryQuery>({ status, webhookId, eventType, httpStatus, error, since });
 }
 
-const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting', dead: 'given up' };
+const STATES = { '': 'all', delivered: 'delivered', waiting: 'waiting or retrying', dead: 'dead letter' };
 
 /** Form with the filters of the list. A chosen filter is added to the address at once. */
-function Filters() {
-  const { query } = place.value;
-  const key = JSON.stringify(query);
-  const fields = useMemo(
-    () => ({
-      status: signal(query['status'] ?? ''),
-      webhookId: signal(query['webhookId'] ?? ''),
-      span: signal(query['span'] ?? ''),
-      httpStatus: signal(query['httpStatus'] ?? ''),
-      error: signal(query['error'] ?? ''),
-    }),
-    [key],
-  );
+function Filters({ hasWebhook }: { readonly hasWebhook: boolean }) {
+  const filters = useFilters('status', 'webhookId', 'span', 'httpStatus', 'error');
   const webhooks = { '': 'all', ...choicesOf(useLoad('names', allNames).value ?? []) };
-  const settled = (): void =>
-    refine(Object.fromEntries(Object.entries(fields).map(([name, { value }]) => [name, value])));
   return (
-    <form class="panel filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
-      <ChoiceField label="State" value={fields.status} choices={STATES} settled={settled} />
-      <ChoiceField label="Webhook" value={fields.webhookId} choices={webhooks} settled={settled} />
-      <ChoiceField label="Since" value={fields.span} choices={SPANS} settled={settled} />
-      <TextField label="Last answer" value={fields.httpStatus} settled={settled} hint="Such as 503 or 5xx." />
-      <TextField label="Failure" value={fields.error} settled={settled} hint="Such as timeout." />
+    <form class="filters" aria-label="Filters" onSubmit={(event) => event.preventDefault()}>
+      <ChoiceField label="State" {...filters.status} choices={STATES} />
+      {hasWebhook && <ChoiceField label="Webhook" {...filters.webhookId} choices={webhooks} />}
+      <ChoiceField label="Since" {...filters.span} choices={SPANS} />
+      <TextField label="HTTP status" {...filters.httpStatus} hint="503 or 5xx, of the last attempt." />
+      <TextField label="Failure" {...filters.error} hint="timeout, dns, tls or refused." />
     </form>
   );
 }

@@ -1,58 +1,71 @@
+import type { ComponentChildren } from 'preact';
 import {
   Badge,
   Button,
   Curl,
+  Drawer,
   Facts,
+  Icon,
+  Id,
   Link,
   Loaded,
   Notice,
-  Screen,
   Time,
   Viewer,
   countOf,
   durationText,
   useLoad,
+  type IconName,
+  type Kind,
 } from '@relay/ui';
-import { api, mayWrite, type Answer } from './session.js';
-import { STATES, causeOf, givenUp, type StoryAttempt, type StoryDelivery } from './words.js';
+import { allNames, api, mayWrite, type Answer } from './session.js';
+import { causeOf, stateOf, titleOf, whyDead, type StoryAttempt, type StoryDelivery } from './words.js';
 
 type Story = Answer<'readDeliveries'>;
 
 const EVERY_MS = 5_000;
 
-/** Shows the deliveries of one envelope, by webhook. */
-export function Delivery({ id }: { readonly id: string }) {
+interface DrawerProps {
+  /** Id of the envelope. */
+  readonly id: string;
+  /** Only its deliveries to this webhook are shown; to all webhooks if absent. */
+  readonly webhookId: string | undefined;
+  readonly below: string;
+}
+
+/** Shows the deliveries of one envelope to a webhook over their list: attempts, answers and the request. */
+export function DeliveryDrawer({ id, webhookId, below }: DrawerProps) {
   const path = { envelopeId: id };
-  const loaded = useLoad(id, () => api.call('readDeliveries', { path }), EVERY_MS);
+  const curl = api.curl('readDeliveries', { path });
+  const loaded = useLoad(`delivery ${id}`, () => api.call('readDeliveries', { path }), EVERY_MS);
   const payload = useLoad(`payload ${id}`, async () => (await api.request('readPayload', { path })).text);
   return (
-    <Screen title="Delivery">
-      <p class="quiet">
-        Envelope <code>{id}</code>
-      </p>
-      <Loaded of={loaded} what="its deliveries">
-        {(story) => (
-          <>
-            {story.incomplete.length > 0 && (
-              <Notice kind="warn" title={`Not all of it is known now: ${awayIn(story)}`}>
-                <p>A delivery or an attempt may be missing. This page asks again by itself.</p>
-              </Notice>
-            )}
-            {story.deliveries.map((each) => (
-              <One key={each.id} story={story} delivery={each} changed={loaded.reload} />
-            ))}
-          </>
-        )}
+    <Drawer title="Delivery" below={below}>
+      <Loaded of={loaded} what="the delivery">
+        {(story) => {
+          const shown = story.deliveries.filter((each) => webhookId === undefined || each.webhookId === webhookId);
+          return (
+            <>
+              {story.incomplete.length > 0 && (
+                <Notice kind="warn" title={`A part of the story is missing: ${awayIn(story)}`}>
+                  <p>A delivery or an attempt may be missing. This page asks again every few seconds.</p>
+                </Notice>
+              )}
+              {shown.map((each) => (
+                <One key={each.id} story={story} delivery={each} changed={loaded.reload} />
+              ))}
+              {shown.length === 0 && <p>The relay knows no delivery of this envelope to this webhook.</p>}
+            </>
+          );
+        }}
       </Loaded>
-      <section class="panel">
-        <h2>Payload</h2>
+      <section class="part">
         <Loaded of={payload} what="the payload">
-          {(text) => <Viewer label="Envelope as your endpoint gets it" text={text} />}
+          {(text) => <Viewer heading={<h3>Request body</h3>} label="Envelope as your endpoint gets it" text={text} />}
         </Loaded>
-        <Curl line={api.curl('readPayload', { path })} />
       </section>
-      <Curl line={api.curl('readDeliveries', { path })} />
-    </Screen>
+      <Curl line={`${curl}\n${api.curl('readPayload', { path })}`} />
+    </Drawer>
   );
 }
 
@@ -69,47 +82,85 @@ interface OneProps {
   readonly changed: () => void;
 }
 
+/** One delivery: its state, and what became of it, oldest first. The last attempt is open. */
 function One({ story, delivery, changed }: OneProps) {
-  const { webhookId, state, acceptedAt, attempts, nextAttemptAt, waitsFor, reason } = delivery;
-  const last = attempts.at(-1);
-  const isGivenUp = state === 'dead-letter';
+  const { webhookId, state, acceptedAt, attempts, series, nextAttemptAt, waitsFor, reason } = delivery;
+  const webhook = useLoad('names', allNames).value?.find((each) => each.id === webhookId);
+  const { kind, word } = stateOf(state, attempts.length);
+  const isDead = state === 'dead-letter';
   const retry = (id: string): void => {
     const input = { path: { envelopeId: story.id }, body: { webhookId: id } };
     api.ask('retryDeliveries', input, {
       title: 'Retry this delivery?',
-      words: isGivenUp
+      words: isDead
         ? 'Its schedule starts again, with an attempt as soon as your endpoint has room.'
         : 'It is attempted as soon as your endpoint has room, and keeps its place in the schedule.',
-      verb: 'Retry it',
+      verb: 'Retry now',
       done: changed,
       said: ({ retried }) => `${countOf(retried, 'delivery', 'deliveries')} will be attempted.`,
     });
   };
   return (
-    <section class="panel">
+    <section class="part">
       <div class="screen-head">
-        <h2>
-          {webhookId === null ? (
-            'All webhooks'
-          ) : (
-            <Link to={['webhooks', webhookId]}>{story.eventType ?? 'Webhook'}</Link>
-          )}{' '}
-          <Badge kind={STATES[state].kind}>{STATES[state].word}</Badge>
-        </h2>
-        {mayWrite.value && webhookId !== null && (isGivenUp || state === 'waiting') && (
-          <Button name="Retry" run={() => retry(webhookId)} isMain />
+        <h3>
+          <code>{story.eventType ?? 'unknown event type'}</code> <Badge kind={kind}>{word}</Badge>
+        </h3>
+        {mayWrite.value && webhookId !== null && (isDead || state === 'waiting') && (
+          <Button name="Retry" icon="retry" run={() => retry(webhookId)} isMain />
         )}
       </div>
       <Facts
         facts={[
-          ['Accepted', <Time at={acceptedAt} />],
-          [state === 'delivered' ? 'Delivered' : 'Last attempt', last && <Time at={last.at} />],
-          ['Next attempt', nextAttemptAt === null ? undefined : <Time at={nextAttemptAt} />],
-          ['Waits', waitsFor === null ? undefined : WAITS[waitsFor]],
-          ['Given up, because', isGivenUp ? givenUp(reason) : undefined],
+          [
+            'Webhook',
+            webhookId === null ? (
+              'all'
+            ) : (
+              <Link to={['webhooks', webhookId]} name={webhook ? titleOf(webhook) : delivery.host} />
+            ),
+          ],
+          ['Envelope', <Id id={story.id} />],
+          ['Replay', series === 0 ? undefined : series],
         ]}
       />
-      {attempts.length > 0 && <Attempts attempts={attempts} />}
+      <ol class="timeline">
+        <Step icon="plus" kind="info">
+          Accepted <Time at={acceptedAt} />
+        </Step>
+        {attempts.map((attempt, index) =>
+          attempt.attempt === null ? (
+            <Step key={attempt.at} icon="clock" kind="info">
+              Ended without an attempt: {whyDead(attempt.reason)} <Time at={attempt.at} />
+            </Step>
+          ) : (
+            <Attempt
+              key={attempt.at}
+              attempt={attempt}
+              name={`Attempt ${attempt.attempt}`}
+              isLast={index === attempts.length - 1}
+              request={requestOf(story, attempt, webhook?.endPointUrl)}
+            />
+          ),
+        )}
+        {(nextAttemptAt !== null || waitsFor !== null) && (
+          <Step icon="clock" kind="warn">
+            {nextAttemptAt === null ? (
+              'Waits'
+            ) : (
+              <>
+                Next attempt <Time at={nextAttemptAt} />, waits
+              </>
+            )}{' '}
+            {waitsFor !== null && WAITS[waitsFor]}
+          </Step>
+        )}
+        {isDead && (
+          <Step icon="cross" kind="bad">
+            Dead letter: {whyDead(reason)}
+          </Step>
+        )}
+      </ol>
     </section>
   );
 }
@@ -117,39 +168,96 @@ function One({ story, delivery, changed }: OneProps) {
 const WAITS = {
   schedule: 'for its time in the schedule',
   'retry-after': 'until the time your endpoint asked for (Retry-After)',
-  breaker: 'for a trial, since your endpoint failed often',
+  breaker: 'for a trial, because your endpoint failed often',
   room: 'until your endpoint has room',
   disabled: 'until the webhook is enabled',
   parked: 'until your endpoint takes deliveries again',
   replay: 'until the replay comes to it',
 } as const;
 
-/** Lists the attempts. For each one, shows the answer and its duration as a bar relative to the longest attempt. */
-function Attempts({ attempts }: { readonly attempts: readonly StoryAttempt[] }) {
-  const longest = Math.max(1, ...attempts.map(({ durationMs }) => durationMs ?? 0));
-  return (
-    <ol class="attempts">
-      {attempts.map((attempt, index) => {
-        const isGood = attempt.status !== null && attempt.status >= 200 && attempt.status < 300;
-        const { words } = causeOf(attempt);
-        const width = Math.max(1, ((attempt.durationMs ?? 0) / longest) * 100);
-        return (
-          <li key={attempt.at}>
-            <p>
-              <strong>Attempt {index + 1}</strong> <Time at={attempt.at} />
-            </p>
-            <p>
-              <Badge kind={isGood ? 'good' : 'bad'}>{words}</Badge>{' '}
-              {attempt.durationMs !== null && <span class="quiet">after {durationText(attempt.durationMs)}</span>}
-            </p>
-            <svg class="bar" viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-              <rect width={width} height="4" class={isGood ? 'arrived' : 'lost'} />
-            </svg>
-            {attempt.detail !== null && attempt.detail !== words && !isGood && <p class="small">{attempt.detail}</p>}
-            {attempt.answer !== null && <Viewer label={`Answer to attempt ${index + 1}`} text={attempt.answer} />}
-          </li>
-        );
-      })}
-    </ol>
+interface StepProps {
+  readonly icon: IconName;
+  readonly kind: Kind;
+  readonly children: ComponentChildren;
+}
+
+const Step = ({ icon, kind, children }: StepProps) => (
+  <li>
+    <span class={`badge ${kind} step`}>
+      <Icon name={icon} />
+    </span>
+    <div>{children}</div>
+  </li>
+);
+
+/** What the time of an attempt went into, by the members of the API. */
+const STEPS: Readonly<Record<string, string>> = {
+  waitMs: 'wait for a connection',
+  dnsMs: 'DNS',
+  connectMs: 'connect',
+  tlsMs: 'TLS',
+  firstByteMs: 'first byte',
+};
+
+interface AttemptProps {
+  readonly attempt: StoryAttempt;
+  readonly name: string;
+  readonly isLast: boolean;
+  readonly request: string;
+}
+
+/** One attempt: the answer of the endpoint, and the headers that it got. */
+function Attempt({ attempt, name, isLast, request }: AttemptProps) {
+  const { status, detail, answer, answerHeaders, durationMs, timing } = attempt;
+  const isGood = status !== null && status >= 200 && status < 300;
+  const { words } = causeOf(attempt);
+  const steps = Object.entries(timing ?? {}).flatMap(([step, ms]) =>
+    typeof ms === 'number' ? [`${STEPS[step] ?? step} ${durationText(ms)}`] : [],
   );
+  const headers = Object.entries(answerHeaders ?? {}).map(([header, value]) => `${header}: ${value}`);
+  return (
+    <Step icon={isGood ? 'check' : 'cross'} kind={isGood ? 'good' : 'bad'}>
+      <details open={isLast}>
+        <summary>
+          <strong>{name}</strong> {words} {durationMs !== null && <>after {durationText(durationMs)}</>}{' '}
+          <span class="quiet">
+            <Time at={attempt.at} />
+          </span>
+        </summary>
+        <div class="stack">
+          {detail !== null && detail !== words && !isGood && <p>{detail}</p>}
+          {steps.length > 0 && <p class="quiet small">{steps.join(', ')}</p>}
+          {headers.length > 0 && (
+            <Viewer
+              heading={<h4>Headers of the answer</h4>}
+              label={`Headers of the answer to ${name}`}
+              text={headers.join('\n')}
+            />
+          )}
+          {answer === null ? (
+            <p class="quiet small">The relay keeps no body of this answer.</p>
+          ) : (
+            <Viewer heading={<h4>Answer of your endpoint</h4>} label={`Answer to ${name}`} text={answer} />
+          )}
+          <Viewer heading={<h4>Request headers</h4>} label={`Headers of ${name}`} text={request} />
+        </div>
+      </details>
+    </Step>
+  );
+}
+
+/**
+ * Returns the request line and the headers of an attempt, as docs/partners.md lists them. The relay stores neither the
+ * signature nor the credential of an attempt.
+ */
+function requestOf({ id, eventType }: Story, { at, attempt }: StoryAttempt, url = ''): string {
+  return [
+    `POST ${url}`,
+    'content-type: application/json',
+    `webhook-id: ${id}`,
+    `webhook-timestamp: ${Math.floor(Date.parse(at) / 1_000)}`,
+    'webhook-signature: v1,…',
+    `relay-event-type: ${eventType ?? ''}`,
+    `relay-attempt: ${attempt ?? ''}`,
+  ].join('\n');
 }

@@ -31,15 +31,15 @@ export function credentialIn({ kind, apiKey, jwt, userName, password }: Credenti
 export const withoutSecrets = (members: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.entries(members).map(([name, value]) => [name, name === 'userName' ? value : '…']));
 
-/** Returns why an address cannot be the address of an endpoint, or undefined if the page finds no fault. */
+/** Returns why a text cannot be the URL of an endpoint, or undefined if the page finds no fault. */
 export function faultOfUrl(text: string): string | undefined {
-  if (text === '') return 'An address is needed.';
+  if (text === '') return 'A URL is needed.';
   const url = URL.parse(text);
-  if (url === null) return 'This is no address. It begins with https://';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The address begins with https://';
-  if (url.username !== '' || url.password !== '') return 'Leave user and password out: choose a credential below.';
-  if (url.hash !== '') return `Leave out ${url.hash}: it is never sent.`;
-  return text.length > 2_048 ? 'The address has more than 2,048 characters.' : undefined;
+  if (url === null) return 'This is not a URL. A URL begins with https://';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'The URL must begin with https://';
+  if (url.username !== '' || url.password !== '') return 'Remove user and password: choose a credential below.';
+  if (url.hash !== '') return `Remove ${url.hash}: it is never sent.`;
+  return text.length > 2_048 ? 'The URL has more than 2,048 characters.' : undefined;
 }
 
 export function CredentialForm({ fields }: { readonly fields: CredentialFields }) {
@@ -82,7 +82,7 @@ export function TestAnswer({ result }: { readonly result: Answer<'testWebhook'> 
   const { delivered, status, detail, answer, durationMs } = result;
   const took = `after ${durationText(durationMs)}`;
   const isSilent = status === undefined && !delivered;
-  const words = isSilent ? detail : 'A delivery counts as arrived when it is answered 2xx.';
+  const words = isSilent ? detail : 'A delivery is delivered when your endpoint answers 2xx.';
   const title = isSilent ? `No answer ${took}` : `Your endpoint answered ${status ?? '2xx'} ${took}`;
   return (
     <Notice kind={delivered ? 'good' : 'bad'} title={title}>

@@ -31,7 +31,7 @@ export function Events() {
   const wanted = q.value.value;
   return (
     <Screen title="Events">
-      <p class="quiet">What a webhook can be registered for, and what your endpoint gets.</p>
+      <p class="quiet">Event types that a webhook can be registered for, and the payloads that your endpoint gets.</p>
       <div class="filters">
         <TextField label="Search" type="search" {...q} hint="In names and descriptions." />
       </div>
@@ -98,9 +98,9 @@ function Event({ event: { name, description, sentBy, payloadSchema, deprecated, 
   const send = (id: string, address: string): void => {
     const input = { path: { id } };
     api.ask('testWebhook', input, {
-      title: 'Send this to your endpoint?',
+      title: 'Send a sample?',
       words: `${address} gets a sample of ${name} now, marked with the header relay-test: true.`,
-      verb: 'Send it',
+      verb: 'Send sample',
       done: setResult,
       said: saidOf,
     });
@@ -136,10 +136,10 @@ function Event({ event: { name, description, sentBy, payloadSchema, deprecated, 
       <div class="buttons">
         {mayWrite.value &&
           webhooks.map(({ id, endPointUrl }) => (
-            <Button key={id} name={`Send me this at ${endPointUrl}`} run={() => send(id, endPointUrl)} />
+            <Button key={id} name={`Send a sample to ${endPointUrl}`} run={() => send(id, endPointUrl)} />
           ))}
         {mayAdd.value && webhooks.length === 0 && (
-          <Link to={['add']} query={{ type: name }} isButton name="Add a webhook for it" />
+          <Link to={['add']} query={{ type: name }} isButton name="Add a webhook" />
         )}
       </div>
     </details>

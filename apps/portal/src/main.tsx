@@ -2,16 +2,15 @@ import { render } from 'preact';
 import { Button, Link, Notice, Screen, Shell, follow, guardTyped, place } from '@relay/ui';
 import { Add } from './add.js';
 import { Deliveries } from './deliveries.js';
-import { Delivery } from './delivery.js';
 import { Events } from './events.js';
 import { Overview } from './overview.js';
 import { Replays } from './replays.js';
 import { enter, followLinks, leave, outside, session } from './session.js';
 import { Verify } from './verify.js';
-import { Webhook } from './webhook.js';
+import { TABS, Webhook } from './webhook.js';
 
 const SECTIONS = [
-  { name: 'Webhooks', path: [] },
+  { name: 'Webhooks', path: [], also: ['webhooks', 'add'] },
   { name: 'Deliveries', path: ['deliveries'] },
   { name: 'Replays', path: ['replays'] },
   { name: 'Events', path: ['events'] },
@@ -19,13 +18,15 @@ const SECTIONS = [
 ];
 
 function Here() {
-  const [section, id] = place.value.path;
+  const [section, id, third, fourth] = place.value.path;
+  const tab = TABS.find((each) => each === (third ?? 'overview'));
   // The key contains the cursor, so each page of a list is a new screen that starts at its top.
   if (section === undefined) return <Overview key={`overview ${place.value.query['cursor'] ?? ''}`} />;
   if (section === 'add') return <Add key="add" />;
-  if (section === 'webhooks' && id !== undefined) return <Webhook key={`webhook ${id}`} id={id} />;
-  if (section === 'deliveries' && id !== undefined) return <Delivery key={`delivery ${id}`} id={id} />;
-  if (section === 'deliveries') return <Deliveries key={`deliveries ${place.value.query['cursor'] ?? ''}`} />;
+  if (section === 'webhooks' && id !== undefined && tab !== undefined)
+    return <Webhook key={`webhook ${id}`} id={id} tab={tab} envelopeId={fourth} />;
+  if (section === 'deliveries')
+    return <Deliveries key={`deliveries ${place.value.query['cursor'] ?? ''}`} envelopeId={id} webhookId={third} />;
   if (section === 'replays') return <Replays key="replays" />;
   if (section === 'events') return <Events key="events" />;
   if (section === 'verify') return <Verify key="verify" />;
@@ -55,7 +56,7 @@ function Portal() {
       aside={
         <>
           {session.value.access === 'read' && <span class="quiet">read only</span>}
-          <Button name="Leave" run={() => void leave()} />
+          <Button name="Sign out" run={() => void leave()} />
         </>
       }
     >

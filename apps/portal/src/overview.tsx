@@ -1,9 +1,11 @@
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import {
+  Address,
   Badge,
   Curl,
   Empty,
+  Icon,
   Link,
   Loaded,
   Screen,
@@ -18,30 +20,31 @@ import {
   relayNow,
   useLoad,
 } from '@relay/ui';
+import { Bars, useLastDay } from './by-hour.js';
 import { CountsChart } from './counts-chart.js';
-import { allNames, api, mayAdd } from './session.js';
-import { healthOf, hourly, type Delivery, type WebhookState } from './words.js';
+import { allNames, api, mayAdd, type Named } from './session.js';
+import { healthOf, titleOf, type Delivery, type WebhookState } from './words.js';
 
 const EVERY_MS = 15_000;
-const DAY_MS = 86_400_000;
 
 /** Lists all webhooks with their state. */
 export function Overview() {
   const { cursor, find = '' } = place.value.query;
   const query = cursor === undefined ? {} : { cursor };
   const states = useLoad(`states ${cursor ?? ''}`, () => api.request('listWebhookStates', { query }), EVERY_MS);
-  const recent = useLoad('recent', () => api.call('listAllDeliveries', { query: recentQuery() }), EVERY_MS);
-  const deliveries = recent.value?.deliveries ?? [];
+  const lastDay = useLastDay();
+  const deliveries = lastDay.value ?? [];
+  const isEmpty = states.value?.body.webhooks.length === 0 && cursor === undefined;
   return (
-    <Screen title="Webhooks" actions={mayAdd.value && <Link to={['add']} isButton name="Add a webhook" />}>
+    <Screen title="Webhooks" actions={mayAdd.value && !isEmpty && <AddLink name="Add webhook" />}>
       <Loaded of={states} what="your webhooks">
         {({ body: { webhooks }, headers }) => {
           const next = nextCursor(headers);
-          if (webhooks.length === 0 && cursor === undefined) return <None />;
+          if (isEmpty) return <None />;
           return (
             <>
-              {(next !== undefined || cursor !== undefined) && <Find text={find} />}
               <CountsChart />
+              {(next !== undefined || cursor !== undefined) && <Find text={find} />}
               <List webhooks={webhooks} deliveries={deliveries} />
               <div class="buttons">
                 {cursor !== undefined && <Link to={[]} isButton name="First webhooks" />}
@@ -51,8 +54,8 @@ export function Overview() {
           );
         }}
       </Loaded>
-      {recent.error !== undefined && states.error === undefined && (
-        <Loaded of={recent} what="the last day">
+      {lastDay.error !== undefined && states.error === undefined && (
+        <Loaded of={lastDay} what="the last 24 hours">
           {() => null}
         </Loaded>
       )}
@@ -61,15 +64,17 @@ export function Overview() {
   );
 }
 
-const recentQuery = (): { since: string; limit: string } => ({
-  since: new Date(relayNow() - DAY_MS).toISOString(),
-  limit: '200',
-});
+const AddLink = ({ name }: { readonly name: string }) => (
+  <Link to={['add']} isButton isMain>
+    <Icon name="plus" />
+    {name}
+  </Link>
+);
 
 /** Maximum number of search results that are listed. */
 const MOST_FOUND = 20;
 
-/** Searches the webhooks of all pages by a part of their name, event type or address. */
+/** Searches the webhooks of all pages by a part of their name, event type or URL. */
 function Find({ text }: { readonly text: string }) {
   const value = useMemo(() => signal(text), [text]);
   const names = useLoad('names', allNames);
@@ -84,14 +89,13 @@ function Find({ text }: { readonly text: string }) {
         type="search"
         value={value}
         settled={() => refine({ ...place.value.query, find: value.value === '' ? undefined : value.value })}
-        hint={`Among ${countOf(names.value?.length ?? 0, 'webhook')}: a part of the name, event type or address.`}
+        hint={`Among ${countOf(names.value?.length ?? 0, 'webhook')}: a part of the name, event type or URL.`}
       />
       {text !== '' && (
         <ul>
-          {found.slice(0, MOST_FOUND).map(({ id, eventType, endPointName, endPointUrl }) => (
-            <li key={id}>
-              <Link to={['webhooks', id]}>{endPointName ?? eventType}</Link>{' '}
-              <span class="quiet small">{endPointUrl}</span>
+          {found.slice(0, MOST_FOUND).map((webhook) => (
+            <li key={webhook.id}>
+              <WebhookLink of={webhook} /> <span class="quiet small">{webhook.endPointUrl}</span>
             </li>
           ))}
           {found.length > MOST_FOUND && <li class="quiet">{countText(found.length - MOST_FOUND)} more</li>}
@@ -104,9 +108,16 @@ function Find({ text }: { readonly text: string }) {
 
 const None = () => (
   <Empty title="You have no webhook yet">
-    <p>A webhook is an address of yours that gets every event of a type.</p>
-    {mayAdd.value && <Link to={['add']} isButton name="Add the first one" />}
+    <p>A webhook sends every event of a type to a URL of yours.</p>
+    {mayAdd.value && <AddLink name="Add a webhook" />}
   </Empty>
+);
+
+/** The title of a webhook, which leads to its page. */
+export const WebhookLink = ({ of }: { readonly of: Named }) => (
+  <Link to={['webhooks', of.id]} label={`${titleOf(of)}, ${of.eventType}`}>
+    {of.endPointName ?? <Address url={of.endPointUrl} />}
+  </Link>
 );
 
 interface ListProps {
@@ -125,16 +136,24 @@ function List({ webhooks, deliveries }: ListProps) {
       columns={[
         {
           name: 'Webhook',
-          cell: ({ id, eventType, endPointUrl, endPointName }) => (
+          cell: (webhook) => (
             <>
-              <Link to={['webhooks', id]}>{endPointName ?? eventType}</Link>
-              {endPointName !== null && <p class="quiet">{eventType}</p>}
-              <p class="quiet small">{endPointUrl}</p>
+              <p class="title">
+                <WebhookLink of={webhook} />
+              </p>
+              <p class="quiet small">
+                <code>{webhook.eventType}</code>
+              </p>
+              {webhook.endPointName !== null && (
+                <p class="small">
+                  <Address url={webhook.endPointUrl} />
+                </p>
+              )}
             </>
           ),
         },
         { name: 'State', cell: (webhook) => <State webhook={webhook} nowMs={nowMs} /> },
-        { name: 'Last 24 hours', cell: ({ id }) => <Sparkline deliveries={of(id)} nowMs={nowMs} /> },
+        { name: 'Last 24 hours', cell: ({ id }) => <Bars deliveries={of(id)} /> },
         { name: 'Delivered', isNumber: true, cell: ({ delivered }) => countText(delivered) },
         {
           name: 'Waiting',
@@ -147,13 +166,13 @@ function List({ webhooks, deliveries }: ListProps) {
           ),
         },
         {
-          name: 'Given up',
+          name: 'Dead letters',
           isNumber: true,
           cell: ({ id, dead }) =>
             dead === 0 ? (
               '0'
             ) : (
-              <Link to={['deliveries']} query={{ status: 'dead', webhookId: id }} name={countText(dead)} />
+              <Link to={['webhooks', id, 'deliveries']} query={{ status: 'dead' }} name={countText(dead)} />
             ),
         },
       ]}
@@ -171,39 +190,13 @@ function NextAttempt({ deliveries }: { readonly deliveries: readonly Delivery[] 
   );
 }
 
-const [WIDTH, HEIGHT] = [120, 24];
-const STEP = WIDTH / 24;
-
-/** Bar chart of the last 24 hours. Each bar shows the delivered deliveries, and above them the others. */
-function Sparkline({ deliveries, nowMs }: { readonly deliveries: readonly Delivery[]; readonly nowMs: number }) {
-  const hours = hourly(deliveries, nowMs);
-  const most = Math.max(1, ...hours.map(({ delivered, failed }) => delivered + failed));
-  const sumOf = (kind: 'delivered' | 'failed'): number => hours.reduce((sum, hour) => sum + hour[kind], 0);
-  const label = `Last 24 hours: ${countOf(sumOf('delivered'), 'delivery', 'deliveries')} arrived, ${sumOf('failed')} did not`;
-  return (
-    <svg class="spark" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} role="img" aria-label={label}>
-      <line x1="0" x2={WIDTH} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} class="base" />
-      {hours.map((hour, index) => {
-        const [low, high] = [(hour.delivered / most) * HEIGHT, (hour.failed / most) * HEIGHT];
-        const x = index * STEP;
-        return (
-          <g key={x}>
-            <rect x={x} y={HEIGHT - low} width={STEP - 1} height={low} class="arrived" />
-            <rect x={x} y={HEIGHT - low - high} width={STEP - 1} height={high} class="lost" />
-          </g>
-        );
-      })}
-    </svg>
-  );
-}
-
-/** Shows the state of a webhook, with the same text in the list and on the page of the webhook. */
-export function State({ webhook, nowMs }: { readonly webhook: WebhookState; readonly nowMs: number }) {
+/** Shows the state of a webhook. Its page shows the same text. */
+function State({ webhook, nowMs }: { readonly webhook: WebhookState; readonly nowMs: number }) {
   const { kind, word, words } = healthOf(webhook, nowMs);
   return (
     <>
       <Badge kind={kind}>{word}</Badge>
-      <p class="small">{words}</p>
+      <p class="words small">{words}</p>
     </>
   );
 }

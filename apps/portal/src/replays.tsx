@@ -7,6 +7,7 @@ import {
   Curl,
   Empty,
   Fault,
+  Link,
   Loaded,
   Screen,
   Table,
@@ -18,6 +19,7 @@ import {
   place,
   useLoad,
   useTry,
+  type Choices,
 } from '@relay/ui';
 import { allNames, api, choicesOf, mayWrite, type Answer, type Named } from './session.js';
 
@@ -35,14 +37,14 @@ export function Replays() {
         </Loaded>
       )}
       <Loaded of={replays} what="the replays">
-        {({ replays: all }) => <List replays={all} changed={replays.reload} />}
+        {({ replays: all }) => <List replays={all} names={choicesOf(names.value ?? [])} changed={replays.reload} />}
       </Loaded>
       <Curl line={api.curl('listReplays', {})} />
     </Screen>
   );
 }
 
-const KINDS = { failed: 'Those given up', all: 'All' };
+const KINDS = { failed: 'Dead letters', all: 'All' };
 
 function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; readonly ordered: () => void }) {
   const fields = useMemo(
@@ -70,7 +72,7 @@ function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; rea
     const { path, body } = inputOf(false);
     const counted = { path, body: { until: createdAt, ...body } };
     api.ask('replayWebhook', counted, {
-      title: 'Replay them?',
+      title: 'Replay deliveries?',
       words: `Your endpoint gets up to ${countOf(matched, 'delivery', 'deliveries')} once more, with the same webhook-id as before.`,
       verb: 'Replay',
       done: ordered,
@@ -84,7 +86,7 @@ function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; rea
   return (
     <form class="panel" onSubmit={open} aria-label="New replay">
       <h2>Replay deliveries</h2>
-      <Fault title="They could not be counted" words={fault} />
+      <Fault title="The deliveries could not be counted" words={fault} />
       <div class="filters">
         <ChoiceField label="Webhook" value={fields.webhookId} choices={choicesOf(webhooks)} />
         <ChoiceField label="Which" value={fields.status} choices={KINDS} />
@@ -92,7 +94,7 @@ function Order({ webhooks, ordered }: { readonly webhooks: readonly Named[]; rea
         <TextField label="Accepted until" type="datetime-local" value={fields.until} hint="Now, if empty." />
       </div>
       <div class="buttons">
-        <Button name="Count them first" isMain />
+        <Button name="Count deliveries" isMain />
       </div>
     </form>
   );
@@ -104,22 +106,29 @@ const timeIn = (name: string, local: string): Record<string, string> =>
 const STATES = { 'dry-run': 'info', running: 'info', paused: 'warn', done: 'good', cancelled: 'warn' } as const;
 type Replay = Answer<'listReplays'>['replays'][number];
 
-const List = ({ replays, changed }: { readonly replays: readonly Replay[]; readonly changed: () => void }) => (
+interface ListProps {
+  readonly replays: readonly Replay[];
+  readonly names: Choices;
+  readonly changed: () => void;
+}
+
+const List = ({ replays, names, changed }: ListProps) => (
   <Table
     caption="Replays, newest first"
     rows={replays}
     keyOf={({ id }) => id ?? ''}
     columns={[
       { name: 'Ordered', cell: ({ createdAt }) => <Time at={createdAt} /> },
-      { name: 'Which', cell: ({ status }) => (status === 'all' ? 'all' : 'given up') },
+      { name: 'Webhook', cell: ({ webhookId: id }) => <Link to={['webhooks', id]}>{names[id] ?? id}</Link> },
+      { name: 'Which', cell: ({ status }) => (status === 'all' ? 'all' : 'dead letters') },
       { name: 'State', cell: ({ state }) => <Badge kind={STATES[state]}>{state}</Badge> },
       { name: 'Progress', cell: (replay) => <Progress replay={replay} /> },
       { name: 'Failed', isNumber: true, cell: ({ failed }) => countText(failed) },
-      { name: 'Change', cell: (replay) => <Cancel replay={replay} changed={changed} /> },
+      { name: 'Action', cell: (replay) => <Cancel replay={replay} changed={changed} /> },
     ]}
     empty={
       <Empty title="No replay yet">
-        <p>A replay delivers the events of a time once more, or all that were given up.</p>
+        <p>A replay delivers the envelopes of a time once more, or the dead letters.</p>
       </Empty>
     }
   />
@@ -144,7 +153,7 @@ function Cancel({ replay: { id, state }, changed }: { readonly replay: Replay; r
   const open = (): void =>
     api.ask('cancelReplay', input, {
       title: 'Cancel the replay?',
-      words: 'What was not sent yet is not sent. What was sent stays.',
+      words: 'The remaining deliveries are not sent. Deliveries that were sent stay.',
       verb: 'Cancel the replay',
       isDangerous: true,
       done: changed,

@@ -12,6 +12,7 @@ import {
   type AnswerOf,
   type Choices,
 } from '@relay/ui';
+import { titleOf } from './words.js';
 
 type All = Operations & PublicOperations;
 
@@ -149,7 +150,7 @@ const tellCopies = (text: string | null | undefined): void => copies?.postMessag
 export async function leave(): Promise<void> {
   tellCopies(storedHandle()?.split('.')[0]);
   await api.call('endPortalToken', {}).catch(() => undefined);
-  end('You have left');
+  end('You are signed out');
 }
 
 const ASK = 'Open the portal from your own application again: it makes a new link each time.';
@@ -200,12 +201,7 @@ export function forgetNames(): void {
 }
 
 export const choicesOf = (names: readonly Named[]): Choices =>
-  Object.fromEntries(
-    names.map(({ id, eventType, endPointName }) => [
-      id,
-      endPointName === null ? eventType : `${endPointName} (${eventType})`,
-    ]),
-  );
+  Object.fromEntries(names.map((webhook) => [webhook.id, `${titleOf(webhook)} (${webhook.eventType})`]));
 
 async function loadNames(): Promise<Named[]> {
   const names: Named[] = [];

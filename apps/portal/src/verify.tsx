@@ -20,7 +20,7 @@ export function Verify() {
       <p class="quiet">Copy what your endpoint received. Nothing of it leaves this page.</p>
       <div role="status" class="said">
         {judgement?.kind === 'genuine' && (
-          <Notice kind="good" title="It is from the relay">
+          <Notice kind="good" title="The signature is valid">
             <p>{judgement.words}</p>
           </Notice>
         )}
@@ -69,9 +69,15 @@ export async function judge(given: Received, nowMs: number): Promise<Judgement> 
     return no('A header is missing', 'Give webhook-id, webhook-timestamp and webhook-signature as they came.');
   const key = keyIn(secret);
   if (key === undefined)
-    return no('The secret is none', 'It is whsec_ and base64. Copy it whole from the page of the webhook.');
+    return no(
+      'The secret is invalid',
+      'A secret is whsec_ and base64. Copy the whole secret from the settings of the webhook.',
+    );
   if (!/^\d{1,12}$/.test(timestamp))
-    return no('The timestamp is none', 'webhook-timestamp is a number of seconds since 1970. Is it in milliseconds?');
+    return no(
+      'The timestamp is invalid',
+      'webhook-timestamp is a number of seconds since 1970. Is it in milliseconds?',
+    );
   if (!signatures.some((each) => each.startsWith('v1,')))
     return no('The signature has no v1', 'webhook-signature has one or more of v1,BASE64 with spaces between them.');
   const fits = async (body: string, bytes = key): Promise<boolean> =>
@@ -82,7 +88,7 @@ export async function judge(given: Received, nowMs: number): Promise<Judgement> 
     return no('The secret was used as text', 'Decode the base64 behind whsec_ and use these bytes as the key.');
   return no(
     'No signature matches',
-    'Either the secret is of another webhook, or the body is not the bytes that came: take it before any JSON is parsed. Compare webhook-id with the page of the delivery.',
+    'Either the secret is of another webhook, or the body is not the bytes that came: take it before any JSON is parsed. Compare webhook-id with the envelope of the delivery.',
   );
 }
 
@@ -93,7 +99,7 @@ function genuine(timestamp: string, nowMs: number): Judgement {
     kind: 'genuine',
     words: late
       ? `The signature is right. An endpoint should refuse it all the same: it was made ${Math.abs(ageS)} s ${ageS > 0 ? 'ago' : 'from now'}, and more than ${TOLERANCE_S} s can be a repeat by somebody else, or a wrong clock.`
-      : 'The signature is right, and new enough.',
+      : 'The relay has signed this delivery, and the signature is new enough.',
   };
 }
 

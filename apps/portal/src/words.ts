@@ -1,4 +1,4 @@
-import { countText, distanceText, type Kind } from '@relay/ui';
+import { countOf, distanceText, partsOfUrl, type Kind } from '@relay/ui';
 import type { Answer } from './session.js';
 
 export type WebhookState = Answer<'listWebhookStates'>['webhooks'][number];
@@ -7,31 +7,39 @@ type Attempt = Delivery['attempts'][number];
 export type StoryDelivery = Answer<'readDeliveries'>['deliveries'][number];
 export type StoryAttempt = StoryDelivery['attempts'][number];
 
-/** State of a webhook as one word, and as sentences that say what to do. */
-export interface Health {
+/** The title of a webhook: its name, or the host and path of its URL. */
+export const titleOf = ({ endPointName, endPointUrl }: Pick<WebhookState, 'endPointName' | 'endPointUrl'>): string =>
+  endPointName ?? partsOfUrl(endPointUrl).join('');
+
+/** A state as one term of the glossary. */
+export interface State {
   readonly kind: Kind;
   readonly word: string;
+}
+
+/** State of a webhook, with sentences that say what to do. */
+export interface Health extends State {
   readonly words: string;
 }
 
 const DISABLED: Readonly<Record<string, string>> = {
-  gone: 'Your endpoint answered 410 Gone, so nothing is sent. Enable the webhook when the endpoint is back.',
-  failing: 'Your endpoint failed for five days, so nothing is sent. Mend it, then enable the webhook.',
+  gone: 'Your endpoint answered 410 Gone. Enable the webhook when the endpoint is back.',
+  failing: 'Your endpoint failed for five days. Mend it, then enable the webhook.',
   unverified: 'A test delivery has to be answered 2xx first. Send one from the page of the webhook.',
   operator: 'The operator of the relay disabled it. Ask them why.',
-  partner: 'You disabled it. What is sent to it waits for up to seven days.',
+  partner: 'You disabled it. Its deliveries wait for up to seven days.',
 };
 
 /** Describes the state of a webhook. @param nowMs epoch milliseconds */
 export function healthOf(webhook: WebhookState, nowMs: number): Health {
   const { status, disabledReason, lastFailure, lastDelivered, dead, waiting } = webhook;
   if (status === 'disabled')
-    return { kind: 'warn', word: 'disabled', words: DISABLED[disabledReason ?? ''] ?? 'Nothing is sent to it.' };
+    return { kind: 'warn', word: 'disabled', words: DISABLED[disabledReason ?? ''] ?? 'No delivery is sent.' };
   if (status === 'parked')
     return {
       kind: 'bad',
       word: 'failing',
-      words: 'Your endpoint does not take deliveries. They wait, and follow by themselves when it does.',
+      words: 'Your endpoint takes no deliveries. They wait, and are sent as soon as it answers 2xx again.',
     };
   const failed = lastFailure !== null && (lastDelivered === null || lastFailure.at > lastDelivered.at);
   if (failed) {
@@ -39,18 +47,20 @@ export function healthOf(webhook: WebhookState, nowMs: number): Health {
     return { kind: 'bad', word: 'failing', words: `The last attempt, ${when}, failed: ${causeOf(lastFailure).words}.` };
   }
   if (waiting > 0)
-    return { kind: 'warn', word: 'delivers', words: `It delivers. ${waits(waiting)} for another attempt.` };
+    return {
+      kind: 'warn',
+      word: 'retrying',
+      words: `New deliveries arrive. ${countOf(waiting, 'delivery waits', 'deliveries wait')} for another attempt.`,
+    };
   if (dead > 0)
     return {
       kind: 'warn',
-      word: 'delivers',
-      words: 'It delivers again. Some older deliveries were given up: retry them.',
+      word: 'active',
+      words: 'New deliveries arrive. Earlier ones are dead letters: retry them.',
     };
-  if (lastDelivered === null) return { kind: 'info', word: 'quiet', words: 'Nothing was sent to it in the last day.' };
-  return { kind: 'good', word: 'delivers', words: 'All is well.' };
+  if (lastDelivered === null) return { kind: 'info', word: 'active', words: 'No delivery in the last 24 hours.' };
+  return { kind: 'good', word: 'active', words: 'All is well.' };
 }
-
-const waits = (count: number): string => (count === 1 ? '1 delivery waits' : `${countText(count)} deliveries wait`);
 
 /** Why an attempt failed, in words and as the filter that finds deliveries with the same failure. */
 interface Cause {
@@ -79,23 +89,28 @@ const REASONS: Readonly<Record<string, string>> = {
   handling_failed: 'the relay could not handle it',
 };
 
-/** Returns why a delivery was given up, in words. */
-export const givenUp = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown';
+/** Returns why a delivery is a dead letter, in words. */
+export const whyDead = (reason: string | null): string => REASONS[reason ?? ''] ?? reason ?? 'unknown';
 
-export const STATUS: Readonly<Record<Delivery['status'], Kind>> = { delivered: 'good', waiting: 'warn', dead: 'bad' };
+const WAITING: State = { kind: 'info', word: 'waiting' };
+const DEAD: State = { kind: 'bad', word: 'dead letter' };
 
-/** Badge text and color for each state of a delivery. */
-export const STATES: Readonly<Record<StoryDelivery['state'], { readonly kind: Kind; readonly word: string }>> = {
+const STATES: Readonly<Record<Delivery['status'] | StoryDelivery['state'], State>> = {
   delivered: { kind: 'good', word: 'delivered' },
-  waiting: { kind: 'warn', word: 'waiting' },
-  parked: { kind: 'warn', word: 'waiting' },
-  replaying: { kind: 'warn', word: 'waiting' },
-  pending: { kind: 'warn', word: 'waiting' },
-  'dead-letter': { kind: 'bad', word: 'given up' },
+  waiting: WAITING,
+  parked: WAITING,
+  replaying: WAITING,
+  pending: WAITING,
+  dead: DEAD,
+  'dead-letter': DEAD,
   replayed: { kind: 'info', word: 'replayed' },
-  purged: { kind: 'bad', word: 'removed' },
+  purged: { kind: 'bad', word: 'purged' },
   cancelled: { kind: 'info', word: 'cancelled' },
 };
+
+/** The state of a delivery, in a list or in the story of its envelope. @param attempts number of its attempts */
+export const stateOf = (state: keyof typeof STATES, attempts: number): State =>
+  STATES[state] === WAITING && attempts > 0 ? { kind: 'warn', word: 'retrying' } : STATES[state];
 
 /** Groups the failed deliveries by cause, the most frequent cause first. */
 export function causesIn(deliveries: readonly Delivery[]): { cause: Cause; count: number }[] {
@@ -113,11 +128,11 @@ export function causesIn(deliveries: readonly Delivery[]): { cause: Cause; count
 /** Counts the deliveries of each of the last 24 hours, the oldest hour first. */
 export function hourly(deliveries: readonly Delivery[], nowMs: number): { delivered: number; failed: number }[] {
   const hours = Array.from({ length: 24 }, () => ({ delivered: 0, failed: 0 }));
-  for (const { at, status } of deliveries) {
+  for (const { at, status, attempts } of deliveries) {
     const hour = hours[23 - Math.floor((nowMs - Date.parse(at)) / 3_600_000)];
     if (hour === undefined) continue;
     if (status === 'delivered') hour.delivered += 1;
-    else hour.failed += 1;
+    else if (status === 'dead' || attempts.length > 0) hour.failed += 1;
   }
   return hours;
 }

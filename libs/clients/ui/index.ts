@@ -6,12 +6,13 @@
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
 export { Chart, type Series } from './chart.js';
+export { Drawer } from './drawer.js';
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
-export { Id, shortId } from './ids.js';
+export { Icon, type IconName } from './icons.js';
 export { forgetLoaded, Loaded, useLoad, useTry } from './load.js';
-export { Badge, Button, Empty, Facts, Fault, Notice, Table, type Kind } from './parts.js';
+export { Address, Badge, Button, Empty, Facts, Fault, Notice, partsOfUrl, Table, type Kind } from './parts.js';
 export { follow, fragmentOf, go, pageFrom, place, refine, replace, useFilters } from './place.js';
 export { Refused, waitOf, wordsOf } from './request.js';
 export { Link, Screen, Shell } from './shell.js';
-export { countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';
-export { Copy, Curl, Viewer } from './viewer.js';
+export { clockText, countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';
+export { Copy, Curl, Id, shortId, Viewer } from './viewer.js';

@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { Button, Notice } from './parts.js';
 import { place } from './place.js';
 import { waitOf, wordsOf } from './request.js';
+import { clockText } from './times.js';
 
 /** State of a request: no result yet, a value, or an error. The last value stays while it is loaded again. */
 export interface Load<Value> {
@@ -10,6 +11,10 @@ export interface Load<Value> {
   readonly error: unknown;
   readonly isLoading: boolean;
   readonly reload: () => void;
+  /** Epoch milliseconds at which the value arrived, by the user's clock. */
+  readonly asOf: number | undefined;
+  /** Epoch milliseconds of the next try after a temporary error, by the user's clock. */
+  readonly nextAt: number | undefined;
 }
 
 type Known<Value> = Omit<Load<Value>, 'reload'> & { readonly key: string };
@@ -18,12 +23,12 @@ type Known<Value> = Omit<Load<Value>, 'reload'> & { readonly key: string };
  * The last values that were loaded in this session, newest last. If a request is refused temporarily, the page shows the
  * last value.
  */
-const kept = new Map<string, unknown>();
+const kept = new Map<string, { readonly value: unknown; readonly asOf: number }>();
 const KEPT = 50;
 
 function keep(name: string, value: unknown): void {
   kept.delete(name);
-  kept.set(name, value);
+  kept.set(name, { value, asOf: Date.now() });
   const [oldest] = kept.keys();
   if (kept.size > KEPT && oldest !== undefined) kept.delete(oldest);
 }
@@ -31,7 +36,14 @@ function keep(name: string, value: unknown): void {
 /** Forgets all loaded values. Call it when the session ends, because the next user may be another person. */
 export const forgetLoaded = (): void => kept.clear();
 
-const nothing = (key: string) => ({ key, value: undefined, error: undefined, isLoading: true });
+const nothing = (key: string) => ({
+  key,
+  value: undefined,
+  error: undefined,
+  isLoading: true,
+  asOf: undefined,
+  nextAt: undefined,
+});
 
 /**
  * Loads a value when the component appears and when `key` changes. While the page is visible, it loads the value again every
@@ -53,11 +65,15 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
         const value = await latest.current();
         if (mine !== turn.current) return;
         keep(name, value);
-        setKnown({ key, value, error: undefined, isLoading: false });
+        setKnown({ key, value, error: undefined, isLoading: false, asOf: Date.now(), nextAt: undefined });
       } catch (error) {
         if (mine !== turn.current) return;
-        const had = waitOf(error) === undefined ? undefined : (kept.get(name) as Value | undefined);
-        setKnown((before) => ({ ...before, value: before.value ?? had, error, isLoading: false }));
+        const waitMs = waitOf(error);
+        const had = waitMs === undefined ? undefined : kept.get(name);
+        const nextAt = waitMs === undefined ? undefined : Date.now() + waitMs;
+        setKnown(({ value = had?.value as Value | undefined, asOf = had?.asOf }) => {
+          return { key, value, asOf, error, isLoading: false, nextAt };
+        });
       }
     };
     void asked();
@@ -77,8 +93,7 @@ export function useLoad<Value>(key: string, load: () => Promise<Value>, everyMs?
     return () => clearInterval(timer);
   }, [reload, everyMs, known]);
   // After `key` has changed and before the effect runs, `known` still has the value of the previous key.
-  const { value, error, isLoading } = known.key === key ? known : nothing(key);
-  return { value, error, isLoading, reload };
+  return { ...(known.key === key ? known : nothing(key)), reload };
 }
 
 interface LoadedProps<Value> {
@@ -89,14 +104,16 @@ interface LoadedProps<Value> {
 }
 
 /** Shows the state of a request: its value and the error of the last try, or that it is loading, or why it failed. */
-export function Loaded<Value>({ of: { value, error, isLoading, reload }, what, children }: LoadedProps<Value>) {
+export function Loaded<Value>({ of: load, what, children }: LoadedProps<Value>) {
+  const { value, error, isLoading, reload, asOf, nextAt } = load;
   return (
     <>
       {error !== undefined && (
         <Notice kind="bad" title={value === undefined ? `Cannot show ${what}` : `Cannot refresh ${what}`}>
           <p>
-            {wordsOf(error)}
-            {waitOf(error) !== undefined && ' This page asks again by itself.'}
+            {wordsOf(error, false)}
+            {nextAt !== undefined && ` This page asks again at ${clockText(nextAt)}.`}
+            {asOf !== undefined && ` It shows the state of ${clockText(asOf)}.`}
           </p>
           <Button name="Try again" run={reload} />
         </Notice>

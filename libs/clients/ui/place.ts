@@ -46,8 +46,26 @@ export function refine(query: Readonly<Record<string, string | undefined>>): voi
 
 /** Goes to a route and replaces the current entry in the history. */
 export function replace(fragment: string): void {
-  history.replaceState(null, '', fragment);
+  history.replaceState(history.state, '', fragment);
   place.value = readPlace(fragment);
+}
+
+/** State of a history entry whose route lies over the route of the entry before it. */
+const OVER = 'over';
+
+/** Opens a route over the current one, with a new entry in the history. */
+export function openOver(fragment: string): void {
+  history.pushState(OVER, '', fragment);
+  place.value = readPlace(fragment);
+}
+
+/**
+ * Closes a route that lies over the route `below`. If `openOver` has opened it in this tab, the browser goes back, so that
+ * the history has the route below once. Otherwise the route below replaces it.
+ */
+export function closeOver(below: string): void {
+  if (history.state === OVER) history.back();
+  else replace(below);
 }
 
 /** Makes `place` follow the address from now on. */
@@ -71,7 +89,7 @@ interface Filter {
  * changes. When a filter changes, the list starts again at its first page.
  */
 export function useFilters<Name extends string>(...names: readonly Name[]): Readonly<Record<Name, Filter>> {
-  const { from: _from, before: _before, ...query } = place.value.query;
+  const { from: _from, before: _before, cursor: _cursor, ...query } = place.value.query;
   const filters = useMemo(
     () =>
       names.map((name) => {

@@ -93,13 +93,13 @@ export class Refused extends Error {
   }
 }
 
-/** Returns the fault and its remedy, in sentences. */
-export function wordsOf(error: unknown): string {
+/** Returns the fault and its remedy, in sentences. @param tellsWait whether they say when to try again */
+export function wordsOf(error: unknown, tellsWait = true): string {
   if (error instanceof NoSuchPath) return 'There is no such page.';
   if (!(error instanceof Refused)) return 'The page met a fault of its own. Load it again.';
   if (error.status === 0) return 'The relay does not answer. Check the network, then try again.';
   const members = (error.problem.errors ?? []).map(({ pointer, detail }) => `${pointer.slice(1)}: ${detail}`);
-  const wait = error.retryAfterS === undefined ? '' : ` Try again in ${error.retryAfterS} s.`;
+  const wait = error.retryAfterS === undefined || !tellsWait ? '' : ` Try again in ${error.retryAfterS} s.`;
   return `${[error.message, ...members].join(' ')}${wait}`;
 }
 

@@ -1,12 +1,20 @@
 import { Component, type ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Asked, cameTo, Said } from './ask.js';
+import { drawn } from './drawer.js';
 import { Notice } from './parts.js';
-import { fragmentOf, place, type Place } from './place.js';
+import { fragmentOf, openOver, place, type Place } from './place.js';
 import { NoSuchPath } from './request.js';
 
+interface Section {
+  readonly name: string;
+  readonly path: readonly string[];
+  /** First segments of the other routes that belong to this section. */
+  readonly also?: readonly string[];
+}
+
 interface ShellProps {
-  readonly sections?: readonly { readonly name: string; readonly path: readonly string[] }[];
+  readonly sections?: readonly Section[];
   /** Shown at the end of the header, for example the user's name and the logout button. */
   readonly aside?: ComponentChildren;
   readonly children: ComponentChildren;
@@ -32,10 +40,10 @@ export function Shell({ sections = [], aside, children }: ShellProps) {
         </p>
         <nav aria-label="Sections">
           <ul>
-            {sections.map((section) => (
-              <li key={section.name}>
-                <a href={fragmentOf(section.path)} aria-current={(section.path[0] ?? '') === here ? 'page' : undefined}>
-                  {section.name}
+            {sections.map(({ name, path, also = [] }) => (
+              <li key={name}>
+                <a href={fragmentOf(path)} aria-current={[path[0] ?? '', ...also].includes(here) ? 'page' : undefined}>
+                  {name}
                 </a>
               </li>
             ))}
@@ -88,9 +96,10 @@ let isFirst = true;
 /** One screen. Its title gets the focus when the user goes there, so that screen readers read it aloud. */
 export function Screen({ title, actions, children }: ScreenProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const shown = drawn.value ?? title;
   useEffect(() => {
-    document.title = `${title} – ${productName()}`;
-  }, [title]);
+    document.title = `${shown} – ${productName()}`;
+  }, [shown]);
   // A layout effect runs before the user can do anything. Otherwise the title could take the focus from a field that the
   // user has just entered.
   useLayoutEffect(() => {
@@ -117,14 +126,34 @@ interface LinkProps {
   readonly to: readonly string[];
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly isButton?: boolean;
+  readonly isMain?: boolean;
   /** The text of the link; used if it has no children. */
   readonly name?: ComponentChildren;
+  /** Name for screen readers. It contains the text, and tells the link from others with the same text. */
+  readonly label?: string;
+  /** Whether the route lies over the current one, as that of a drawer. */
+  readonly isOver?: boolean;
   readonly children?: ComponentChildren;
 }
 
 /** A link to another route of this app. */
-export const Link = ({ to, query, isButton = false, name, children = name }: LinkProps) => (
-  <a href={fragmentOf(to, query)} class={isButton ? 'button' : ''}>
-    {children}
-  </a>
-);
+export function Link({ to, query, isButton, isMain, isOver, label, name, children = name }: LinkProps) {
+  const kinds = [isButton === true && 'button', isMain === true && 'main'];
+  const fragment = fragmentOf(to, query);
+  const open = (event: MouseEvent): void => {
+    // The browser opens another tab or window by itself.
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    openOver(fragment);
+  };
+  return (
+    <a
+      href={fragment}
+      class={kinds.filter(Boolean).join(' ')}
+      aria-label={label}
+      onClick={isOver === true ? open : undefined}
+    >
+      {children}
+    </a>
+  );
+}

@@ -18,6 +18,9 @@ export const timeText = (at: Date, timeZone?: string): string =>
     ...(timeZone === undefined ? {} : { timeZone }),
   }).format(at);
 
+/** Formats the time of day to the second, in the user's time zone. */
+export const clockText = (at: number | string): string => new Date(at).toLocaleTimeString('en-GB');
+
 /** Formats the time in UTC, to the second. */
 export const utcText = (at: Date): string => `${at.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 

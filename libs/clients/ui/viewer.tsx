@@ -1,4 +1,6 @@
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { Icon } from './icons.js';
 import { bytesText } from './times.js';
 
 /** Number of characters that are shown at first. More characters slow the page down. */
@@ -8,21 +10,21 @@ interface ViewerProps {
   /** Read aloud by screen readers before the text. */
   readonly label: string;
   readonly text: string;
+  /** A heading in the line above the text. */
+  readonly heading?: ComponentChildren;
 }
 
 /**
  * Shows a foreign text as plain text. Markup in it has no effect, and nothing in it can hide or reverse the text beside it.
  */
-export function Viewer({ label, text }: ViewerProps) {
+export function Viewer({ label, text, heading }: ViewerProps) {
   const [isWhole, setWhole] = useState(false);
   const shown = visible(readable(text));
   const isCut = !isWhole && shown.length > SHOWN;
   return (
     <div class="viewer">
-      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
-        {isCut ? shown.slice(0, SHOWN) : shown}
-      </pre>
-      <p class="viewer-foot">
+      <div class="viewer-head">
+        {heading}
         <span class="quiet">{bytesText(new TextEncoder().encode(text).length)}</span>
         {isCut && (
           <button type="button" class="plain" onClick={() => setWhole(true)}>
@@ -30,7 +32,10 @@ export function Viewer({ label, text }: ViewerProps) {
           </button>
         )}
         <Copy text={text} what={label} />
-      </p>
+      </div>
+      <pre tabIndex={0} role="region" aria-label={label} dir="ltr">
+        {isCut ? shown.slice(0, SHOWN) : shown}
+      </pre>
     </div>
   );
 }
@@ -41,25 +46,48 @@ interface CopyProps {
   readonly what: string;
 }
 
-/** A button that copies a text. */
-export function Copy({ text, what }: CopyProps) {
-  const [done, setDone] = useState({ text, said: 'Copy' });
-  // `Copied` applies only to the text that was copied. For a new text the label is `Copy` again.
-  const said = done.text === text ? done.said : 'Copy';
+/** Returns a function that copies a text, and whether that has succeeded; undefined before the first try. */
+function useCopy(text: string): readonly [isCopied: boolean | undefined, copy: () => void] {
+  const [done, setDone] = useState<{ readonly text: string; readonly isCopied: boolean }>();
   const copy = async (): Promise<void> => {
     // Browsers provide no clipboard to pages over plain HTTP.
-    const isCopied = await navigator.clipboard?.writeText(text).then(
+    const copied = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'));
+    const isCopied = await copied.then(
       () => true,
       () => false,
     );
-    setDone({ text, said: isCopied ? 'Copied' : 'Select and copy it yourself' });
+    setDone({ text, isCopied });
   };
+  // The result applies only to the text that was copied.
+  return [done?.text === text ? done.isCopied : undefined, () => void copy()];
+}
+
+/** A button that copies a text. */
+export function Copy({ text, what }: CopyProps) {
+  const [isCopied, copy] = useCopy(text);
+  const said = isCopied === undefined ? 'Copy' : isCopied ? 'Copied' : 'Select and copy it yourself';
   return (
-    <button type="button" class="plain" onClick={() => void copy()} aria-label={`${said}: ${what}`}>
+    <button type="button" class="plain" onClick={copy} aria-label={`${said}: ${what}`}>
       {said}
     </button>
   );
 }
+
+/** The first characters of an id. A click copies the whole id; if the browser refuses that, the whole id is shown. */
+export function Id({ id }: { readonly id: string }) {
+  const [isCopied, copy] = useCopy(id);
+  if (isCopied === false) return <code>{id}</code>;
+  const label = `${shortId(id)}: ${isCopied ? 'Copied' : 'Copy'} id`;
+  return (
+    <button type="button" class="bare id" title={id} onClick={copy} aria-label={label}>
+      <code>{shortId(id)}</code>
+      <Icon name={isCopied ? 'check' : 'copy'} />
+    </button>
+  );
+}
+
+/** Returns the first eight characters of an id, after the kind that a client id begins with. */
+export const shortId = (id: string): string => /^(?:[a-z]+_)?.{0,8}/.exec(id)?.[0] ?? id;
 
 /** A curl command that gets the shown data or makes the shown change. */
 export const Curl = ({ line }: { readonly line: string }) => (
