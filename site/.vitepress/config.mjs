@@ -7,8 +7,8 @@ import { defineConfig } from 'vitepress';
 const docs = join(import.meta.dirname, '..', '..', 'docs');
 const read = (page) => readFileSync(join(docs, page), 'utf8');
 const titleOf = (page) => /^# (.+)$/m.exec(read(page))[1];
-const SUMMARY =
-  'Partner Relay stores each event of your product in Kafka and delivers it, signed and byte for byte, to every webhook of your partners that matches. An event that it answered with 202 is delivered at least once, or visible as a dead letter, whichever process is killed.';
+/** The first paragraph of the first page. */
+const SUMMARY = /\n\n([^]+?)\n\n/.exec(read('README.md'))[1].replaceAll('\n', ' ');
 
 /** Address of the repository, for links to files outside docs/; without it these links are plain text. */
 const { REPOSITORY_URL: repository, SITE_BASE: base = '/' } = process.env;
@@ -60,6 +60,8 @@ const pagesOf = (door) => Object.values(doors[door].groups).flat();
 /** Documents for programs, beside the pages. */
 const documents = ['openapi.json', 'asyncapi.json', 'operations.openapi.json'];
 
+const isOptional = (page) => /^(?:adr|evidence)\//.test(page);
+
 const routeOf = (page) => `/${page.replace(/README\.md$/, '').replace(/\.md$/, '')}`;
 const linksTo = (pages) => pages.map((page) => ({ text: titleOf(page), link: routeOf(page) }));
 /** A door with the pages of its first group, and the other groups below them. */
@@ -79,6 +81,8 @@ const slugify = (heading) =>
 function markdown(md) {
   // On a forge the samples between these comments stand below each other.
   md.core.ruler.after('normalize', 'tabs', (state) => {
+    // The head of the first page shows its title and its first paragraph already.
+    if (state.env.relativePath === 'index.md') state.src = state.src.replace(/^# .+\n\n[^]+?\n\n/, '');
     state.src = state.src.replaceAll('<!-- tabs -->', '::: code-group').replaceAll('<!-- /tabs -->', ':::');
   });
   md.core.ruler.push('links', ({ tokens, env }) => {
@@ -104,7 +108,6 @@ function buildEnd({ outDir, pages }) {
     mkdirSync(dirname(join(outDir, name)), { recursive: true });
     copyFileSync(join(docs, name), join(outDir, name));
   }
-  const isOptional = (page) => /^(?:adr|evidence)\//.test(page);
   const lines = (taken) => taken.map((page) => `- [${titleOf(page)}](${base}${page})\n`).join('');
   const sections = Object.keys(doors).map((door) => {
     const taken = pagesOf(door).filter((page) => !isOptional(page));
@@ -142,7 +145,10 @@ export default defineConfig({
   vite: { plugins: [vueOfTheSite] },
   rewrites: (page) => page.replace(/README\.md$/, 'index.md'),
   markdown: { anchor: { slugify }, config: markdown },
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   transformPageData({ relativePath, frontmatter }) {
+    // Wide tables take the place of the outline.
+    if (/^com/.test(relativePath)) frontmatter.aside = false;
     if (relativePath !== 'index.md') return;
     const features = Object.entries(doors).map(([title, { details }]) => ({
       title,
@@ -155,7 +161,14 @@ export default defineConfig({
     nav: Object.keys(doors).map((text) => ({ text, link: routeOf(pagesOf(text)[0]) })),
     sidebar,
     outline: [2, 3],
-    search: { provider: 'local' },
+    search: {
+      provider: 'local',
+      options: {
+        // Evidence and decisions are for those who come to read them.
+        _render: (text, env, md) => (isOptional(env.relativePath) ? '' : md.render(text, env)),
+        miniSearch: { searchOptions: { combineWith: 'AND', boost: { title: 2, text: 2, titles: 1 } } },
+      },
+    },
     ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),
   },
   buildEnd,
