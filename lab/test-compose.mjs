@@ -1,4 +1,4 @@
-// npm run test:compose: docker-compose.yml run by podman and podman-compose, with the lines of the README against it, and its data
+// npm run test:compose: docker-compose.yml run by podman and podman-compose, with the commands of docs/integrate against it, and its data
 // over `down` and `up`. Linux and root. Nothing stays but the images and podman-compose, in the cache.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

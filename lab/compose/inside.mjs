@@ -6,7 +6,7 @@ import { checked } from '../lib/checks.mjs';
 import { root } from '../../scripts/lib/paths.mjs';
 import { Fault, run, script, until } from '../../scripts/lib/process.mjs';
 import { podman as podmanIn } from '../image/podman.mjs';
-import { tryIt } from './readme.mjs';
+import { tryIt } from './first-webhook.mjs';
 
 const RELAY = 'http://127.0.0.1:3000';
 const UP_MS = 240_000;
@@ -43,7 +43,7 @@ const steps = {
     return `${Object.values(names).join(', ')}; those of Kafka and Redis are STAND-INS of Debian's packages`;
   },
   'up, every service healthy': () => up(),
-  async 'the lines of the README'() {
+  async 'the commands of docs/integrate'() {
     kept.partner = await relay('admin', 'clients', 'create', 'partner', 'demo');
     kept.source = await relay('admin', 'clients', 'create', 'source', 'demo');
     const endpoint = (await compose('exec', '-T', 'demo-endpoint', 'hostname', '-i')).trim().split(' ')[0];

@@ -1,4 +1,4 @@
-// Owns a single delivery attempt: the id of the delivery, the signed request that docs/partners.md describes, the HTTP
+// Owns a single delivery attempt: the id of the delivery, the signed request that docs/integrate/verify.md describes, the HTTP
 // sender, and the outcome that a response means. Guarantees that every attempt sends the same body, that redirects are not
 // followed, that an attempt has a total deadline, and that the promise of a sender never rejects. Leaves to `retry` what
 // happens after an attempt, to `egress` which destinations are permitted, and to `admission` how many attempts run at the

@@ -74,7 +74,7 @@ export function reachOf(result: AttemptResult): Reach {
 /** Longest pause that an endpoint can ask for. */
 export const MAX_RETRY_AFTER_MS = 24 * 3_600_000;
 
-/** Returns what a result means, by the table in docs/partners.md. */
+/** Returns what a result means, by the table in docs/integrate/answers.md. */
 export function classify(result: AttemptResult, now: number): Outcome {
   if (result.kind === 'failed') return { kind: 'failed', error: result.error, detail: result.detail };
   const { status } = result;

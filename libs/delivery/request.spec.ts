@@ -87,9 +87,11 @@ describe('buildRequest', () => {
 });
 
 describe('DELIVERY_HEADERS', () => {
-  it('has the rows of docs/partners.md', () => {
+  it('has the rows of docs/integrate/verify.md', () => {
     const [, table = ''] =
-      /\n## What your endpoint receives\n.*?((?:\n\|[^\n]*)+)/s.exec(readFileSync('docs/partners.md', 'utf8')) ?? [];
+      /\n## What your endpoint receives\n.*?((?:\n\|[^\n]*)+)/s.exec(
+        readFileSync('docs/integrate/verify.md', 'utf8'),
+      ) ?? [];
     const rows = [...table.matchAll(/^\| (`.*?) +\| (.*?) +\|$/gm)].flatMap(([, names = '', says]) =>
       [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => [name, says] as const),
     );

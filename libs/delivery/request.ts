@@ -50,7 +50,7 @@ export interface DeliveryRequest {
 }
 
 /**
- * Returns the request of one attempt, as docs/partners.md describes it. The signature covers exactly the bytes that are
+ * Returns the request of one attempt, as docs/integrate/verify.md describes it. The signature covers exactly the bytes that are
  * sent.
  */
 export function buildRequest({ webhook, opened, ...facts }: Attempt): DeliveryRequest {
@@ -73,7 +73,7 @@ export function attemptHeaders(facts: HeaderFacts): Record<string, string> {
 interface DeliveryHeader {
   readonly name: string;
   /**
-   * Description of the header in docs/partners.md; undefined for the header of test deliveries, which is not listed there.
+   * Description of the header in docs/integrate/verify.md; undefined for the header of test deliveries, which is not listed there.
    */
   readonly row?: string;
   /** Schema of the header in the OpenAPI document; undefined if the document describes the header elsewhere. */

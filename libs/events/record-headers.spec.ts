@@ -14,7 +14,7 @@ function anEnvelope(audience: string[]): AcceptedEnvelope {
 }
 
 describe('recordHeaders', () => {
-  it('writes the headers that docs/partners.md and the schema list', () => {
+  it('writes the headers that docs/integrate/kafka.md and the schema list', () => {
     const envelope = { ...anEnvelope(['p']), event: { source: '/core', time: '2026-11-20T12:00:00Z' } };
     const facts = { source: 'platform', ceSource: 'https://relay.example', acceptedAt: 0, traceparent: TRACE };
     const kept: Omit<AppliedEventType, 'name'> = {
@@ -31,8 +31,8 @@ describe('recordHeaders', () => {
     eventTypes.replace({});
     expect(headers['ce_dataschema']).toBe('https://relay.example/schemas/order.paid/1.json');
     const written = Object.keys(headers).toSorted();
-    const page = readFileSync('docs/partners.md', 'utf8');
-    const [, table = ''] = /\n## Read the Kafka topics instead\n.*?((?:\n\|[^\n]*)+)/s.exec(page) ?? [];
+    const page = readFileSync('docs/integrate/kafka.md', 'utf8');
+    const [, table = ''] = /\n## Headers of a record\n.*?((?:\n\|[^\n]*)+)/s.exec(page) ?? [];
     const listed = [...table.matchAll(/^\| (`.*?) +\| /gm)].flatMap(([, names = '']) =>
       [...names.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name),
     );

@@ -22,7 +22,9 @@ interface Action {
 }
 
 const FOLDER = '.github/workflows/';
-const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+const scriptsOf = (folder: string): Record<string, string> =>
+  (JSON.parse(readFileSync(`${folder}/package.json`, 'utf8')) as { scripts: Record<string, string> }).scripts;
+const scripts = scriptsOf('.');
 
 /** Host names and addresses; the tools of a workflow know theirs, and a fork has others. */
 const HOST = /https?:|oci:|\b[\w-]+(?:\.[\w-]+)*\.(?:app|cloud|com|dev|eu|io|net|org)\b/g;
@@ -32,6 +34,8 @@ const PINNED = /^\s*(?:- )?uses: [\w.-]+(?:\/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\
 function isOurs(command: string): boolean {
   const [, script, isTest] = /^npm (?:run ([\w:-]+)|(test))(?: -- [\w .=-]+)?$/.exec(command) ?? [];
   if (script !== undefined || isTest !== undefined) return Object.hasOwn(scripts, script ?? 'test');
+  const [, folder, own] = /^npm --prefix (\w+) (?:ci|run ([\w:-]+))$/.exec(command) ?? [];
+  if (folder !== undefined) return own === undefined || Object.hasOwn(scriptsOf(folder), own);
   const [, file = ''] = /^(?:node )?([\w./-]+)(?: [\w .=-]+)?$/.exec(command) ?? [];
   return file.includes('/') && existsSync(file) && statSync(file).isFile();
 }
@@ -88,11 +92,12 @@ describe('a workflow', () => {
     expect(content.runs.steps.filter(({ run }) => run?.includes('${{'))).toEqual([]);
   });
 
-  it('writes nowhere but in release.yml', () => {
+  it('writes nowhere but for a release and for the site', () => {
     const writing = workflows
       .filter(({ text }) => /: write\b/.test(text))
       .map(({ path, content }) => [path, content.on]);
-    expect(writing).toEqual([[`${FOLDER}release.yml`, { push: { branches: ['main'] } }]]);
+    const on = { push: { branches: ['main'] } };
+    expect(writing).toEqual(['release', 'site'].map((name) => [`${FOLDER}${name}.yml`, on]));
   });
 });
 
@@ -104,6 +109,11 @@ describe('the check of workflows', () => {
     ['no end', { permissions: {}, steps: [] }, ['it has no timeout-minutes']],
     ['another program', { ...job, steps: [{ run: 'curl -sS x' }] }, ['it runs curl -sS x']],
     ['no such script', { ...job, steps: [{ run: 'npm run deploy' }] }, ['it runs npm run deploy']],
+    [
+      'no such script of the site',
+      { ...job, steps: [{ run: 'npm --prefix site run x' }] },
+      ['it runs npm --prefix site run x'],
+    ],
     ['no such file', { ...job, steps: [{ run: 'node scripts/deploy.mjs' }] }, ['it runs node scripts/deploy.mjs']],
     ['two commands', { ...job, steps: [{ run: 'npm test\nrm x' }] }, ['it runs npm test\nrm x']],
     ['a chain', { ...job, steps: [{ run: 'npm test && rm x' }] }, ['it runs npm test && rm x']],
@@ -119,7 +129,13 @@ describe('the check of workflows', () => {
   });
 
   it('takes scripts and files of the repository', () => {
-    const steps = ['npm test', 'npm run audit -- --required', '.ci/run', 'node scripts/docs.mjs'].map((run) => ({
+    const steps = [
+      'npm test',
+      'npm run audit -- --required',
+      'npm --prefix site ci',
+      '.ci/run',
+      'node scripts/docs.mjs',
+    ].map((run) => ({
       run,
     }));
     expect(faultsOf({ ...job, steps })).toEqual([]);

@@ -11,7 +11,7 @@ import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 import { onPath, skipped } from './languages.js';
 
-const page = new Document('docs/partners.md');
+const page = new Document('docs/integrate/verify.md');
 interface Receiver {
   readonly language: string;
   /** Words that only this block of its language has. */
@@ -86,7 +86,7 @@ function signed({ secrets = [SECRET], id = ID, seconds = now(), body = BODY }: S
 
 const signatureOf = (id: string): string => signed({ id })['webhook-signature'] ?? '';
 
-describe.each(receivers)('the $language receiver of docs/partners.md', ({ language, words, program, file, start }) => {
+describe.each(receivers)('the $language receiver of docs/integrate/verify.md', ({ language, words, program, file, start }) => {
   if (!onPath(program)) {
     skipped(`skipped: no ${program}`);
     return;

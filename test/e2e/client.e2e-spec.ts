@@ -77,7 +77,7 @@ describe('the package of libs/clients/client', () => {
     execFileSync(process.execPath, [join(root, 'scripts', 'client-package.mjs'), assembled], { stdio: 'pipe' });
 
     const port = await freePort();
-    const example = (words: string, name: string): string => {
+    const example = (path: string, words: string, name: string): string => {
       const code = [
         ['http://127.0.0.1:3000', relay.ingress.url],
         ['3400', String(port)],
@@ -85,13 +85,18 @@ describe('the package of libs/clients/client', () => {
         ['relay_sk_…', partner.clientSecret],
       ].reduce(
         (text, [printed = '', ours = '']) => text.replaceAll(printed, ours),
-        new Document('libs/clients/client/README.md').block('ts', words),
+        new Document(path).block('ts', words),
       );
       const file = join(project, name);
       writeFileSync(file, code);
       return file;
     };
-    const [file, states] = [example('verifyDelivery', 'receiver.mts'), example('listWebhookStates', 'states.mts')];
+    const readme = 'libs/clients/client/README.md';
+    const first = example('docs/integrate/first-webhook.md', 'registerWebhook', 'first.mts');
+    const [file, states] = [
+      example(readme, 'verifyDelivery', 'receiver.mts'),
+      example(readme, 'listWebhookStates', 'states.mts'),
+    ];
     const main = join(assembled, 'clients', 'client', 'main.js');
     const types = ['types', '--url', relay.ingress.url, '--out', join(project, 'events.mts')];
     execFileSync(process.execPath, [main, ...types], { stdio: 'pipe' });
@@ -99,8 +104,12 @@ describe('the package of libs/clients/client', () => {
     writeFileSync(uses, USES);
     const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
     const settings = ['--strict', '--target', 'es2023', '--module', 'nodenext', '--types', 'node'];
-    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, file, states, uses], { cwd: project, stdio: 'pipe' });
+    execFileSync(process.execPath, [tsc, '--noEmit', ...settings, first, file, states, uses], {
+      cwd: project,
+      stdio: 'pipe',
+    });
 
+    expect(execFileSync(process.execPath, [first], { encoding: 'utf8' })).toMatch(/^\{ secret: 'whsec_.+' \}$/m);
     const receiver = new Program(process.execPath, [file]);
     try {
       await until(

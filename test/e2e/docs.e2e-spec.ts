@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, normalize } from 'node:path';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { freePort } from '@relay/testing';
 import { Webhook } from 'standardwebhooks';
 import type { Client } from '../support/client.js';
 import { Document } from '../support/document.js';
 import { Relay } from '../support/relay.js';
 import { Program, Terminal } from '../support/terminal.js';
+import { until } from '../support/until.js';
 
 const root = join(import.meta.dirname, '..', '..');
-const readme = new Document('README.md');
-const partners = new Document('docs/partners.md');
+const inIntegrate = (name: string): Document => new Document(`docs/integrate/${name}.md`);
 const inOperations = (name: string): Document => new Document(`docs/operations/${name}.md`);
 
 describe('the relay as the documents show it', () => {
@@ -40,47 +40,58 @@ describe('the relay as the documents show it', () => {
       ['source_…:relay_sk_…', `${source.clientId}:${source.clientSecret}`],
     ].reduce((text, [printed = '', ours = '']) => text.replaceAll(printed, ours), code);
   const run = (code: string): Promise<string> => terminal.run(real(code));
-  const started = (program: Program): Program => {
-    programs.push(program);
-    return program;
-  };
+  const untilListens = (): Promise<boolean> =>
+    until('the receiver listens', () =>
+      fetch(`http://127.0.0.1:${port}`).then(
+        () => true,
+        () => false,
+      ),
+    );
 
-  describe('README.md', () => {
-    const sending = readme.block('bash', '/deliveries');
-    const [, sent = ''] = /-d '(\{[^']+\})'/.exec(sending) ?? [];
-    const { id } = JSON.parse(sent) as { id: string };
+  describe('docs/integrate', () => {
+    const first = inIntegrate('first-webhook');
+    const [login = '', register = '', test = '', ...others] = first.blocks('bash');
+    const receive = (page: Document, words: string, secret: string): Program => {
+      const receiver = Program.module(real(page.block('js', words)), { WEBHOOK_SECRET: secret });
+      programs.push(receiver);
+      return receiver;
+    };
 
-    it('registers a webhook, and the receiver it prints verifies the envelope it sends', async () => {
-      await run(readme.block('bash', 'token() {'));
-      const { secret } = JSON.parse(await run(readme.block('bash', '/webhooks'))) as { secret: string };
-      const receiver = started(
-        Program.module(real(readme.block('js', 'standardwebhooks')), { WEBHOOK_SECRET: secret }),
-      );
-      expect(JSON.parse(await run(sending))).toEqual({ id, type: 'task.created', status: 'accepted' });
-      await receiver.prints(new RegExp(`^verified \\{\\s+id: '${id}'`, 'm'));
-      expect(JSON.parse(await run(sending))).toMatchObject({ status: 'duplicate' });
+    it('leads from credentials to a verified test, and to an envelope of a source', async () => {
+      expect(others).toEqual([]);
+      await run(login);
+      const { secret } = JSON.parse(await run(register)) as { secret: string };
+      const receiver = receive(first, 'standardwebhooks', secret);
+      await untilListens();
+      expect(JSON.parse(await run(test))).toMatchObject({ delivered: true, status: 204 });
+      await receiver.prints(/^verified \{/m);
+
+      const [authenticate = '', send = ''] = inIntegrate('send').blocks('bash');
+      await run(authenticate);
+      const accepted = JSON.parse(inIntegrate('send').block('json', '"accepted"')) as { id: string };
+      expect(JSON.parse(await run(send))).toEqual(accepted);
+      await receiver.prints(new RegExp(`^verified \\{\\s+id: '${accepted.id}'`, 'm'));
+      expect(JSON.parse(await run(send))).toMatchObject({ status: 'duplicate' });
       await receiver.end();
     });
-  });
 
-  describe('docs/partners.md', () => {
-    const steps = partners.blocks('bash');
-
-    it('leads to a secret, and its receiver tells a delivery from its repeat and from a forgery', async () => {
+    it('has commands that run, and a receiver that tells a delivery from its repeat and from a forgery', async () => {
+      await run(login);
       const printed: Record<string, unknown>[] = [];
-      for (const step of steps) {
+      const pages = ['webhooks', 'notices', 'verify', 'deliveries', 'replay'].map(inIntegrate);
+      for (const step of pages.flatMap((page) => page.blocks('bash'))) {
         const text = (await run(step)).trim();
         printed.push(...text.split(/(?<=[}\]])(?=[{[])/).flatMap((json) => (json === '' ? [] : JSON.parse(json))));
       }
       const uuid = expect.stringMatching(/^[0-9a-f-]{36}$/);
+      const secret = { secret: expect.stringMatching(/^whsec_/) };
       expect(printed).toEqual([
-        { access_token: expect.any(String), token_type: 'bearer', expires_in: 3600, scope: 'webhooks sessions' },
         { id: uuid },
         expect.objectContaining({ id: uuid, eventType: 'task.updated', endPointName: 'tasks', endPointDesc: null }),
+        expect.objectContaining({ delivered: false, ...secret }),
         { sessionId: expect.any(String) },
-        expect.objectContaining({ delivered: false, secret: expect.stringMatching(/^whsec_/) }),
         { id: uuid },
-        { secret: expect.stringMatching(/^whsec_/) },
+        secret,
         { deliveries: [] },
         {
           webhooks: expect.arrayContaining([expect.objectContaining({ eventType: 'task.updated', failureRate: null })]),
@@ -90,8 +101,8 @@ describe('the relay as the documents show it', () => {
         expect.objectContaining({ id: null, state: 'dry-run' }),
       ]);
 
-      const secret = String(printed.at(-6)?.['secret']);
-      const receiver = started(Program.module(real(partners.block('js', 'createHmac')), { WEBHOOK_SECRET: secret }));
+      const key = String(printed.at(5)?.['secret']);
+      const receiver = receive(inIntegrate('verify'), 'createHmac', key);
       const entity = randomUUID();
       const envelope = {
         id: randomUUID(),
@@ -103,7 +114,7 @@ describe('the relay as the documents show it', () => {
 
       const repeat = async (body: string): Promise<number> => {
         const [now, text] = [new Date(), JSON.stringify(envelope)];
-        const signature = new Webhook(secret).sign(envelope.id, now, text);
+        const signature = new Webhook(key).sign(envelope.id, now, text);
         const timestamp = String(Math.floor(now.getTime() / 1_000));
         const headers = { 'webhook-id': envelope.id, 'webhook-timestamp': timestamp, 'webhook-signature': signature };
         return (await fetch(`http://127.0.0.1:${port}/tasks`, { method: 'POST', headers, body })).status;
@@ -128,24 +139,6 @@ describe('the relay as the documents show it', () => {
 });
 
 describe('the documents', () => {
-  const pages = ['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'lab/README.md']
-    .concat(
-      readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
-        .filter((name) => name.endsWith('.md'))
-        .map((name) => join('docs', name)),
-    )
-    .map((path) => new Document(path));
-
-  it.each(pages)('$path links only to files and headings that are there', (page) => {
-    const broken = page.links.filter((link) => {
-      const [file = '', anchor] = link.split('#');
-      const target = file === '' ? page.path : normalize(join(dirname(page.path), file));
-      if (!existsSync(join(root, target))) return true;
-      return anchor !== undefined && !new Document(target).anchors.includes(anchor);
-    });
-    expect(broken).toEqual([]);
-  });
-
   it('tell the meaning of every line that the processes log, whose event word stands in the code as a literal', () => {
     const sources = ['apps/ingress', 'apps/worker', 'apps/operations', 'libs'].flatMap((folder) =>
       readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })

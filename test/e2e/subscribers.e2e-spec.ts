@@ -11,7 +11,7 @@ import { Relay } from '../support/relay.js';
 import { Program } from '../support/terminal.js';
 import { until } from '../support/until.js';
 
-const page = new Document('docs/partners.md');
+const page = new Document('docs/integrate/kafka.md');
 const [python, java, go] = [confluentKafka(), kafkaClassPath(), franzGo()];
 
 interface Subscriber {
@@ -59,7 +59,7 @@ const subscribers: Subscriber[] = [
   },
 ];
 
-describe('a subscriber of docs/partners.md', () => {
+describe('a subscriber of docs/integrate/kafka.md', () => {
   let relay: Relay;
   let partner: Client;
   const envelopes = [1, 2, 3].map((n) => anEnvelope({ payload: { text: `Grüße ${n}` } }));

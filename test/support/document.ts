@@ -13,7 +13,7 @@ export class Document {
 
   /** Its fenced blocks of a language, in their order. */
   blocks(language: string): string[] {
-    const fences = this.text.matchAll(/^( *)```(\w*)\n([\s\S]*?)^\1```$/gm);
+    const fences = this.text.matchAll(/^( *)```(\w*)(?: .*)?\n([\s\S]*?)^\1```$/gm);
     return [...fences].flatMap(([, , name, code]) => (name === language && code !== undefined ? [code] : []));
   }
 

@@ -3,7 +3,7 @@ import { retryEnv } from '@relay/config';
 import { DEFAULT_HORIZON_MS, disposition, parseSchedule, type Disposition } from '@relay/retry';
 import { GoodAnswers } from './attempts.js';
 
-// What answers mean (docs/partners.md), by a clock of its own: an endpoint that answers every attempt the same, to
+// What answers mean (docs/integrate/answers.md), by a clock of its own: an endpoint that answers every attempt the same, to
 // the end.
 
 const HOUR = 3_600_000;
