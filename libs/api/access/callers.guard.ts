@@ -37,7 +37,7 @@ const invalidCredential = (scheme: 'Bearer' | 'Basic'): ProblemError =>
     `${scheme} realm="relay"`,
   );
 
-/** Whose token has the scope: a partner's and a source's are easily taken for each other. */
+/** Names the kind of client whose token has the scope, because callers mistake a source's token for a partner's. */
 const holderOfScope = ([scope]: readonly string[]): string => {
   const [kind] =
     Object.entries(SCOPES_OF).find(([, held]) => (held as readonly (string | undefined)[]).includes(scope)) ?? [];

@@ -9,14 +9,8 @@ const Body = z.strictObject({
   names: z.array(z.string().min(1).max(3)).max(2),
   key: z.string().regex(/^k/, 'key begins with k.'),
 });
-const valid = {
-  id: '6f1e2d3c-4b5a-4968-8776-655443322110',
-  kind: 'a',
-  at: '2026-01-31T12:00:00Z',
-  count: 1,
-  names: ['a'],
-  key: 'k',
-};
+const id = '6f1e2d3c-4b5a-4968-8776-655443322110';
+const valid = { id, kind: 'a', at: '2026-01-31T12:00:00Z', count: 1, names: ['a'], key: 'k' };
 const refusalOf = (read: () => unknown): unknown => {
   try {
     return read();
