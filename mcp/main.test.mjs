@@ -35,7 +35,7 @@ async function connected(...args) {
   return { client, call };
 }
 
-test('reads, and offers nothing that changes something', async () => {
+await test('reads, and offers nothing that changes something', async () => {
   const { client, call } = await connected();
   const { tools } = await client.listTools();
   assert.ok(tools.length > 10);
@@ -53,7 +53,7 @@ test('reads, and offers nothing that changes something', async () => {
   await client.close();
 });
 
-test('names a wrong argument, and passes a refusal on', async () => {
+await test('names a wrong argument, and passes a refusal on', async () => {
   const { client, call } = await connected();
   assert.match((await call('readDeadLetter', {})).text, /needs the argument id/);
   assert.match((await call('readDeadLetter', { id: '..' })).text, /id cannot be "\.\."/);
@@ -63,7 +63,7 @@ test('names a wrong argument, and passes a refusal on', async () => {
   await client.close();
 });
 
-test('changes something only if it is allowed', async () => {
+await test('changes something only if it is allowed', async () => {
   const { client, call } = await connected('--allow-writes');
   const { tools } = await client.listTools();
   const purge = tools.find(({ name }) => name === 'purgeDeadLetters');

@@ -128,8 +128,8 @@ const vueOfTheSite = {
   name: 'vue-of-the-site',
   enforce: 'pre',
   resolveId(id, importer) {
-    if (importer?.startsWith(docs) && /^vue(?:\/|$)/.test(id))
-      return this.resolve(id, import.meta.filename, { skipSelf: true });
+    const isOurs = importer?.startsWith(docs) && /^vue(?:\/|$)/.test(id);
+    return isOurs ? this.resolve(id, import.meta.filename, { skipSelf: true }) : null;
   },
 };
 
@@ -148,7 +148,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   transformPageData({ relativePath, frontmatter }) {
     // Wide tables take the place of the outline.
-    if (/^com/.test(relativePath)) frontmatter.aside = false;
+    if (relativePath.startsWith('com')) frontmatter.aside = false;
     if (relativePath !== 'index.md') return;
     const features = Object.entries(doors).map(([title, { details }]) => ({
       title,

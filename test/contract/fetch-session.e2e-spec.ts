@@ -96,9 +96,9 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
 
   it('follows a seek and a pause of a busy partition', async () => {
     read.splice(0);
-    let stops = false;
+    const stop = new AbortController();
     const stream = (async () => {
-      for (let number = 0; !stops; number += 1) await send(8, `t${number}`);
+      for (let number = 0; !stop.signal.aborted; number += 1) await send(8, `t${number}`);
     })();
     await until('the partition is busy', () => read.length > 50);
     consumer.pause([{ topic, partitions: [8] }]);
@@ -109,7 +109,7 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
     consumer.seek({ topic, partition: 8, offset: '0' });
     consumer.resume([{ topic, partitions: [8] }]);
     await until('the log is read again', () => read.lastIndexOf('8 t0') >= held && read.length > held + 50);
-    stops = true;
+    stop.abort();
     await stream;
     expect(read.slice(held, held + 50)).toEqual(Array.from({ length: 50 }, (_, number) => `8 t${number}`));
   });
@@ -117,9 +117,9 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
   it('leaves busy partitions to a second member of the group, and takes them back', async () => {
     read.splice(0);
     const sent: string[] = [];
-    let stops = false;
+    const stop = new AbortController();
     const stream = async (partition: number): Promise<void> => {
-      for (let number = 0; !stops; number += 1) {
+      for (let number = 0; !stop.signal.aborted; number += 1) {
         await send(partition, `u${number}`);
         sent.push(`${partition} u${number}`);
       }
@@ -135,7 +135,7 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
     });
     await until('the second member reads a busy partition', () => readBySecond.length > 50);
     await second.disconnect();
-    stops = true;
+    stop.abort();
     await Promise.all(streams);
     const missing = (): string[] => {
       const all = new Set([...read, ...readBySecond]);

@@ -51,7 +51,7 @@ function Block({ text }: { readonly text: string }) {
   );
 }
 
-/** A link to another runbook stays a link. Of another link, the text stays. */
+/** A link to another runbook stays a link. Any other link becomes its text. */
 const inline = (text: string) =>
   text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
     if (part.startsWith('`')) return <code>{part.slice(1, -1)}</code>;

@@ -190,7 +190,7 @@ const Step = ({ icon, kind, children }: StepProps) => (
   </li>
 );
 
-/** What the time of an attempt went into, by the members of the API. */
+/** Titles of the phases of an attempt, by the members of the API. */
 const STEPS: Readonly<Record<string, string>> = {
   waitMs: 'wait for a connection',
   dnsMs: 'DNS',
@@ -247,7 +247,7 @@ function Attempt({ attempt, name, isLast, request }: AttemptProps) {
 }
 
 /**
- * Returns the request line and the headers of an attempt, as docs/partners.md lists them. The relay stores neither the
+ * Returns the request line and the headers of an attempt, as docs/integrate/verify.md lists them. The relay stores neither the
  * signature nor the credential of an attempt.
  */
 function requestOf({ id, eventType }: Story, { at, attempt }: StoryAttempt, url = ''): string {

@@ -61,7 +61,7 @@ export function readTheme(text: string): Theme {
   throw new Error(result.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
 }
 
-/** What a theme adds to an app. */
+/** The files and elements that a theme adds to an app. */
 export interface Dress {
   /** Files by name, such as `theme-0A1B2C3D.css`. */
   readonly files: ReadonlyMap<string, { readonly type: string; readonly bytes: Buffer }>;
@@ -106,7 +106,7 @@ const escaped = (text: string): string =>
 /** Contrast of text by WCAG 2.2, 1.4.3. */
 const AA = 4.5;
 /** The backgrounds of `libs/clients/ui/base.css` with the least contrast to a text: the darkest light, the lightest dark one. */
-const [LIGHT_BACK, DARK_BACK] = ['#fdeae8', '#173024'];
+const [LIGHT_BACK, DARK_BACK] = ['#fde8e6', '#14301f'];
 
 /**
  * Returns a style that sets the accent. The accent becomes darker on light backgrounds, and lighter on dark ones, until text
