@@ -1,5 +1,5 @@
 import { Empty, Link, Screen } from '@relay/ui';
-import runbooks from '../../../docs/operations/runbooks.md';
+import runbooks from './runbooks.md';
 
 /** Returns the name of an alert in words, such as `Consumer lag`. */
 export const alertTitle = (name: string): string => {
@@ -51,7 +51,7 @@ function Block({ text }: { readonly text: string }) {
   );
 }
 
-/** A link to another runbook stays a link. Of another link, the text stays. */
+/** Keeps links to other runbooks, and the text of other links. */
 const inline = (text: string) =>
   text.split(/(`[^`]+`|\[[^\]]+\]\([^)]+\))/).map((part) => {
     if (part.startsWith('`')) return <code>{part.slice(1, -1)}</code>;
