@@ -66,6 +66,7 @@ async function buildApp(app) {
 }
 
 function resolveLibs({ onResolve }) {
+  onResolve({ filter: /^\.\/runbooks\.md$/ }, () => ({ path: join(root, 'docs', 'operations', 'runbooks.md') }));
   onResolve({ filter: /^@relay\// }, ({ path }) => ({
     path: libs.get(path),
     sideEffects: false,

@@ -30,6 +30,8 @@ type Selection = Calls['replayDeadLetters']['data']['body'];
 
 const FILTERS = ['type', 'reason', 'webhook'] as const;
 const SHOWN = 100;
+/** Fewer equal dead letters are listed one by one. */
+const FEWEST_SAME = 3;
 const EVERY_MS = 10_000;
 
 /** The page of dead letters. It counts them, filters them, and replays or purges all that match. */
@@ -142,26 +144,16 @@ const Letters = ({ of, matched = of.length }: LettersProps) => (
   </>
 );
 
-/** Fewer equal dead letters are listed one by one. */
-const FEWEST_SAME = 3;
-
 /**
- * Returns the newest of the listed dead letters with the same type, reason and webhook, with their number. If a type and a
- * reason are chosen, each stands for itself.
+ * Returns dead letters with the number of the listed ones that have the same type, reason and webhook. It returns only the
+ * newest of many, unless a type and a reason are chosen.
  */
 function groupsOf(letters: LettersProps['of']) {
   const { type, reason } = place.value.query;
-  const keyOf = (letter: LettersProps['of'][number]): string =>
-    type === undefined || reason === undefined ? `${letter.eventType} ${letter.reason} ${letter.webhookId}` : letter.id;
-  const counts = new Map<string, number>();
-  for (const letter of letters) counts.set(keyOf(letter), (counts.get(keyOf(letter)) ?? 0) + 1);
-  const told = new Set<string>();
-  return letters.flatMap((letter) => {
-    const [key, same] = [keyOf(letter), counts.get(keyOf(letter)) ?? 1];
-    if (same >= FEWEST_SAME && told.has(key)) return [];
-    told.add(key);
-    return [Object.assign({ same }, letter)];
-  });
+  const keys = letters.map((one) => (type && reason ? one.id : one.eventType + one.reason + one.webhookId));
+  return letters
+    .map((letter, n) => Object.assign({ same: keys.filter((key) => key === keys[n]).length }, letter))
+    .filter(({ same }, n) => same < FEWEST_SAME || keys.indexOf(keys[n] ?? '') === n);
 }
 
 const only = (filter: (typeof FILTERS)[number], value: string, name = value) => (
