@@ -86,79 +86,84 @@ function signed({ secrets = [SECRET], id = ID, seconds = now(), body = BODY }: S
 
 const signatureOf = (id: string): string => signed({ id })['webhook-signature'] ?? '';
 
-describe.each(receivers)('the $language receiver of docs/integrate/verify.md', ({ language, words, program, file, start }) => {
-  if (!onPath(program)) {
-    skipped(`skipped: no ${program}`);
-    return;
-  }
+describe.each(receivers)(
+  'the $language receiver of docs/integrate/verify.md',
+  ({ language, words, program, file, start }) => {
+    if (!onPath(program)) {
+      skipped(`skipped: no ${program}`);
+      return;
+    }
 
-  const folder = mkdtempSync(join(tmpdir(), 'relay-receiver-'));
-  let receiver: Program;
-  let url: string;
-  beforeAll(async () => {
-    const port = await freePort();
-    url = `http://127.0.0.1:${port}/tasks`;
-    const path = join(folder, file);
-    writeFileSync(path, page.block(language, words).replace('3400', String(port)));
-    const [command, ...args] = start(path);
-    receiver = new Program(command, args, { WEBHOOK_SECRET: SECRET });
-    await until(
-      'it listens',
-      () =>
-        fetch(url, { method: 'POST', body: '' }).then(
-          () => true,
-          () => false,
-        ),
-      {
-        seen: () => receiver.output,
-      },
-    );
-  });
-  afterAll(async () => {
-    await receiver?.end();
-    rmSync(folder, { recursive: true });
-  });
+    const folder = mkdtempSync(join(tmpdir(), 'relay-receiver-'));
+    let receiver: Program;
+    let url: string;
+    beforeAll(async () => {
+      const port = await freePort();
+      url = `http://127.0.0.1:${port}/tasks`;
+      const path = join(folder, file);
+      writeFileSync(path, page.block(language, words).replace('3400', String(port)));
+      const [command, ...args] = start(path);
+      receiver = new Program(command, args, { WEBHOOK_SECRET: SECRET });
+      await until(
+        'it listens',
+        () =>
+          fetch(url, { method: 'POST', body: '' }).then(
+            () => true,
+            () => false,
+          ),
+        {
+          seen: () => receiver.output,
+        },
+      );
+    });
+    afterAll(async () => {
+      await receiver?.end();
+      rmSync(folder, { recursive: true });
+    });
 
-  const post = async (sent: Sent): Promise<number> => {
-    const headers = Object.entries({ ...signed(sent), ...sent.headers });
-    const given = headers.filter((header): header is [string, string] => header[1] !== undefined);
-    return (await fetch(url, { method: 'POST', headers: given, body: sent.body ?? BODY })).status;
-  };
+    const post = async (sent: Sent): Promise<number> => {
+      const headers = Object.entries({ ...signed(sent), ...sent.headers });
+      const given = headers.filter((header): header is [string, string] => header[1] !== undefined);
+      return (await fetch(url, { method: 'POST', headers: given, body: sent.body ?? BODY })).status;
+    };
 
-  it('stores a delivery once, however often and with whichever of two secrets it is signed', async () => {
-    expect(await post({})).toBe(204);
-    await receiver.prints(new RegExp(`^new ${ID}$`, 'm'));
-    expect(await post({})).toBe(204);
-    expect(await post({ secrets: [SECRET, OTHER] })).toBe(204);
-    expect(await post({ secrets: [OTHER, SECRET] })).toBe(204);
-    expect(await post({ seconds: now() - 240 })).toBe(204);
-    await receiver.prints(new RegExp(`(?:^repeat ${ID}\\n[^]*){4}`, 'm'));
-    expect(receiver.output.match(/^new /gm)).toHaveLength(1);
-  });
+    it('stores a delivery once, however often and with whichever of two secrets it is signed', async () => {
+      expect(await post({})).toBe(204);
+      await receiver.prints(new RegExp(`^new ${ID}$`, 'm'));
+      expect(await post({})).toBe(204);
+      expect(await post({ secrets: [SECRET, OTHER] })).toBe(204);
+      expect(await post({ secrets: [OTHER, SECRET] })).toBe(204);
+      expect(await post({ seconds: now() - 240 })).toBe(204);
+      await receiver.prints(new RegExp(`(?:^repeat ${ID}\\n[^]*){4}`, 'm'));
+      expect(receiver.output.match(/^new /gm)).toHaveLength(1);
+    });
 
-  it('stores one of twenty repeats that come at once', async () => {
-    const id = randomUUID();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => post({ id })));
-    expect(new Set(answers)).toEqual(new Set([204]));
-    await until('all are told', () => receiver.output.split(id).length === 21, { seen: () => receiver.output });
-    expect(receiver.output.match(new RegExp(`^new ${id}$`, 'gm'))).toHaveLength(1);
-  });
+    it('stores one of twenty repeats that come at once', async () => {
+      const id = randomUUID();
+      const answers = await Promise.all(Array.from({ length: 20 }, () => post({ id })));
+      expect(new Set(answers)).toEqual(new Set([204]));
+      await until('all are told', () => receiver.output.split(id).length === 21, { seen: () => receiver.output });
+      expect(receiver.output.match(new RegExp(`^new ${id}$`, 'gm'))).toHaveLength(1);
+    });
 
-  it.each(refused)('answers 401 to one %s, and stores nothing', async (_, sent) => {
-    const id = randomUUID();
-    expect(await post({ id, ...sent(id) })).toBe(401);
-    expect(receiver.output).not.toContain(id);
-  });
+    it.each(refused)('answers 401 to one %s, and stores nothing', async (_, sent) => {
+      const id = randomUUID();
+      expect(await post({ id, ...sent(id) })).toBe(401);
+      expect(receiver.output).not.toContain(id);
+    });
 
-  it('takes the largest body there is, and answers 413 to a larger one', async () => {
-    expect(await post({ id: randomUUID(), body: Buffer.from(JSON.stringify('x'.repeat(256 * 1_024 - 2))) })).toBe(204);
-    const larger = post({ id: randomUUID(), body: Buffer.alloc(256 * 1_024 + 1, 'x') });
-    // Who refuses early may hang up before all of it is sent.
-    expect([413, 'hung up']).toContain(await larger.catch(() => 'hung up'));
-    const last = randomUUID();
-    expect(await post({ id: last })).toBe(204);
-    await receiver.prints(new RegExp(`^new ${last}$`, 'm'));
-    // The first, one of the twenty, the largest and the last: of all that was refused, nothing.
-    expect(receiver.output.match(/^new /gm)).toHaveLength(4);
-  });
-});
+    it('takes the largest body there is, and answers 413 to a larger one', async () => {
+      expect(await post({ id: randomUUID(), body: Buffer.from(JSON.stringify('x'.repeat(256 * 1_024 - 2))) })).toBe(
+        204,
+      );
+      const larger = post({ id: randomUUID(), body: Buffer.alloc(256 * 1_024 + 1, 'x') });
+      // Who refuses early may hang up before all of it is sent.
+      expect([413, 'hung up']).toContain(await larger.catch(() => 'hung up'));
+      const last = randomUUID();
+      expect(await post({ id: last })).toBe(204);
+      await receiver.prints(new RegExp(`^new ${last}$`, 'm'));
+      // The first, one of the twenty, the largest and the last: of all that was refused, nothing.
+      expect(receiver.output.match(/^new /gm)).toHaveLength(4);
+    });
+  },
+);
