@@ -1,11 +1,19 @@
 // The site of docs/. Its pages stay readable on a forge: tabs, links and anchors are written as a forge reads them, and
 // are changed here. The build fails for a dead link, and for a page that no door leads to.
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { defineConfig } from 'vitepress';
 
 const docs = join(import.meta.dirname, '..', '..', 'docs');
 const read = (page) => readFileSync(join(docs, page), 'utf8');
+/** A page with the file that it includes, from its third line on. */
+const textOf = (page) =>
+  read(page).replace(/<!--@include: (\S+)\{3,\}-->/, (_, path) =>
+    read(join(dirname(page), path))
+      .split('\n')
+      .slice(2)
+      .join('\n'),
+  );
 const titleOf = (page) => /^# (.+)$/m.exec(read(page))[1];
 /** The first paragraph of the first page. */
 const SUMMARY = /\n\n([^]+?)\n\n/.exec(read('README.md'))[1].replaceAll('\n', ' ');
@@ -71,6 +79,12 @@ const sidebar = Object.entries(doors).map(([text, { groups }]) => {
   return { text, collapsed: true, items: [...linksTo(own), ...below] };
 });
 
+/** The words of a text, and those with hyphens as a whole too, such as `Retry-After`. The browser has this function alone. */
+const tokenize = (text) => [
+  ...text.split(/[\n\r\p{Z}\p{P}]+/u),
+  ...(text.match(/[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)+/gu) ?? []),
+];
+
 /** The anchor that a forge gives a heading. */
 const slugify = (heading) =>
   heading
@@ -106,7 +120,7 @@ function buildEnd({ outDir, pages }) {
   if (lost.length > 0) throw new Error(`no door leads to ${lost.join(', ')}`);
   for (const name of [...documents, ...pages]) {
     mkdirSync(dirname(join(outDir, name)), { recursive: true });
-    copyFileSync(join(docs, name), join(outDir, name));
+    writeFileSync(join(outDir, name), textOf(name));
   }
   const lines = (taken) => taken.map((page) => `- [${titleOf(page)}](${base}${page})\n`).join('');
   const sections = Object.keys(doors).map((door) => {
@@ -119,7 +133,7 @@ function buildEnd({ outDir, pages }) {
     join(outDir, 'llms.txt'),
     [`# Partner Relay\n\n> ${SUMMARY}\n`, ...sections, programs, optional].join('\n'),
   );
-  const full = listed.filter((page) => !isOptional(page)).map((page) => `<!-- ${base}${page} -->\n\n${read(page)}`);
+  const full = listed.filter((page) => !isOptional(page)).map((page) => `<!-- ${base}${page} -->\n\n${textOf(page)}`);
   writeFileSync(join(outDir, 'llms-full.txt'), [`# Partner Relay\n\n${SUMMARY}\n`, ...full].join('\n'));
 }
 
@@ -129,7 +143,7 @@ const vueOfTheSite = {
   enforce: 'pre',
   resolveId(id, importer) {
     const isOurs = importer?.startsWith(docs) && /^vue(?:\/|$)/.test(id);
-    return isOurs ? this.resolve(id, import.meta.filename, { skipSelf: true }) : null;
+    return isOurs ? this.resolve(id, import.meta.filename, { skipSelf: true }) : undefined;
   },
 };
 
@@ -148,7 +162,7 @@ export default defineConfig({
   head: [['link', { rel: 'icon', href: 'data:,' }]],
   transformPageData({ relativePath, frontmatter }) {
     // Wide tables take the place of the outline.
-    if (relativePath.startsWith('com')) frontmatter.aside = false;
+    if (['compare.md', 'coming-from.md'].includes(relativePath)) frontmatter.aside = false;
     if (relativePath !== 'index.md') return;
     const features = Object.entries(doors).map(([title, { details }]) => ({
       title,
@@ -166,7 +180,10 @@ export default defineConfig({
       options: {
         // Evidence and decisions are for those who come to read them.
         _render: (text, env, md) => (isOptional(env.relativePath) ? '' : md.render(text, env)),
-        miniSearch: { searchOptions: { combineWith: 'AND', boost: { title: 2, text: 2, titles: 1 } } },
+        miniSearch: {
+          options: { tokenize },
+          searchOptions: { combineWith: 'AND', boost: { title: 2, text: 2, titles: 1 } },
+        },
       },
     },
     ...(repository && { socialLinks: [{ icon: 'github', link: repository }] }),

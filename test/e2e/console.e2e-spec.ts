@@ -287,7 +287,7 @@ else
         await other.open(`#/${place}`);
         await other.page.waitForFunction("!document.body.innerText.includes('Loading')");
         const buttons = await other.page.$$eval('main button, main form', (all) => all.map((each) => each.innerText));
-        const isALook = (name: string): boolean => /^(?:Copy|Close|Older|Newer|)$/.test(name);
+        const isALook = (name: string): boolean => /^(?:Copy|Close|Older|Newer|(?:[a-z]+_)?[\w-]{8}|)$/.test(name);
         expect([place, buttons.filter((name) => !isALook(name))]).toEqual([place, []]);
       }
       expect(other.faults).toEqual([]);

@@ -117,7 +117,7 @@ else
 
     it('somebody who types on gets a year of four digits', async () => {
       await desk.goTo(`#/webhooks/${webhook}`);
-      await desk.sees('Deliver again');
+      await desk.sees('Replay…');
       await desk.type('From', '112820261030A');
       const from = "[...document.querySelectorAll('label')].find((each) => each.innerText === 'From').control";
       expect(await desk.page.evaluate(`${from}.value`)).toBe('2026-11-28T10:30');

@@ -214,7 +214,7 @@ else
         const refusal = { status: 503, headers: { 'retry-after': '53' }, body: '{"title":"Unavailable"}' };
         void (request.url().endsWith('/lag') ? request.respond(refusal) : request.continue());
       });
-      await desk.sees('Cannot refresh lag', 'Try again in 53 s.', 'The workers have settled all of');
+      await desk.sees('Cannot refresh lag', 'This page asks again at', 'The workers have settled all of');
       desk.page.removeAllListeners('request');
       await desk.page.setRequestInterception(false);
       await desk.press('Try again');

@@ -93,7 +93,7 @@ else
       const handle = await handleIn(copy);
       await visitor.page.bringToFront();
       await visitor.press('Sign out');
-      await Promise.all([shows(copy, 'You have left'), shows(visitor.page, 'You have left')]);
+      await Promise.all([shows(copy, 'You are signed out'), shows(visitor.page, 'You are signed out')]);
       expect([await copy.evaluate(HANDLE), await visitor.page.evaluate(HANDLE)]).toEqual([null, null]);
       await copy.evaluate(`sessionStorage.setItem('handle', '${handle}')`);
       await copy.reload();

@@ -214,7 +214,7 @@ else
       await visitor.page.goBack();
       await focused();
       await visitor.page.goBack();
-      await visitor.sees('Delivered and failed by hour');
+      await visitor.sees('Attempts by the hour');
       expect(await visitor.page.title()).toBe('Webhooks – Partner Relay');
     });
 

@@ -138,7 +138,7 @@ copies?.addEventListener('message', ({ data }) => {
   const [told, number] = String(data).split('.');
   const [own, known] = (storedHandle() ?? '').split('.');
   if (told !== own) return;
-  if (number === undefined) end('You have left');
+  if (number === undefined) end('You are signed out');
   else if (Number(number) > Number(known)) storeHandle(String(data));
 });
 

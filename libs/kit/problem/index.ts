@@ -114,7 +114,11 @@ export function errorsPage(): string {
 
 const INTRODUCTION = `# Errors
 
-Every error is \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` and \`requestId\`; \`type\` ends in \`#\` and one of the codes below. Only \`POST /auth/token\`, \`/auth/revoke\` and \`/auth/introspect\` answer refused clients and requests as RFC 6749 section 5.2 says.
+Every error is \`application/problem+json\` (RFC 9457) with \`type\`, \`title\`, \`status\`, \`detail\`, \`instance\` and \`requestId\`. Match on the code at the end of \`type\`, behind \`#\`: it is one of the headings below. Show \`detail\` to people, and never match on it. \`errors\` names each member at fault by its JSON pointer (RFC 6901).
+
+Repeat a request after 408, 429 and 503, and after no answer: wait the seconds of \`Retry-After\` if the answer has it, and send an envelope with the same \`id\`. After any other 4xx, change the request first; after 401, get a new token. \`requestId\` finds the request in the logs of the operator.
+
+\`POST /auth/token\`, \`/auth/revoke\` and \`/auth/introspect\` refuse clients and requests as RFC 6749 section 5.2 says.
 `;
 
 /** One invalid member: its JSON pointer (RFC 6901) in the body, and the rule that it breaks. */
