@@ -85,7 +85,7 @@ else
       await isFine('now');
       await visitor.press('Last 24 hours');
       await visitor.page.waitForFunction(
-        "document.querySelector('.plot')?.ariaValueText.endsWith('Delivered 1, Failed 1')",
+        "document.querySelector('.plot')?.ariaValueText.endsWith(':00: Delivered 1, Failed 1')",
       );
       await visitor.open('#/runbooks/RelayConsumerLag');
       await visitor.sees('Consumer lag', 'Raise DELIVERY_CONCURRENCY if');

@@ -51,10 +51,7 @@ export function DeadLetters() {
   const [fault, attempt] = useTry();
   const chosen = FILTERS.filter((name) => query[name] !== '');
   const selection: Selection = chosen.length === 0 ? { all: true } : given<Selection>(query);
-  const reload = (): void => {
-    facets.reload();
-    list.reload();
-  };
+  const reload = (): void => (facets.reload(), list.reload());
   const change = (verb: Verb): void => attempt(() => changeLetters(verb, selection, reload));
   return (
     <Screen

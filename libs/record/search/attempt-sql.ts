@@ -160,7 +160,7 @@ export interface AttemptCount {
 
 /** Selects the sums of `minutes` by step, in the order of the buckets. Parameters: minutes of a step, first and last minute. */
 export const COUNTED =
-  'SELECT at / ?1 AS step, failed, bucket, sum(attempts) AS attempts FROM minutes WHERE at BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3 ORDER BY bucket';
+  'SELECT at / CAST(?1 AS INTEGER) AS step, failed, bucket, sum(attempts) AS attempts FROM minutes WHERE at BETWEEN ?2 AND ?3 GROUP BY 1, 2, 3 ORDER BY bucket';
 
 /** Returns the counts of one step from its rows of `COUNTED`. @param at when it begins, in epoch milliseconds */
 export function countOf(at: number, rows: readonly Row[]): AttemptCount {

@@ -54,7 +54,6 @@ export const DeliveriesQuery = z.strictObject({
   ...lastAttempt,
 });
 export type DeliveriesQuery = z.infer<typeof DeliveriesQuery>;
-
 export const DeliveryCountsQuery = DeliveriesQuery.pick({ webhookId: true, eventType: true }).extend(periodOfCounts);
 
 export const EnvelopeId = z.guid().toLowerCase().describe('Identifier of the envelope: what came as `webhook-id`.');
