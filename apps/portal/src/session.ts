@@ -67,7 +67,7 @@ export async function enter(): Promise<void> {
   const given = linkIn(location.hash);
   const [code, next] = [given.get('code'), given.get('next')];
   if (code !== null) {
-    storeHandle(null);
+    storeHandle();
     replace(`#${next ?? '/'}`);
     await signIn(() => api.request('tradePortalCode', { body: { code } }), 'This link does not open');
   } else if (storedHandle() === null) end('You need a link to come in', `A link opens the portal in one tab. ${ASK}`);
@@ -114,9 +114,9 @@ function storedHandle(): string | null {
   }
 }
 
-function storeHandle(handle: string | null): void {
+function storeHandle(handle?: string): void {
   try {
-    if (handle === null) sessionStorage.removeItem(STORED);
+    if (handle === undefined) sessionStorage.removeItem(STORED);
     else sessionStorage.setItem(STORED, handle);
   } catch {
     // Without storage a reload signs the person out.
@@ -144,7 +144,7 @@ copies?.addEventListener('message', ({ data }) => {
 
 // A channel is of one origin, so its messages name none.
 // oxlint-disable-next-line unicorn/require-post-message-target-origin
-const tellCopies = (text: string | null | undefined): void => copies?.postMessage(text);
+const tellCopies = (text: string | undefined): void => copies?.postMessage(text);
 
 /** Ends the session and signs out, in the copies of this tab too. */
 export async function leave(): Promise<void> {
@@ -156,7 +156,7 @@ export async function leave(): Promise<void> {
 const ASK = 'Open the portal from your own application again: it makes a new link each time.';
 
 function end(title: string, words = ASK): void {
-  storeHandle(null);
+  storeHandle();
   outside.value = { title, words };
   const frames = session.value?.frames;
   session.value = undefined;

@@ -61,7 +61,7 @@ export function readTheme(text: string): Theme {
   throw new Error(result.error.issues.map(({ path, message }) => [...path, message].join(': ')).join('; '));
 }
 
-/** The files and elements that a theme adds to an app. */
+/** The parts that a theme adds to an app. */
 export interface Dress {
   /** Files by name, such as `theme-0A1B2C3D.css`. */
   readonly files: ReadonlyMap<string, { readonly type: string; readonly bytes: Buffer }>;

@@ -170,5 +170,5 @@ it('is not kept without PORTAL_KEEP_SESSION', async () => {
   const { handle } = await opened();
   expect(await renewalAt(forgetful, handle)).toBe(404);
   const answer = await askAt(forgetful, '/portal/tokens', { code: await codeFor() });
-  expect(await answer.json()).toMatchObject({ handle: null });
+  expect(Object.keys((await answer.json()) as object)).not.toContain('handle');
 });

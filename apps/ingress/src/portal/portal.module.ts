@@ -84,7 +84,7 @@ class PortalTokens {
     const { partnerId, grant, generation = partner.generation } = link;
     const token = this.tokens.portalToken(partnerId, grant, generation, Math.min(link.ttlS, this.tokens.expiresInS));
     // The code is used up, so the page gets the token even if Redis stores no session now.
-    const handle = this.config.PORTAL_KEEP_SESSION ? await this.sessions.open(token).catch(() => null) : null;
+    const handle = this.config.PORTAL_KEEP_SESSION ? await this.sessions.open(token).catch(() => undefined) : undefined;
     return this.#answer(token, handle);
   }
 
@@ -108,7 +108,7 @@ class PortalTokens {
     return this.#answer(token, handle);
   }
 
-  async #answer(token: VerifiedToken, handle: string | null): Promise<PortalTokenAnswer> {
+  async #answer(token: VerifiedToken, handle: string | undefined): Promise<PortalTokenAnswer> {
     const { clientId: partnerId, expiresAtS, portal } = token;
     return {
       token: await this.tokens.sign(token),
@@ -117,7 +117,7 @@ class PortalTokens {
       webhookIds: portal?.webhookIds ?? null,
       partnerId,
       frames: this.config.PORTAL_FRAMES,
-      handle,
+      ...(handle === undefined ? {} : { handle }),
     };
   }
 

@@ -22,8 +22,8 @@ const PortalTokenAnswer = z
     frames: z.array(z.string()).describe('Origins that may show the portal in a frame.'),
     handle: z
       .string()
-      .nullable()
-      .describe('Renews the session once, by `POST /portal/tokens/renew`; `null` without `PORTAL_KEEP_SESSION`.'),
+      .optional()
+      .describe('Renews the session once, by `POST /portal/tokens/renew`; absent if a reload keeps no session.'),
   })
   .meta({ id: 'PortalToken', description: 'A token for the portal.' });
 export type PortalTokenAnswer = z.infer<typeof PortalTokenAnswer>;
