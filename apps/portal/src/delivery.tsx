@@ -190,7 +190,7 @@ const Step = ({ icon, kind, children }: StepProps) => (
   </li>
 );
 
-/** What the time of an attempt went into, by the members of the API. */
+/** The steps of an attempt, by their members in the API. */
 const STEPS: Readonly<Record<string, string>> = {
   waitMs: 'wait for a connection',
   dnsMs: 'DNS',

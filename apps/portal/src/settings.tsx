@@ -15,7 +15,7 @@ interface SettingsProps extends Filled {
   readonly changed: () => void;
 }
 
-/** What a webhook is, and the forms to change it. */
+/** The facts of a webhook, and the forms to change it. */
 export const Settings = (props: SettingsProps) => (
   <>
     <Details webhook={props.webhook} />

@@ -5,6 +5,7 @@
 // the pages show, and to `pages` how the files reach a browser. This code runs in browsers only.
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
+export { Copy, Curl, Id, shortId } from './copy.js';
 export { Drawer } from './drawer.js';
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
 export { Icon, type IconName } from './icons.js';
@@ -14,4 +15,4 @@ export { follow, fragmentOf, go, pageFrom, place, refine, replace, useFilters } 
 export { Refused, waitOf, wordsOf } from './request.js';
 export { Link, Screen, Shell } from './shell.js';
 export { clockText, countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';
-export { Copy, Curl, Id, shortId, Viewer } from './viewer.js';
+export { Viewer } from './viewer.js';
