@@ -46,18 +46,12 @@ export function healthOf(webhook: WebhookState, nowMs: number): Health {
     const when = distanceText(new Date(lastFailure.at), nowMs);
     return { kind: 'bad', word: 'failing', words: `The last attempt, ${when}, failed: ${causeOf(lastFailure).words}.` };
   }
-  if (waiting > 0)
-    return {
-      kind: 'warn',
-      word: 'retrying',
-      words: `New deliveries arrive. ${countOf(waiting, 'delivery waits', 'deliveries wait')} for another attempt.`,
-    };
+  if (waiting > 0) {
+    const words = `New deliveries arrive. ${countOf(waiting, 'delivery waits', 'deliveries wait')} for another attempt.`;
+    return { kind: 'warn', word: 'retrying', words };
+  }
   if (dead > 0)
-    return {
-      kind: 'warn',
-      word: 'active',
-      words: 'New deliveries arrive. Earlier ones are dead letters: retry them.',
-    };
+    return { kind: 'warn', word: 'active', words: 'New deliveries arrive. Earlier ones are dead letters: retry them.' };
   if (lastDelivered === null) return { kind: 'info', word: 'active', words: 'No delivery in the last 24 hours.' };
   return { kind: 'good', word: 'active', words: 'All is well.' };
 }

@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Fault, type Kind } from './parts.js';
 import { place } from './place.js';
 import { wordsOf } from './request.js';
-import { Curl } from './viewer.js';
+import { Curl } from './copy.js';
 
 /** A change that the user has to confirm. */
 export interface Question {

@@ -6,6 +6,7 @@
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
 export { Chart, type Series } from './chart.js';
+export { Copy, Curl, Id, shortId } from './copy.js';
 export { Drawer } from './drawer.js';
 export { ChoiceField, SeveralField, TextField, type Choices } from './fields.js';
 export { Icon, type IconName } from './icons.js';
@@ -15,4 +16,4 @@ export { follow, fragmentOf, go, pageFrom, place, refine, replace, useFilters } 
 export { Refused, waitOf, wordsOf } from './request.js';
 export { Link, Screen, Shell } from './shell.js';
 export { clockText, countOf, countText, distanceText, durationText, relayNow, Time } from './times.js';
-export { Copy, Curl, Id, shortId, Viewer } from './viewer.js';
+export { Viewer } from './viewer.js';

@@ -36,14 +36,8 @@ function keep(name: string, value: unknown): void {
 /** Forgets all loaded values. Call it when the session ends, because the next user may be another person. */
 export const forgetLoaded = (): void => kept.clear();
 
-const nothing = (key: string) => ({
-  key,
-  value: undefined,
-  error: undefined,
-  isLoading: true,
-  asOf: undefined,
-  nextAt: undefined,
-});
+const NOTHING = { value: undefined, error: undefined, isLoading: true, asOf: undefined, nextAt: undefined };
+const nothing = (key: string) => ({ ...NOTHING, key });
 
 /**
  * Loads a value when the component appears and when `key` changes. While the page is visible, it loads the value again every
