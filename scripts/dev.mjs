@@ -62,7 +62,7 @@ function watchStores() {
     const [ended] = gone.find(([name]) => before.some(([earlier]) => earlier === name)) ?? [];
     if (ended === undefined) return;
     clearInterval(looks);
-    console.error(`error: ${ended} ended; its last words are in ${join(home, ended, 'output.log')}`);
+    console.error(`error: ${ended} ended; see ${join(home, ended, 'output.log')}`);
     process.once('exit', () => (process.exitCode = 1));
     process.kill(process.pid, 'SIGTERM');
   }, LOOK_MS);

@@ -84,7 +84,7 @@ export async function until(condition, withinMs, signal) {
 export async function script(main, { interrupted = 130 } = {}) {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort());
-  // After the terminal is closed, a write fails, and the `finally` blocks still have to run.
+  // The `finally` blocks run after the terminal is closed too, when each write fails.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     process.exitCode = (await main(stop.signal)) ?? 0;
