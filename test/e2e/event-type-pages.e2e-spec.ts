@@ -245,7 +245,7 @@ else
         `${sizes}.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`,
       );
       expect(bytes).toBeGreaterThan(10_000);
-      expect(bytes).toBeLessThan(32 * 1_024);
+      expect(bytes).toBeLessThan(60_000);
       await portal.type('Search', 'ORDER paid');
       await portal.sees('1 of 23 event types', 'deprecated');
       await portal.seesNo('tax_return');
