@@ -35,12 +35,16 @@ import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS, documentOf } from './controllers.js';
 import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { EventTypeDesk } from './event-types/event-type-desk.adapter.js';
+import { generationOf, IdentityProvider, providerSettingsOf } from './sign-in/identity-provider.adapter.js';
+import { SignIns } from './sign-in/sign-ins.adapter.js';
 import { Examination } from './state/examination.adapter.js';
 import { NowState, StoreState } from './state/now-state.adapter.js';
 import { DOCUMENT } from './state/state.controller.js';
 import { WebhookStates } from './webhooks/webhook-states.adapter.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
+/** People behind one address share it. */
+const SIGN_IN_FAILURES = { name: 'sign-in', points: 30, windowMs: 60_000 };
 
 /** The operations app and its providers. */
 @Module({ controllers: [...CONTROLLERS] })
@@ -109,7 +113,7 @@ const storeProviders = (config: OperationsConfig): FactoryProvider[] => [
 ];
 
 /** Returns the providers of the routes and their guard, except the connections. */
-const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
+const domainProviders = (config: OperationsConfig, provider = providerSettingsOf(config)): FactoryProvider[] => [
   made(Audit, [Publisher], (publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now)),
   made(ClientDirectory, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {
     const view = registry.of<ClientCommand>('client');
@@ -127,7 +131,24 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
     OperatorGuard,
     [AccessTokens, ClientDirectory, Redis, ConsoleSessions],
     (tokens, directory, redis, sessions) =>
-      new OperatorGuard(tokens, directory, new FailureLimiter(redis, FAILURES), sessions),
+      new OperatorGuard(
+        tokens,
+        directory,
+        new FailureLimiter(redis, FAILURES),
+        sessions,
+        provider && generationOf(provider),
+      ),
+  ),
+  made(
+    SignIns,
+    [Keyring, Redis],
+    (keyring, redis) =>
+      new SignIns(
+        provider && new IdentityProvider(provider),
+        keyring,
+        redis,
+        new FailureLimiter(redis, SIGN_IN_FAILURES),
+      ),
   ),
   made(PortalLinks, [Redis], (redis) => new PortalLinks(redis, randomBytes, config.PORTAL_LINK_TTL)),
   made(RedisWebhookView, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {

@@ -13,6 +13,7 @@ import {
   duration,
   flag,
   hasKafkaLogin,
+  hasOidc,
   hasRedis,
   historyEnv,
   httpEnv,
@@ -21,6 +22,7 @@ import {
   portalEnv,
   telemetryEnv,
   webhooksEnv,
+  oidcEnv,
   optionalFlag,
   searchEnv,
   retryEnv,
@@ -162,9 +164,11 @@ export const OperationsEnv = z
     ...searchEnv,
     ...portalEnv,
     ...httpEnv,
+    ...oidcEnv,
   })
   .refine(...hasKafkaLogin)
-  .refine(...hasRedis);
+  .refine(...hasRedis)
+  .refine(...hasOidc);
 
 export type OperationsConfig = z.infer<typeof OperationsEnv>;
 
