@@ -35,7 +35,7 @@ import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS, documentOf } from './controllers.js';
 import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { EventTypeDesk } from './event-types/event-type-desk.adapter.js';
-import { generationOf, IdentityProvider, providerSettingsOf } from './sign-in/identity-provider.adapter.js';
+import { hasProvider, IdentityProvider } from './sign-in/identity-provider.adapter.js';
 import { SignIns } from './sign-in/sign-ins.adapter.js';
 import { Examination } from './state/examination.adapter.js';
 import { NowState, StoreState } from './state/now-state.adapter.js';
@@ -113,7 +113,7 @@ const storeProviders = (config: OperationsConfig): FactoryProvider[] => [
 ];
 
 /** Returns the providers of the routes and their guard, except the connections. */
-const domainProviders = (config: OperationsConfig, provider = providerSettingsOf(config)): FactoryProvider[] => [
+const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
   made(Audit, [Publisher], (publisher) => new Audit(publisher, config.KAFKA_TOPIC_PREFIX, Date.now)),
   made(ClientDirectory, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {
     const view = registry.of<ClientCommand>('client');
@@ -127,28 +127,15 @@ const domainProviders = (config: OperationsConfig, provider = providerSettingsOf
   made(EventTypeStore, [Redis, RegistryView], (redis, registry) => new EventTypeStore(redis, registry.of('eventType'))),
   made(EventTypesView, [EventTypeStore], (store) => new EventTypesView(store, config.BUILT_IN_EVENT_TYPES)),
   made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
+  made(SignIns, [Keyring, Redis], (keyring, redis) => {
+    const provider = hasProvider(config) ? new IdentityProvider(config) : undefined;
+    return new SignIns(provider, keyring, redis, new FailureLimiter(redis, SIGN_IN_FAILURES));
+  }),
   made(
     OperatorGuard,
-    [AccessTokens, ClientDirectory, Redis, ConsoleSessions],
-    (tokens, directory, redis, sessions) =>
-      new OperatorGuard(
-        tokens,
-        directory,
-        new FailureLimiter(redis, FAILURES),
-        sessions,
-        provider && generationOf(provider),
-      ),
-  ),
-  made(
-    SignIns,
-    [Keyring, Redis],
-    (keyring, redis) =>
-      new SignIns(
-        provider && new IdentityProvider(provider),
-        keyring,
-        redis,
-        new FailureLimiter(redis, SIGN_IN_FAILURES),
-      ),
+    [AccessTokens, ClientDirectory, Redis, ConsoleSessions, SignIns],
+    (tokens, directory, redis, sessions, { provider }) =>
+      new OperatorGuard(tokens, directory, new FailureLimiter(redis, FAILURES), sessions, provider),
   ),
   made(PortalLinks, [Redis], (redis) => new PortalLinks(redis, randomBytes, config.PORTAL_LINK_TTL)),
   made(RedisWebhookView, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {

@@ -176,8 +176,8 @@ function answersOf(route: Route, text: OperationText, book: SchemaBook): Schema 
         }),
   };
   const pages = Object.entries(text.pages ?? {}).map(([status, meaning]) => {
-    const content = { 'text/html': { schema: { type: 'string' } } };
-    return [status, { description: meaning, headers: headersOf(REQUEST_ID), content }];
+    const html = { 'text/html': { schema: { type: 'string' } } };
+    return [status, { description: meaning, headers: headersOf(REQUEST_ID), content: html }];
   });
   return {
     [String(route.status)]: success,

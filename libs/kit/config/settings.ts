@@ -255,7 +255,7 @@ export const operationsEnv = {
   OPERATOR_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
 
-const values = (role: string) =>
+const valuesFor = (role: string) =>
   list().describe(
     `Values of OIDC_ROLE_CLAIM that give the role \`${role}\`, comma separated. The highest role counts.`,
   );
@@ -286,32 +286,21 @@ export const oidcEnv = {
   OIDC_ROLE_CLAIM: line()
     .default('roles')
     .describe('Claim of the ID token that gives a person a role: a text or a list. Dots lead into objects.'),
-  OIDC_VIEWERS: values('viewer'),
-  OIDC_OPERATORS: values('operator'),
-  OIDC_ADMINS: values('admin'),
+  OIDC_VIEWERS: valuesFor('viewer'),
+  OIDC_OPERATORS: valuesFor('operator'),
+  OIDC_ADMINS: valuesFor('admin'),
 };
 
-const Oidc = z.object({
-  OIDC_ISSUER: z.string().optional(),
-  OIDC_CLIENT_ID: z.string().optional(),
-  OIDC_CLIENT_SECRET: z.string().optional(),
-  CONSOLE_URL: z.string().optional(),
-  OIDC_VIEWERS: z.array(z.string()).default([]),
-  OIDC_OPERATORS: z.array(z.string()).default([]),
-  OIDC_ADMINS: z.array(z.string()).default([]),
-});
-
 function oidcFault(env: unknown): string | undefined {
-  const oidc = Oidc.safeParse(env).data;
-  if (oidc === undefined) return undefined; // a single variable is wrong, which is reported separately
-  const login = [oidc.OIDC_ISSUER, oidc.OIDC_CLIENT_ID, oidc.OIDC_CLIENT_SECRET];
-  if (login.every((value) => value === undefined)) return undefined;
-  if ([...login, oidc.CONSOLE_URL].includes(undefined))
+  const given = env as Readonly<Record<string, unknown>>;
+  const login = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'].filter((each) => given[each] !== undefined);
+  if (login.length === 0) return undefined;
+  if (login.length < 3 || given['CONSOLE_URL'] === undefined)
     return 'OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and CONSOLE_URL go together: set all four, or none of OIDC_*';
-  return [...oidc.OIDC_VIEWERS, ...oidc.OIDC_OPERATORS, ...oidc.OIDC_ADMINS].length === 0
+  return [given['OIDC_VIEWERS'], given['OIDC_OPERATORS'], given['OIDC_ADMINS']].flat().length === 0
     ? 'OIDC_VIEWERS, OIDC_OPERATORS and OIDC_ADMINS are all empty: nobody has a role'
     : undefined;
 }
 
-/** Arguments for `refine`: an environment with `oidcEnv` must name a provider completely, or no provider. */
+/** Arguments for `refine`: an environment with `oidcEnv` names a provider completely, or no provider. */
 export const hasOidc = without(oidcFault);

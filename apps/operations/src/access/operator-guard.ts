@@ -27,8 +27,7 @@ export class OperatorGuard {
     private readonly directory: ClientDirectory,
     private readonly failures: FailureLimiter,
     private readonly sessions: ConsoleSessions,
-    /** Generation of the settings that give people their roles; undefined if no person may sign in. */
-    private readonly generation: number | undefined,
+    private readonly provider: { readonly generation: number } | undefined,
   ) {}
 
   /**
@@ -72,7 +71,7 @@ export class OperatorGuard {
       const client = await this.directory.findByToken(session);
       return client && operatorOf({ ...client, provenGeneration: generation });
     }
-    if (generation !== this.generation) return undefined;
+    if (generation !== this.provider?.generation) return undefined;
     return { clientId, scopes: scopesOfRole(person.role), audience: [], generation, person: person.name };
   }
 

@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { ConsoleSessions, readSession, sessionCookie } from '../access/console-sessions.adapter.js';
 import { isElsewhere } from '../access/operator-guard.js';
 import { answerOf, textsOf } from '../http/routes.js';
-import { generationOf, type IdentityProvider } from './identity-provider.adapter.js';
-import { noSignIn, SignInRefused, SignIns } from './sign-ins.adapter.js';
+import type { IdentityProvider } from './identity-provider.adapter.js';
+import { cookieOf, isOverTls, SignInRefused, SignIns } from './sign-ins.adapter.js';
 
 const SignInWays = z
   .object({
@@ -21,7 +21,6 @@ const SignInWays = z
 type SignInWays = z.infer<typeof SignInWays>;
 
 const Text = textsOf('Session');
-const page = { mediaType: 'text/html', content: { schema: z.string() } };
 const REFUSALS = {
   403: 'The sign-in is refused; the page says why.',
   429: 'Too many sign-ins from this address have failed.',
@@ -41,8 +40,8 @@ export class SignInController {
   @Get()
   @Text('readSignIn', 'Read how people sign in', { answer: answerOf('The ways.', SignInWays) })
   read(): SignInWays {
-    const settings = this.signIns.provider?.settings;
-    return { provider: settings ? { name: settings.name, url: `${settings.consoleUrl}/sign-in/start` } : null };
+    const { provider } = this.signIns;
+    return { provider: provider ? { name: provider.name, url: `${provider.consoleUrl}/sign-in/start` } : null };
   }
 
   @Get('start')
@@ -57,7 +56,7 @@ export class SignInController {
       description: 'The browser goes to the provider.',
       headers: { Location: 'At the provider.', 'Set-Cookie': 'The sign-in that was begun.' },
     },
-    pages: { 403: REFUSALS[403], 503: REFUSALS[503] },
+    pages: REFUSALS,
     problems: ['not-found'],
   })
   async start(@Query('next') next: unknown, @Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
@@ -66,7 +65,7 @@ export class SignInController {
       if (isElsewhere(request))
         throw new SignInRefused(403, 'A sign-in begins on a page of the console.', 'begun on a page of another site');
       const { url, cookie } = await this.signIns.begin(provider, next);
-      return reply.code(303).header('set-cookie', cookie).header('location', url).send();
+      return reply.code(303).headers({ 'set-cookie': cookie, location: url }).send();
     });
   }
 
@@ -74,32 +73,35 @@ export class SignInController {
   @Text('completeSignIn', 'Complete a sign-in at the identity provider', {
     description:
       'The provider sends the browser here. The answer is a page that goes on to the console, since browsers send no `SameSite=Strict` cookie on a redirect that began at another site. An answer counts once, and only in the browser that began the sign-in.',
-    answer: { description: 'A session was opened.', ...page, headers: { 'Set-Cookie': 'The session.' } },
+    answer: {
+      ...answerOf('A session was opened.', z.string()),
+      mediaType: 'text/html',
+      headers: { 'Set-Cookie': 'The session.' },
+    },
     pages: REFUSALS,
     problems: ['not-found'],
   })
   async callback(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
     await this.#answer(request, reply, async (provider) => {
-      const { settings } = provider;
-      void reply.header('set-cookie', noSignIn(provider));
-      const { searchParams } = new URL(request.url, settings.consoleUrl);
+      void reply.header('set-cookie', cookieOf(provider, '', 0));
+      const { searchParams } = new URL(request.url, provider.consoleUrl);
       const browser = { cookie: request.headers.cookie, address: request.ip };
       const { subject, name, role, place } = await this.signIns.complete(provider, searchParams, browser);
       const clientId = `person:${subject}`;
       if (role === undefined) {
         const who = name === '' ? `Subject ${subject}` : `${name} (subject ${subject})`;
-        const words = `${who} has no access: no value of the claim ${settings.roleClaim} gives a role.`;
+        const words = `${who} has no access: nothing in the ID token gives a role.`;
         throw new SignInRefused(403, words, `${clientId} has no role`, true);
       }
-      const generation = generationOf(settings);
+      const { generation } = provider;
       const id = await this.sessions.open({ clientId, generation, person: { name, role } });
       const former = readSession(request.headers.cookie);
       if (former !== undefined) await this.sessions.end(former);
       const by = { operator: clientId, requestId: request.id };
       this.log.info('console.entered', 'An operator opened a session of the console', by);
-      void reply.header('set-cookie', sessionCookie(id, settings.consoleUrl.startsWith('https:')));
+      void reply.header('set-cookie', sessionCookie(id, isOverTls(provider)));
       const links = { [`../#${place ?? '/'}`]: 'Go on to the console' };
-      return send(reply, { title: 'You are signed in', links, isQuick: true });
+      return send(reply, 'You are signed in', `${name} has the role ${role}.`, links, true);
     });
   }
 
@@ -116,7 +118,7 @@ export class SignInController {
       const url = await provider.signOutUrl().catch(() => undefined);
       return reply
         .code(303)
-        .header('location', url ?? '../')
+        .headers({ location: url ?? '../' })
         .send();
     });
   }
@@ -135,12 +137,12 @@ export class SignInController {
       if (!(error instanceof SignInRefused)) throw error;
       const { status, message: text, reason, isKnown } = error;
       this.log.warn('console.refused', 'A sign-in at the identity provider was refused', { reason, requestId });
-      const { consoleUrl, name } = provider.settings;
+      const { consoleUrl, name } = provider;
       // Without a session at the provider, the person can sign in there as somebody else.
       const end = isKnown ? { [`${consoleUrl}/sign-in/end`]: `Sign out at ${name}` } : {};
       if (status !== 403) void reply.header('retry-after', status === 429 ? '60' : '5');
       const links = { [`${consoleUrl}/`]: 'Back to the console', ...end };
-      send(reply.code(status), { title: 'You are not signed in', text, links });
+      send(reply.code(status), 'You are not signed in', text, links);
     }
   }
 }
@@ -149,23 +151,21 @@ const STYLE =
   ':root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1rem;overflow-wrap:anywhere}';
 const POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
 
-interface PageText {
-  readonly title: string;
-  readonly text?: string;
-  /** Words of links by their addresses. */
-  readonly links: Readonly<Record<string, string>>;
-  /** Whether the browser follows the first link by itself. */
-  readonly isQuick?: boolean;
-}
-
-function send(reply: FastifyReply, { title, text = '', links, isQuick = false }: PageText): FastifyReply {
-  const written = Object.entries(links).map(([to, words]) => [escaped(to), escaped(words)] as const);
-  const refresh = isQuick ? `<meta http-equiv="refresh" content="0; url=${written[0]?.[0]}">` : '';
-  const html = `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">${refresh}<title>${title} – Partner Relay</title><style>${STYLE}</style></head><body><main><h1>${title}</h1><p>${escaped(text)}</p>${written.map(([to, words]) => `<p><a href="${to}">${words}</a></p>`).join('')}</main></body></html>`;
+/**
+ * Sends a page.
+ * @param links words of links by their addresses
+ * @param isQuick whether the browser follows the first link by itself
+ */
+function send(reply: FastifyReply, title: string, text: string, links: object, isQuick = false): FastifyReply {
+  const anchors = Object.entries(links).map(([to, words]) => `<p><a href="${escaped(to)}">${escaped(words)}</a></p>`);
+  const refresh = `<meta http-equiv="refresh" content="0; url=${escaped(Object.keys(links)[0] ?? '')}">`;
+  const head = `<meta charset="utf-8"><meta name="viewport" content="width=device-width">${isQuick ? refresh : ''}<title>${title} – Partner Relay</title><style>${STYLE}</style>`;
   return reply
     .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': POLICY })
     .header('referrer-policy', 'no-referrer')
-    .send(html);
+    .send(
+      `<!doctype html><html lang="en"><head>${head}</head><body><main><h1>${title}</h1><p>${escaped(text)}</p>${anchors.join('')}</main></body></html>`,
+    );
 }
 
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (sign) => `&#${String(sign.codePointAt(0))};`);

@@ -29,12 +29,14 @@ const Begun = z.object({
 export class SignInRefused extends Error {
   override readonly name = 'SignInRefused';
 
-  /** @param status 403: the person is refused. 429: too many failures. 503: the provider or Redis is at fault */
+  /**
+   * @param status 403: the person is refused. 429: too many have failed. 503: the provider or Redis is at fault
+   * @param isKnown whether the provider has identified the person
+   */
   constructor(
     readonly status: 403 | 429 | 503,
     message: string,
     readonly reason: string,
-    /** Whether the provider has identified the person. */
     readonly isKnown = false,
   ) {
     super(message);
@@ -43,25 +45,25 @@ export class SignInRefused extends Error {
 
 /**
  * The sign-ins of people at the identity provider. Nothing is stored before the provider has identified somebody. Then the
- * state of the sign-in is kept until its cookie expires, so that no answer of the provider opens two sessions.
+ * state of the sign-in is kept until its cookie has expired, so that no answer of the provider opens two sessions.
  */
 export class SignIns {
+  /** @param provider undefined if the settings name none */
   constructor(
-    /** Undefined if the configuration names no provider. */
     readonly provider: IdentityProvider | undefined,
-    private readonly keyring: Pick<Keyring, 'encrypt' | 'decrypt'>,
-    private readonly redis: Pick<Redis, 'set'>,
+    private readonly keyring: Keyring,
+    private readonly redis: Redis,
     private readonly failures: FailureLimiter,
   ) {}
 
   /**
-   * Begins a sign-in. Returns the address to which the browser goes, and the cookie that it needs when it comes back.
+   * Returns the address to which the browser goes, and the cookie that it needs when it comes back.
    * @param place where the console opens afterwards; ignored unless it is a place of the console
    * @throws SignInRefused if the provider does not answer
    */
   async begin(provider: IdentityProvider, place: unknown): Promise<{ readonly url: string; readonly cookie: string }> {
     const { url, proof } = await provider.begin().catch((error: unknown) => {
-      throw refusalOf(error, provider.settings.name);
+      throw refusalOf(error, provider.name);
     });
     const begun = { ...proof, place: Place.safeParse(place).data, endsAt: Date.now() + LIFE_MS };
     const sealed = this.keyring.encrypt(JSON.stringify(begun), CONTEXT, randomBytes(12));
@@ -69,24 +71,20 @@ export class SignIns {
   }
 
   /**
-   * Completes the sign-in of the browser that has this cookie.
+   * Completes the sign-in that this browser has begun.
    * @param answer query of the callback
-   * @param address of the browser; its failures are counted
+   * @param browser its cookies, and its address, by which failures are counted
    * @throws SignInRefused
    */
   async complete(
     provider: IdentityProvider,
     answer: URLSearchParams,
-    { cookie, address }: { readonly cookie: string | undefined; readonly address: string },
+    browser: { readonly cookie: string | undefined; readonly address: string },
   ): Promise<Identified & { readonly place: string | undefined }> {
-    const begun = cookiesOf(cookie, cookieName(provider)).map((sealed) => this.#open(sealed))[0];
+    const begun = this.#open(cookiesOf(browser.cookie, cookieName(provider))[0] ?? '');
     if (begun === undefined)
-      throw new SignInRefused(
-        403,
-        'This browser began no sign-in within the last ten minutes.',
-        'no sign-in was begun',
-      );
-    const key = `${address} sign-in`;
+      throw new SignInRefused(403, 'This browser began no sign-in within the last ten minutes.', 'not begun here');
+    const key = `${browser.address} sign-in`;
     if ((await this.failures.blockedFor(key)) !== undefined)
       throw new SignInRefused(429, 'Too many sign-ins have failed. Try again in a minute.', 'too many failures');
     try {
@@ -97,7 +95,7 @@ export class SignIns {
       return { ...person, place: begun.place };
     } catch (error) {
       await this.failures.fail(key);
-      throw refusalOf(error, provider.settings.name);
+      throw refusalOf(error, provider.name);
     }
   }
 
@@ -111,40 +109,37 @@ export class SignIns {
   }
 }
 
-const isSecure = ({ settings }: IdentityProvider): boolean => settings.consoleUrl.startsWith('https:');
+export const isOverTls = ({ consoleUrl }: IdentityProvider): boolean => consoleUrl.startsWith('https:');
 const cookieName = (provider: IdentityProvider): string =>
-  isSecure(provider) ? '__Host-relay_sign_in' : 'relay_sign_in';
+  isOverTls(provider) ? '__Host-relay_sign_in' : 'relay_sign_in';
 
-/** Browsers send the cookie when the provider leads them back, which `SameSite=Strict` forbids. */
-const cookieOf = (provider: IdentityProvider, value: string, ageS: number): string =>
-  `${cookieName(provider)}=${value}; Max-Age=${ageS}; Path=/; HttpOnly; SameSite=Lax${isSecure(provider) ? '; Secure' : ''}`;
-
-/** Returns the `Set-Cookie` header that ends the sign-in of a browser. */
-export const noSignIn = (provider: IdentityProvider): string => cookieOf(provider, '', 0);
-
-/** Errors in the answer of a provider that cannot serve at the moment (RFC 6749 section 4.1.2.1). */
-const BUSY = ['server_error', 'temporarily_unavailable'];
+/**
+ * Returns the `Set-Cookie` header of a sign-in, which an age of 0 ends. With `SameSite=Strict`, the browser would not send the
+ * cookie if the provider leads it back.
+ */
+export const cookieOf = (provider: IdentityProvider, value: string, ageS: number): string =>
+  `${cookieName(provider)}=${value}; Max-Age=${ageS}; Path=/; HttpOnly; SameSite=Lax${isOverTls(provider) ? '; Secure' : ''}`;
 
 function refusalOf(error: unknown, name: string): SignInRefused {
-  const reason = causesOf(error);
+  const refused = (status: 403 | 503, words: string) => new SignInRefused(status, words, causesOf(error));
   if (error instanceof ForeignAnswer)
-    return new SignInRefused(403, 'This answer does not belong to the sign-in that this browser began last.', reason);
+    return refused(403, 'This answer does not belong to the sign-in that this browser began last.');
   if (error instanceof oauth.AuthorizationResponseError) {
     const said = error.error === 'access_denied' ? 'access was denied' : error.error;
-    const words = [`${name} ended the sign-in: ${said}.`, error.error_description ?? ''].join(' ').slice(0, 500);
-    return new SignInRefused(BUSY.includes(error.error) ? 503 : 403, words.trim(), reason);
+    return refused(403, `${name} ended the sign-in: ${said}. ${error.error_description ?? ''}`.slice(0, 500));
   }
-  if (isRedisAway(error)) return new SignInRefused(503, 'Redis does not answer at the moment.', reason);
-  if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK)
-    return new SignInRefused(503, `The clocks of the relay and of ${name} differ by more than 30 seconds.`, reason);
   if (error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant')
-    return new SignInRefused(403, `${name} does not accept the code: it was used before, or has expired.`, reason);
-  if (error instanceof TypeError || (error instanceof DOMException && error.name === 'TimeoutError'))
-    return new SignInRefused(503, `${name} does not answer at the moment.`, reason);
-  return new SignInRefused(503, `The relay cannot accept what ${name} answered. Its log has the reason.`, reason);
+    return refused(403, `${name} does not accept the code: it was used before, or has expired.`);
+  if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK)
+    return refused(503, `The clocks of the relay and of ${name} differ by more than 30 seconds.`);
+  if (isRedisAway(error)) return refused(503, 'Redis does not answer at the moment.');
+  // `fetch` rejects with a TypeError if there is no connection.
+  if (['TypeError', 'TimeoutError'].includes((error as Error).name))
+    return refused(503, `${name} does not answer at the moment.`);
+  return refused(503, `The relay cannot accept what ${name} answered. Its log has the reason.`);
 }
 
-/** Returns the messages of an error and its causes, and the error of a token endpoint. None of them contains a secret. */
+/** Returns the messages of an error and of its causes, and the error of a token endpoint. None contains a secret. */
 export function causesOf(error: unknown): string {
   const { cause, error: code, error_description: said } = Object(error) as Record<string, unknown>;
   const parts = [reasonOf(error), code, said, cause instanceof Error ? causesOf(cause) : undefined];
