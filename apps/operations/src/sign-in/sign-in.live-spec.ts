@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { text } from 'node:stream/consumers';
+import { text as textOf } from 'node:stream/consumers';
 import { freePort, startRedisServer, type RedisServer } from '@relay/testing';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { RunningOperations } from '../spec-operations.js';
@@ -31,7 +31,7 @@ class Provider {
 
   async open(): Promise<void> {
     const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-      const body = await this.#answer(request.url ?? '', await text(request));
+      const body = await this.#answer(request.url ?? '', await textOf(request));
       response.writeHead(body ? 200 : 400, { 'content-type': 'application/json' });
       response.end(JSON.stringify(body ?? { error: 'invalid_grant' }));
     };
