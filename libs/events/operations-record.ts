@@ -47,7 +47,7 @@ export const OperationsRecord = z
     event: z.enum(OPERATIONS_EVENTS),
     partnerId: member('The partner whose webhook or delivery it is, or who asked for it.'),
     operator: member(
-      'Client id of the operator who asked for it, or made the link to the portal by which it was asked for; or `relay admin clients`.',
+      'Client id of the operator who asked for it, or made the link to the portal by which it was asked for; or `relay admin clients`. A person who signed in at the identity provider is `person:SUBJECT NAME`, and `person:SUBJECT` by a link.',
     ),
     requestId: member('Of the request by which it was asked for.'),
     clientId: member('The client that is made or changed.'),

@@ -28,7 +28,7 @@ import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Runbook } from './runbook.js';
 import { Search } from './search.js';
-import { begin, ended, enter, leave, recognise, takeCode, who } from './session.js';
+import { api, begin, ended, enter, leave, recognise, takeCode, who } from './session.js';
 import { Story } from './story.js';
 import { Endpoints, WebhookPage, Webhooks } from './webhooks.js';
 
@@ -104,6 +104,19 @@ function Aside() {
   );
 }
 
+/** The way through the identity provider, if the relay has one. The console opens at the same place afterwards. */
+function Provider() {
+  const provider = useLoad('sign-in', () => api.call('readSignIn', {})).value?.provider;
+  if (provider == null) return null;
+  return (
+    <p class="buttons">
+      <a class="button main" href={`${provider.url}?next=${encodeURIComponent(location.hash.slice(1))}`}>
+        Sign in with {provider.name}
+      </a>
+    </p>
+  );
+}
+
 function SignIn() {
   const [id, secret, fault, isBusy] = [useSignal(''), useSignal(''), useSignal(''), useSignal(false)];
   const submit = async (event: Event): Promise<void> => {
@@ -124,6 +137,7 @@ function SignIn() {
         <form class="panel" onSubmit={(event) => void submit(event)}>
           {ended.value !== '' && <Notice kind="info">{ended.value}</Notice>}
           <Fault title="You are not signed in" words={fault.value} />
+          <Provider />
           <TextField
             label="Client id"
             value={id}

@@ -100,7 +100,10 @@ export async function enter(clientId: string, clientSecret: string): Promise<voi
 /** Signs out. @throws Refused if the relay did not end the session, so the session may still be valid */
 export async function leave(): Promise<void> {
   await api.call('leaveConsole', {});
+  const isPerson = who.value?.clientId.startsWith('person:') === true;
   end('You are signed out.');
+  // Otherwise the identity provider signs the person in again without a question.
+  if (isPerson) location.assign('sign-in/end');
 }
 
 /** Whether the signed-in operator has this role or a higher role, which is enough for looking. */

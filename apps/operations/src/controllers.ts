@@ -8,6 +8,7 @@ import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { NoticesController, WebhooksController } from './webhooks/webhooks.controller.js';
 import { ConsoleLinksController, PageController, SessionController } from './session/session.controller.js';
 import { EventTypesController } from './event-types/event-types.controller.js';
+import { SignInController } from './sign-in/sign-in.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
 
@@ -24,6 +25,7 @@ export const CONTROLLERS: readonly Type[] = [
   PortalLinksController,
   ReplaysController,
   SessionController,
+  SignInController,
   StateController,
   WebhooksController,
 ];
@@ -60,9 +62,9 @@ const operationsApi = (publicUrl: string): ApiParts => ({
   },
 });
 
-const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients, deletes webhooks, applies event types and adds addresses for notices as well.
+const DESCRIPTION = `Every path but those that open and end a session needs an operator: \`Basic\` with client id and client secret, a token of the ingress, or the session of a browser, in which a person of the identity provider is an operator too. The role of the operator decides: \`viewer\` looks, \`operator\` changes as well and reads envelopes, \`admin\` makes and changes clients, deletes webhooks, applies event types and adds addresses for notices as well.
 
-Every error is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
+Every error but those of the sign-in pages is \`application/problem+json\` (RFC 9457). Every request is answered within 10 s, with 503 while Redis or Kafka is away. \`relay.operations\` has a record of every change, with its operator, before it is made.`;
 
 const SCOPES = {
   'operations:read': 'The role `viewer`.',

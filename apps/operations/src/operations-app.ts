@@ -7,7 +7,14 @@ import type { OperationsConfig } from '@relay/settings';
 import { Log, ThrottledLog } from '@relay/telemetry';
 import type { FastifyInstance } from 'fastify';
 import { catchError, type Observable } from 'rxjs';
-import { assertOwnOrigin, assertRole, assertWritable, isChange, OperatorGuard } from './access/operator-guard.js';
+import {
+  actorOf,
+  assertOwnOrigin,
+  assertRole,
+  assertWritable,
+  isChange,
+  OperatorGuard,
+} from './access/operator-guard.js';
 import { assertBoardChange, Board, BOARD_PATH } from './board/board.adapter.js';
 
 /** Content security policy of the board: only its own scripts and styles, no external resources, no frames. */
@@ -15,7 +22,8 @@ const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
 /** Paths that a browser loads before an operator has signed in. */
-const PUBLIC = new Set(['/', '/files/:name', '/session', '/session/code', '/session/links']);
+const SIGN_IN = ['/sign-in', '/sign-in/start', '/sign-in/callback', '/sign-in/end'];
+const PUBLIC = new Set(['/', '/files/:name', '/session', '/session/code', '/session/links', ...SIGN_IN]);
 
 /**
  * Creates the HTTP application without listening yet. One hook authenticates the operator before every request, including
@@ -55,11 +63,10 @@ export async function createOperationsApp(
       scope.addHook('onRequest', async (request: FastifyRequest, reply) => {
         void reply.header('content-security-policy', BOARD_POLICY);
         if (!isChange(request.method)) return;
-        const { clientId: operator, scopes } = callerOf(request);
         const [path = ''] = request.url.split('?', 1);
-        assertRole(scopes, 'operator');
+        assertRole(callerOf(request).scopes, 'operator');
         assertBoardChange(request.method, path, config.OPERATIONS_WRITE === true);
-        await audit.report({ event: 'board.change', operator, requestId: request.id, method: request.method, path });
+        await audit.report({ event: 'board.change', ...actorOf(request), method: request.method, path });
       });
       await scope.register(board.plugin);
     },

@@ -35,12 +35,16 @@ import { ClientDesk } from './clients/client-desk.adapter.js';
 import { CONTROLLERS, documentOf } from './controllers.js';
 import { EnvelopeStores, openEnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { EventTypeDesk } from './event-types/event-type-desk.adapter.js';
+import { hasProvider, IdentityProvider } from './sign-in/identity-provider.adapter.js';
+import { SignIns } from './sign-in/sign-ins.adapter.js';
 import { Examination } from './state/examination.adapter.js';
 import { NowState, StoreState } from './state/now-state.adapter.js';
 import { DOCUMENT } from './state/state.controller.js';
 import { WebhookStates } from './webhooks/webhook-states.adapter.js';
 
 const FAILURES = { name: 'operations', points: 10, windowMs: 60_000 };
+/** People behind one address share it. */
+const SIGN_IN_FAILURES = { name: 'sign-in', points: 30, windowMs: 60_000 };
 
 /** The operations app and its providers. */
 @Module({ controllers: [...CONTROLLERS] })
@@ -123,11 +127,15 @@ const domainProviders = (config: OperationsConfig): FactoryProvider[] => [
   made(EventTypeStore, [Redis, RegistryView], (redis, registry) => new EventTypeStore(redis, registry.of('eventType'))),
   made(EventTypesView, [EventTypeStore], (store) => new EventTypesView(store, config.BUILT_IN_EVENT_TYPES)),
   made(ConsoleSessions, [Redis], (redis) => new ConsoleSessions(redis, randomBytes, Date.now)),
+  made(SignIns, [Keyring, Redis], (keyring, redis) => {
+    const provider = hasProvider(config) ? new IdentityProvider(config) : undefined;
+    return new SignIns(provider, keyring, redis, new FailureLimiter(redis, SIGN_IN_FAILURES));
+  }),
   made(
     OperatorGuard,
-    [AccessTokens, ClientDirectory, Redis, ConsoleSessions],
-    (tokens, directory, redis, sessions) =>
-      new OperatorGuard(tokens, directory, new FailureLimiter(redis, FAILURES), sessions),
+    [AccessTokens, ClientDirectory, Redis, ConsoleSessions, SignIns],
+    (tokens, directory, redis, sessions, { provider }) =>
+      new OperatorGuard(tokens, directory, new FailureLimiter(redis, FAILURES), sessions, provider),
   ),
   made(PortalLinks, [Redis], (redis) => new PortalLinks(redis, randomBytes, config.PORTAL_LINK_TTL)),
   made(RedisWebhookView, [Redis, RegistryView, Keyring], (redis, registry, keyring) => {

@@ -18,6 +18,7 @@ import { Board } from './board/board.adapter.js';
 import { EnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
+import { causesOf, SignIns } from './sign-in/sign-ins.adapter.js';
 import { NowState } from './state/now-state.adapter.js';
 
 const STOP_MS = 25_000;
@@ -79,6 +80,13 @@ export async function startOperations(config: OperationsConfig): Promise<void> {
   app.get(NowState).start();
   await app.listen(config.OPERATIONS_PORT, everyAddress());
   phase = undefined;
+  // A sign-in asks again. Meanwhile client id and client secret open the console.
+  void app
+    .get(SignIns)
+    .provider?.metadata()
+    .catch((error: unknown) =>
+      log.warn('oidc.away', 'The identity provider cannot be used: nobody signs in there', { reason: causesOf(error) }),
+    );
   log.info('operations.started', 'The operations app accepts requests', {
     port: config.OPERATIONS_PORT,
     healthPort: config.HEALTH_PORT,

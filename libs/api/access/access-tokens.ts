@@ -259,11 +259,13 @@ export const roleToGrant = (access: PortalAccess): OperatorRole => (access === '
 
 /**
  * Whether a grant is still valid. If an operator made the link, the operator's secret must still be valid, and the operator
- * must still have the role that is needed.
+ * must still have the role that is needed. A person is no client and keeps the role of the sign-in, so nothing but its own
+ * lifetime ends the link of a person.
  */
 export async function isStillGranted(
   { access, operator }: PortalGrant,
   directory: Pick<ClientDirectory, 'findByToken'>,
 ): Promise<boolean> {
-  return operator === undefined || hasRole((await directory.findByToken(operator))?.scopes ?? [], roleToGrant(access));
+  if (operator === undefined || operator.clientId.startsWith('person:')) return true;
+  return hasRole((await directory.findByToken(operator))?.scopes ?? [], roleToGrant(access));
 }

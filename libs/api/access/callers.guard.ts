@@ -102,6 +102,8 @@ export interface Caller {
   readonly generation?: number;
   /** Set if the caller holds a portal token. */
   readonly portal?: PortalGrant;
+  /** Email address or user name, possibly empty, if the caller is a person who signed in at an identity provider. */
+  readonly person?: string;
 }
 
 /**

@@ -175,8 +175,13 @@ function answersOf(route: Route, text: OperationText, book: SchemaBook): Schema 
           },
         }),
   };
+  const pages = Object.entries(text.pages ?? {}).map(([status, meaning]) => {
+    const html = { 'text/html': { schema: { type: 'string' } } };
+    return [status, { description: meaning, headers: headersOf(REQUEST_ID), content: html }];
+  });
   return {
     [String(route.status)]: success,
+    ...(Object.fromEntries(pages) as Schema),
     ...referredTo('Problem', statusesOf(problemsOf(route, text))),
     ...referredTo('OAuth', route.access === 'client' ? OAUTH_STATUSES : []),
   };

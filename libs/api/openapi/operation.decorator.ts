@@ -55,6 +55,8 @@ export interface OperationText {
     readonly content?: Content;
     readonly headers?: Readonly<Record<string, string>>;
   };
+  /** Descriptions of the pages (`text/html`) that are answered with other statuses. */
+  readonly pages?: Readonly<Record<number, string>>;
   /** Problems of this operation alone. The problems of guards, bodies and HTTP are added automatically. */
   readonly problems?: readonly ProblemCode[];
 }

@@ -13,6 +13,7 @@ import {
   duration,
   flag,
   hasKafkaLogin,
+  hasOidc,
   hasRedis,
   historyEnv,
   httpEnv,
@@ -21,6 +22,7 @@ import {
   portalEnv,
   telemetryEnv,
   webhooksEnv,
+  oidcEnv,
   optionalFlag,
   searchEnv,
   retryEnv,
@@ -179,6 +181,7 @@ export const OperationsEnv = z
     ...searchEnv,
     ...portalEnv,
     ...httpEnv,
+    ...oidcEnv,
   })
   .refine(
     ({ CONSOLE_LINKS, RELAY_ENV, NODE_ENV }) =>
@@ -186,7 +189,8 @@ export const OperationsEnv = z
     'CONSOLE_LINKS=true is for development: it needs RELAY_ENV=development, and a NODE_ENV other than production',
   )
   .refine(...hasKafkaLogin)
-  .refine(...hasRedis);
+  .refine(...hasRedis)
+  .refine(...hasOidc);
 
 export type OperationsConfig = z.infer<typeof OperationsEnv>;
 

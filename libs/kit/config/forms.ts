@@ -49,6 +49,17 @@ export const urlOf = (form: UrlForm) =>
     if (message !== undefined) context.addIssue({ code: 'custom', message });
   });
 
+const SECURE = /^https:\/\/[^@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/\S*)?$/;
+
+/** A URL whose server TLS proves, or a URL of this machine. */
+export const secureUrl = () =>
+  z
+    .string()
+    .refine(
+      (text) => SECURE.test(text) && URL.canParse(text),
+      'an https:// URL is expected, or http:// of this machine',
+    );
+
 function urlFault(text: string, { scheme, login, rest = /^[^?]*$/ }: UrlForm): string | undefined {
   if (!new RegExp(`^${scheme}s?://`).test(text)) return `a ${scheme}:// or ${scheme}s:// URL is expected`;
   const url = URL.parse(text);

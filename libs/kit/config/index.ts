@@ -5,6 +5,7 @@
 export { operationsEnv, sendEnv, origins, portalEnv, dedupeEnv, egressEnv, hasRedis, historyEnv } from './settings.js';
 export { httpEnv, keyringEnv, processEnv, redisAddressFault, redisEnv, retryEnv, searchEnv } from './settings.js';
 export { RELAY_VERSION, telemetryEnv, tokenEnv, webhooksEnv } from './settings.js';
+export { hasOidc, oidcEnv } from './settings.js';
 export type { TelemetryEnv } from './settings.js';
 export { parseDuration, ConfigurationFault, duration, flag, integer, isSecret, list, optionalFlag } from './env.js';
 export { parseEnv, readableBy, secret, startWith } from './env.js';

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { flag, integer, secret } from './env.js';
-import { line, name, pem, places, without } from './forms.js';
-
-const TOKEN_URL = /^https:\/\/[^@\s]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(\/\S*)?$/;
+import { line, name, pem, places, secureUrl, without } from './forms.js';
 
 export const kafkaEnv = {
   KAFKA_BROKERS: places()
@@ -39,12 +37,7 @@ export const kafkaEnv = {
   KAFKA_SASL_PASSWORD: secret(line().optional()).describe(
     'SASL password; the secret of the client where KAFKA_SASL_TOKEN_URL gives tokens.',
   ),
-  KAFKA_SASL_TOKEN_URL: z
-    .string()
-    .refine(
-      (text) => TOKEN_URL.test(text) && URL.canParse(text),
-      'an https:// URL is expected, or http:// of this machine',
-    )
+  KAFKA_SASL_TOKEN_URL: secureUrl()
     .optional()
     .meta({ values: '`https://…`' })
     .describe('Address that gives tokens for `oauthbearer` by client credentials (RFC 6749 section 4.4).'),

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
 import { duration, flag, integer, list, pairs, secret } from './env.js';
-import { line, name, places, urlOf, without } from './forms.js';
+import { line, name, places, secureUrl, urlOf, without } from './forms.js';
 
 /**
  * Release of the relay, which is sent as `user-agent: partner-relay/<version>`. A spec checks that package.json has it too.
@@ -254,3 +254,53 @@ export const operationsEnv = {
   OPERATOR_CLIENT_ID: z.string().optional().describe('Client id of the operator that these commands ask as.'),
   OPERATOR_CLIENT_SECRET: secret(z.string().optional()).describe('Its client secret.'),
 };
+
+const valuesFor = (role: string) =>
+  list().describe(
+    `Values of OIDC_ROLE_CLAIM that give the role \`${role}\`, comma separated. The highest role counts.`,
+  );
+
+/** Variables of the sign-in at an identity provider (OpenID Connect Core 1.0). */
+export const oidcEnv = {
+  CONSOLE_URL: secureUrl()
+    .refine((text) => !/[?#]/.test(text), 'what stands behind the host is not expected')
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional()
+    .meta({ values: '`https://…`' })
+    .describe(
+      'Address under which browsers reach the console. The identity provider sends people back to `/sign-in/callback` there.',
+    ),
+  OIDC_ISSUER: secureUrl()
+    .optional()
+    .meta({ values: '`https://…`' })
+    .describe('Issuer of the identity provider at which people sign in to the console; unset: there is none.'),
+  OIDC_NAME: line()
+    .optional()
+    .describe('Name of the provider on the console’s button; unset: the host of OIDC_ISSUER.'),
+  OIDC_CLIENT_ID: line().optional().describe('Client id of the console at the provider.'),
+  OIDC_CLIENT_SECRET: secret(line().optional()).describe('Its client secret.'),
+  OIDC_SCOPES: line()
+    .regex(/(^| )openid( |$)/, 'scopes with openid among them are expected')
+    .default('openid profile email')
+    .describe('Scopes that the console asks for, with spaces between.'),
+  OIDC_ROLE_CLAIM: line()
+    .default('roles')
+    .describe('Claim of the ID token that gives a person a role: a text or a list. Dots lead into objects.'),
+  OIDC_VIEWERS: valuesFor('viewer'),
+  OIDC_OPERATORS: valuesFor('operator'),
+  OIDC_ADMINS: valuesFor('admin'),
+};
+
+function oidcFault(env: unknown): string | undefined {
+  const given = env as Readonly<Record<string, unknown>>;
+  const login = ['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET'].filter((each) => given[each] !== undefined);
+  if (login.length === 0) return undefined;
+  if (login.length < 3 || given['CONSOLE_URL'] === undefined)
+    return 'OIDC_ISSUER, OIDC_CLIENT_ID, OIDC_CLIENT_SECRET and CONSOLE_URL go together: set all four, or none of OIDC_*';
+  return [given['OIDC_VIEWERS'], given['OIDC_OPERATORS'], given['OIDC_ADMINS']].flat().length === 0
+    ? 'OIDC_VIEWERS, OIDC_OPERATORS and OIDC_ADMINS are all empty: nobody has a role'
+    : undefined;
+}
+
+/** Arguments for `refine`: an environment with `oidcEnv` names a provider completely, or no provider. */
+export const hasOidc = without(oidcFault);

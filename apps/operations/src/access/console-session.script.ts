@@ -1,18 +1,19 @@
 /**
  * KEYS[1] is `console:<operator>`, a small Redis hash. Each field is the hash of a session id, and its value is
- * `<generation> <ends> <idle end>`. The key expires with the session that ends last. Times are epoch milliseconds by the
- * clocks of the callers.
+ * `<generation> <ends> <idle end>`, then ` <JSON of the person>` if a person opened the session. The key expires with the
+ * session that ends last. Times are epoch milliseconds by the clocks of the callers.
  */
 const lua = `
 local function read(session)
-  local generation, ends, idle = string.match(redis.call('HGET', KEYS[1], session) or '', '^(%d+) (%d+) (%d+)$')
-  return generation, tonumber(ends), tonumber(idle)
+  local stored = redis.call('HGET', KEYS[1], session) or ''
+  local generation, ends, idle, person = string.match(stored, '^(%d+) (%d+) (%d+)(.*)$')
+  return generation, tonumber(ends), tonumber(idle), person
 end
 `;
 
 /**
- * ARGV: now, session, generation, end, idle end, maximum number of sessions. If there are too many sessions, those that
- * become idle first are deleted.
+ * ARGV: now, session, generation, end, idle end, maximum number of sessions, the rest of the value. If there are too many
+ * sessions, those that become idle first are deleted.
  */
 export const openConsoleLua = `${lua}
 local now, live = tonumber(ARGV[1]), {}
@@ -22,22 +23,22 @@ for _, session in ipairs(redis.call('HKEYS', KEYS[1])) do
 end
 table.sort(live, function(a, b) return a.idle < b.idle end)
 for i = 1, #live + 1 - tonumber(ARGV[6]) do redis.call('HDEL', KEYS[1], live[i].session) end
-redis.call('HSET', KEYS[1], ARGV[2], ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5])
+redis.call('HSET', KEYS[1], ARGV[2], ARGV[3] .. ' ' .. ARGV[4] .. ' ' .. ARGV[5] .. ARGV[7])
 redis.call('PEXPIRE', KEYS[1], tonumber(ARGV[4]) - now)
 return 1
 `;
 
 /**
- * ARGV: now, session, new idle end if the operator acts, otherwise 0. Returns the generation and the idle end of a live
- * session, otherwise an empty list. A session is written at most once a minute.
+ * ARGV: now, session, new idle end if the operator acts, otherwise 0. Returns the generation, the idle end and the
+ * rest of a live session, otherwise an empty list. A session is written at most once a minute.
  */
 export const useConsoleLua = `${lua}
-local generation, ends, idle = read(ARGV[2])
+local generation, ends, idle, person = read(ARGV[2])
 if not generation or idle <= tonumber(ARGV[1]) then return {} end
 local wanted = math.min(ends, tonumber(ARGV[3]))
 if wanted >= idle + 60000 then
   idle = wanted
-  redis.call('HSET', KEYS[1], ARGV[2], generation .. ' ' .. ends .. ' ' .. string.format('%d', idle))
+  redis.call('HSET', KEYS[1], ARGV[2], string.format('%s %d %d%s', generation, ends, idle, person))
 end
-return { generation, tostring(idle) }
+return { generation, tostring(idle), person }
 `;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { OneTimeCodes } from '@relay/access';
-import { BoundedMemory } from '@relay/identity';
+import { formDecode, OneTimeCodes } from '@relay/access';
+import { BoundedMemory, type OperatorRole } from '@relay/identity';
 import { defineScript, isRedisAway, globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
@@ -23,9 +23,25 @@ const OF_OPERATOR = 10;
 /** Time in ms for which a link to the console can be opened. */
 export const LINK_MS = 10 * 60_000;
 
-/** The operator of a session, and the generation of the client secret that opened the session. */
-const ConsoleSession = z.object({ clientId: z.string(), generation: z.int() });
-type ConsoleSession = Readonly<z.infer<typeof ConsoleSession>>;
+/** The session that a link opens. */
+const LinkedSession = z.object({ clientId: z.string(), generation: z.int() });
+
+/** A person who signed in at the identity provider. The role is that of the sign-in, until the session ends. */
+export interface Person {
+  /** Email address or user name; empty if the ID token has neither. */
+  readonly name: string;
+  readonly role: OperatorRole;
+}
+
+/**
+ * The operator of a session, and the generation of the client secret that opened the session. If a person opened it, the
+ * generation is that of the settings by which the person has the role.
+ */
+interface ConsoleSession {
+  readonly clientId: string;
+  readonly generation: number;
+  readonly person?: Person | undefined;
+}
 
 /**
  * The sessions of operators in the console, in the layout of `console-session.script.ts`. Redis stores only the hash of a
@@ -44,18 +60,19 @@ export class ConsoleSessions {
   ) {
     this.links = new OneTimeCodes(redis, random, {
       key: ['console', 'link'],
-      schema: ConsoleSession,
+      schema: LinkedSession,
       ttlMs: LINK_MS,
     });
   }
 
   /** Opens a session and returns its id. Rejects if Redis does not answer. */
-  async open({ clientId, generation }: ConsoleSession): Promise<SessionId> {
+  async open({ clientId, generation, person }: ConsoleSession): Promise<SessionId> {
     const id = { clientId, secret: this.random(32).toString('base64url') };
     const now = this.now();
-    const args = [now, hashOf(id), generation, now + LIFE_MS, now + IDLE_MS, OF_OPERATOR];
+    const stored = person === undefined ? '' : ` ${JSON.stringify(person)}`;
+    const args = [now, hashOf(id), generation, now + LIFE_MS, now + IDLE_MS, OF_OPERATOR, stored];
     await runScript(this.redis, openScript, [keyOf(clientId)], args);
-    this.#seen.set(hashOf(id), { clientId, generation, idleAt: now + IDLE_MS });
+    this.#seen.set(hashOf(id), { clientId, generation, person, idleAt: now + IDLE_MS });
     return id;
   }
 
@@ -67,12 +84,14 @@ export class ConsoleSessions {
     const [session, now] = [hashOf(id), this.now()];
     try {
       const args = [now, session, isActing ? now + IDLE_MS : 0];
-      const [generation, idleAt] = (await runScript(this.redis, useScript, [keyOf(id.clientId)], args)) as string[];
+      const answer = (await runScript(this.redis, useScript, [keyOf(id.clientId)], args)) as string[];
+      const [generation, idleAt, stored = ''] = answer;
       if (generation === undefined) {
         this.#seen.delete(session);
         return undefined;
       }
-      const found = { clientId: id.clientId, generation: Number(generation) };
+      const person = stored === '' ? undefined : (JSON.parse(stored) as Person);
+      const found = { clientId: id.clientId, generation: Number(generation), person };
       this.#seen.set(session, { ...found, idleAt: Number(idleAt) });
       return found;
     } catch (error) {
@@ -95,7 +114,7 @@ const hashOf = (id: SessionId): string => createHash('sha256').update(formatSess
 
 /** The id of a session of the console. A cookie contains it. */
 export interface SessionId {
-  /** The client id of the operator. */
+  /** The client id of the operator; for a person `person:` and the subject of the ID token. */
   readonly clientId: string;
   /** 32 random bytes as base64url. */
   readonly secret: string;
@@ -107,22 +126,29 @@ const NAME = 'relay_console';
  * (RFC 6265bis section 4.1.3.2).
  */
 const SECURE_NAME = `__Host-${NAME}`;
-const ID = /^(operator_[\w-]{1,64})\.([\w-]{43})$/;
+/** The subject of a person has up to 255 characters (OpenID Connect Core 1.0 section 2). Each may be encoded as three. */
+const ID = /^(operator_[\w-]{1,64}|person%3A[\w.%!~*'()-]{1,765})\.([\w-]{43})$/;
 const RULES = 'Path=/; HttpOnly; SameSite=Strict';
 
-const formatSession = ({ clientId, secret }: SessionId): string => `${clientId}.${secret}`;
+const formatSession = ({ clientId, secret }: SessionId): string => `${encodeURIComponent(clientId)}.${secret}`;
+
+/** Returns the values of the cookies of a name in a `Cookie` header (RFC 6265 section 5.4). */
+export const cookiesOf = (header: string | undefined, wanted: string): string[] =>
+  (header ?? '').split(';').flatMap((pair) => {
+    const [name, value = ''] = pair.trim().split('=', 2);
+    return name === wanted ? [value] : [];
+  });
 
 /**
- * Returns the session that a `Cookie` header contains (RFC 6265 section 5.4); undefined if no cookie has the form of a
- * session. The cookie whose name other hosts cannot use is preferred.
+ * Returns the session that a `Cookie` header contains; undefined if no cookie has the form of a session. The cookie whose
+ * name other hosts cannot use is preferred.
  */
 export function readSession(header: string | undefined): SessionId | undefined {
-  const pairs = (header ?? '').split(';').map((pair) => pair.trim().split('=', 2));
-  for (const wanted of [SECURE_NAME, NAME])
-    for (const [name, value = ''] of pairs) {
-      const [, clientId, secret] = (name === wanted ? ID.exec(value) : null) ?? [];
-      if (clientId !== undefined && secret !== undefined) return { clientId, secret };
-    }
+  for (const value of [SECURE_NAME, NAME].flatMap((name) => cookiesOf(header, name))) {
+    const [, encoded = '', secret] = ID.exec(value) ?? [];
+    const clientId = formDecode(encoded);
+    if (clientId !== undefined && secret !== undefined) return { clientId, secret };
+  }
   return undefined;
 }
 

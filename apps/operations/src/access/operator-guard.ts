@@ -1,6 +1,13 @@
 import { type AccessTokens, type Caller, type FailureLimiter, formDecode, readBasic, readBearer } from '@relay/access';
 import { callerIdOf, callerOf, type FastifyRequest } from '@relay/http';
-import { type ClientDirectory, hasRole, type OperatorRole, type ProvenClient, scopeOfRole } from '@relay/identity';
+import {
+  type ClientDirectory,
+  hasRole,
+  type OperatorRole,
+  type ProvenClient,
+  scopeOfRole,
+  scopesOfRole,
+} from '@relay/identity';
 import { ProblemError } from '@relay/problem';
 import { type ConsoleSessions, readSession, type SessionId } from './console-sessions.adapter.js';
 
@@ -18,7 +25,7 @@ interface Entered {
 /**
  * Admits operators by a browser session, by client id and secret (Basic), or by an access token (Bearer). For a session or a
  * token, the client must still be enabled and its secret still valid. A session has the current role of its operator. A
- * token has only those of its scopes that the current role has too.
+ * token has only those of its scopes that the current role has too. A person, who is no client, has the role of the sign-in.
  */
 export class OperatorGuard {
   constructor(
@@ -26,6 +33,7 @@ export class OperatorGuard {
     private readonly directory: ClientDirectory,
     private readonly failures: FailureLimiter,
     private readonly sessions: ConsoleSessions,
+    private readonly provider: { readonly generation: number } | undefined,
   ) {}
 
   /**
@@ -40,7 +48,7 @@ export class OperatorGuard {
     if (session !== undefined) assertShown(session, request);
     const inSession = session === undefined ? undefined : await this.#bySession(session, console === 'acting');
     if (inSession !== undefined) {
-      request.caller = operatorOf(inSession);
+      request.caller = inSession;
       assertOwnPage(request);
       return request.caller;
     }
@@ -83,11 +91,16 @@ export class OperatorGuard {
     return { caller: operatorOf(client), id: await this.sessions.open({ clientId, generation }) };
   }
 
-  async #bySession(id: SessionId, isActing: boolean): Promise<ProvenClient | undefined> {
+  async #bySession(id: SessionId, isActing: boolean): Promise<Caller | undefined> {
     const session = await this.sessions.find(id, isActing);
     if (session === undefined) return undefined;
-    const client = await this.directory.findByToken(session);
-    return client && { ...client, provenGeneration: session.generation };
+    const { clientId, generation, person } = session;
+    if (person === undefined) {
+      const client = await this.directory.findByToken(session);
+      return client && operatorOf({ ...client, provenGeneration: generation });
+    }
+    if (generation !== this.provider?.generation) return undefined;
+    return { clientId, scopes: scopesOfRole(person.role), audience: [], generation, person: person.name };
   }
 
   async #byToken(token: string): Promise<ProvenClient> {
@@ -151,7 +164,7 @@ const foreign = (): ProblemError =>
  * Whether the browser says that the request comes from another origin. The browser also compares schemes. `isOwn` cannot do
  * so behind a proxy that ends TLS.
  */
-const isElsewhere = ({ headers }: FastifyRequest): boolean =>
+export const isElsewhere = ({ headers }: FastifyRequest): boolean =>
   ['cross-site', 'same-site'].includes(headers['sec-fetch-site']?.toString() ?? '');
 
 /**
@@ -206,7 +219,8 @@ export interface Actor {
   readonly requestId: string;
 }
 
+/** Returns who asks. A person is named by id and name, with a space between. */
 export const actorOf = (request: FastifyRequest): Actor => ({
-  operator: callerIdOf(request),
+  operator: [callerIdOf(request), callerOf(request).person].filter(Boolean).join(' '),
   requestId: request.id,
 });

@@ -7,7 +7,11 @@ import { z } from 'zod';
 
 export const AuditQuery = z.strictObject({
   event: z.enum(OPERATIONS_EVENTS).optional().describe('Only this event.'),
-  operator: z.string().max(100).optional().describe('Only of this operator, or command.'),
+  operator: z
+    .string()
+    .max(500)
+    .optional()
+    .describe('Only of this operator, or command. A person is found by `person:` and subject too.'),
   partner: z.string().max(100).optional().describe('Only of this partner.'),
   webhook: z.string().max(100).optional().describe('Only of this webhook.'),
   until: z.iso.datetime({ offset: true }).optional().describe('Only records written before this time.'),
@@ -65,9 +69,12 @@ export function rangesBefore(
 
 export const isAsked = (record: OperationsRecord, { event, operator, partner, webhook }: AuditQuery): boolean =>
   (event === undefined || record.event === event) &&
-  (operator === undefined || record.operator === operator) &&
+  (operator === undefined || isBy(record, operator)) &&
   (partner === undefined || record.partnerId === partner) &&
   (webhook === undefined || isAbout(record, webhook.toLowerCase()));
+
+const isBy = ({ operator }: OperationsRecord, asked: string): boolean =>
+  operator === asked || (asked.startsWith('person:') && operator?.startsWith(`${asked} `) === true);
 
 const isAbout = ({ webhookId, webhookIds }: OperationsRecord, webhook: string): boolean =>
   webhookId === webhook || webhookIds?.includes(webhook) === true;

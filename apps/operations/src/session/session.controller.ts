@@ -51,8 +51,8 @@ type ConsoleLink = z.infer<typeof ConsoleLink>;
 
 const OperatorNow = z
   .object({
-    clientId: z.string(),
-    name: z.string(),
+    clientId: z.string().describe('`person:` and the subject of the ID token, if a person asks.'),
+    name: z.string().describe('Of the operator; the email address or user name of a person.'),
     role: z.enum(OPERATOR_ROLES),
     canWrite: z.boolean().describe('`false` where `OPERATIONS_WRITE` is: nobody changes anything here.'),
     idleS: z.int().describe('A session ends after so many seconds in which nobody does anything.'),
@@ -163,8 +163,8 @@ export class SessionController {
     return this.#shown(caller);
   }
 
-  async #shown({ clientId, scopes }: Caller): Promise<OperatorNow> {
-    const name = (await this.directory.find(clientId))?.name ?? '';
+  async #shown({ clientId, scopes, person }: Caller): Promise<OperatorNow> {
+    const name = person ?? (await this.directory.find(clientId))?.name ?? '';
     const canWrite = this.config.OPERATIONS_WRITE !== false;
     const idleS = IDLE_MS / 1_000;
     return { clientId, name, role: roleOf(scopes) ?? 'viewer', canWrite, idleS, version: RELAY_VERSION };
