@@ -86,7 +86,7 @@ interface Troubles {
 type RoughState = Omit<WebhookState, 'oldestWaitingSince' | 'failureRate'>;
 
 /** A segment of lower-case words or a version, which no generator of keys makes. */
-const WORDS = /^(?:v?\d{1,3}|(?:[a-z]{1,14}[-_.]?){0,3})$/;
+const WORDS = /^(?:v?\d{1,3}|[a-z]{1,14}(?:[-_.][a-z]{1,14}){0,2})$/;
 
 /** Returns the path of a URL with `…` for each segment that could be a key of the partner. */
 export const shownPath = (url: string): string =>
