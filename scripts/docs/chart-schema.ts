@@ -177,6 +177,7 @@ export function valuesSchema(): Schema {
           extraEgress: objects,
           telemetry: closed({ to: objects, ports: listOf(count(1)) }),
           tokens: closed({ to: objects, ports: listOf(count(1)) }),
+          identityProvider: closed({ to: objects, ports: listOf(count(1)) }),
           webhooks: closed({
             ports: listOf(count(1)),
             cidr: filled,

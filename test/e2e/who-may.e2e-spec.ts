@@ -36,7 +36,8 @@ const INGRESS: Readonly<Record<string, string>> = {
   adders: 'registerWebhook testDraft',
 };
 const OPERATIONS: Readonly<Record<string, string>> = {
-  everybody: 'readHome readPageFile enterConsole leaveConsole createConsoleLink followConsoleLink',
+  everybody: `readHome readPageFile enterConsole leaveConsole createConsoleLink followConsoleLink
+    readSignIn startSignIn completeSignIn endSignIn`,
   viewers: `searchAttempts countAttempts countWebhookAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
     readOpenApi readQueues listEventTypes readEventType listReplays readReplay readSession listWebhooks readWebhook boardPage boardQueues`,
   operators: `readEnvelope readDeadLetter purgeDeadLetter replayDeadLetter purgeDeadLetters replayDeadLetters createPortalLink

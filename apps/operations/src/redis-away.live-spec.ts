@@ -102,10 +102,10 @@ describe('the operations app without Redis or Kafka', () => {
   };
   /** The routes of the API that are not answered as they should be while Redis is away. */
   async function wrong(): Promise<unknown[]> {
-    // The search and the document need no Redis, nor does it to tell who asks; the examination and `GET /now` say that Redis is away.
+    // The search, the sign-in and the document need no Redis, nor does it to tell who asks; the examination and `GET /now` say that Redis is away.
     const others = new Set(['/', '/openapi.json', '/attempts', '/attempts/counts', '/doctor', '/now', '/session']);
     const routes = routesOf(app)
-      .filter(([, path]) => !others.has(path) && !/^\/(?:board|files)/.test(path))
+      .filter(([, path]) => !others.has(path) && !/^\/(?:board|files|sign-in)/.test(path))
       .map(([method, path]) => [method, path.replace(/(webhooks|envelopes)\/-_[^/]+/, `$1/${UUID}`)] as const);
     const asked = [...routes, ['GET', '/board/api/queues'], ['PUT', '/board/api/queues/deliveries/pause']] as const;
     const answers = await Promise.all(

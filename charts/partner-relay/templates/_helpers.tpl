@@ -334,6 +334,7 @@ http://{{ include "relay.fullname" . }}-ingress:{{ .Values.service.port }}
 {{- $port := trim . -}}
 {{- if and $port (not (has $port (toStrings $.Values.networkPolicy.webhooks.ports))) -}}{{- fail (printf "networkPolicy.webhooks.ports lacks %s of config.EGRESS_PORTS" $port) -}}{{- end -}}
 {{- end -}}
+{{- if and $.Values.config.OIDC_ISSUER (not .identityProvider.to) -}}{{- fail "networkPolicy.identityProvider.to is empty: name the provider of config.OIDC_ISSUER in it, or operations does not reach it" -}}{{- end -}}
 {{- if not .extraEgress -}}
 {{- with $.Values.config -}}
 {{- if and .EGRESS_ALLOW_CIDRS (not $.Values.development.enabled) -}}{{- fail "networkPolicy.extraEgress is empty: name in it what config.EGRESS_ALLOW_CIDRS opens, or no pod reaches it" -}}{{- end -}}

@@ -117,6 +117,9 @@ const refused: readonly (readonly [name: string, value: string, says: string])[]
   ['OTEL_EXPORTER_OTLP_HEADERS', `authorization=Bearer ${CANARY}%`, 'percent-encoded'],
   ['OTEL_EXPORTER_OTLP_HEADERS', `Bearer ${CANARY}`, 'name=value'],
   ['OPERATIONS_URL', `https://user:${CANARY}@operations.example`, 'no user'],
+  ['OIDC_ISSUER', `http://${CANARY}.example`, 'https://'],
+  ['OIDC_SCOPES', CANARY, 'openid'],
+  ['CONSOLE_URL', `https://console.example/?${CANARY}`, 'behind the host'],
   ['ENCRYPTION_KEYS', `kid:${CANARY}`, 'entry 1'],
   ['JWT_PRIVATE_KEYS', `kid:${CANARY}`, 'entry 1'],
 ];
@@ -149,4 +152,21 @@ it('names all faults at once', () => {
   const faults = faultsOf(WorkerEnv, { ...VALID, ...given });
   for (const name of Object.keys(given).filter((one) => one in WorkerEnv.shape))
     expect(faults.filter((fault) => fault.startsWith(`${name} is wrong`))).toHaveLength(1);
+});
+
+it.each([
+  [{ OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'relay' }, 'go together'],
+  [{ OIDC_CLIENT_SECRET: CANARY, CONSOLE_URL: 'https://console.example' }, 'go together'],
+  [{ OIDC_ISSUER: 'https://id.example', OIDC_CLIENT_ID: 'relay', OIDC_CLIENT_SECRET: CANARY }, 'go together'],
+  [
+    {
+      OIDC_ISSUER: 'https://id.example',
+      OIDC_CLIENT_ID: 'relay',
+      OIDC_CLIENT_SECRET: CANARY,
+      CONSOLE_URL: 'https://console.example',
+    },
+    'nobody has a role',
+  ],
+])('half an identity provider is a fault: %j', (given, says) => {
+  expect(faultsOf(OperationsEnv, { ...VALID, ...given })).toEqual([expect.stringContaining(says)]);
 });

@@ -56,6 +56,9 @@ describe('a page', () => {
     expect(isAsked(of, { limit: 1, event: 'board.change', operator: 'o', partner: 'p', webhook: 'W' })).toBe(true);
     for (const other of [{ event: 'webhook.failing' as const }, { operator: 'x' }, { partner: 'x' }, { webhook: 'x' }])
       expect(isAsked(of, { limit: 1, ...other })).toBe(false);
+    const person = { ...record, operator: 'person:s1 ada@example.com' };
+    const asked = ['person:s1', 'person:s1 ada@example.com', 'person:s', 'ada@example.com'];
+    expect(asked.map((operator) => isAsked(person, { limit: 1, operator }))).toEqual([true, true, false, false]);
     expect(isAsked({ ...record, webhookIds: ['v', 'w'] }, { limit: 1, webhook: 'W' })).toBe(true);
   });
 });

@@ -273,9 +273,11 @@ describe('the sign-in at an identity provider', () => {
     const before = new Browser(operations, browser.cookies);
     await browser.signIn({ sub: 's2' });
     expect([(await before.get('/session')).status, (await browser.get('/session')).status]).toEqual([401, 200]);
-    for (const changes of [{ OIDC_VIEWERS: 'staff' }, { OIDC_ROLE_CLAIM: 'groups' }]) {
+    for (const changes of [{ OIDC_VIEWERS: 'staff' }, { OIDC_ROLE_CLAIM: 'realm_access.roles' }]) {
       const others = await start(changes);
-      expect((await new Browser(others, browser.cookies).get('/session')).status).toBe(401);
+      const there = new Browser(others, browser.cookies);
+      expect((await there.get('/session')).status).toBe(401);
+      expect((await there.signIn({ realm_access: { roles: ['staff'] } })).status).toBe(200);
       await others.close();
     }
   });
