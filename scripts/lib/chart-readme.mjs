@@ -2,24 +2,36 @@
 
 const HEAD = `# Chart partner-relay
 
-Deploys ingress, worker and operations of Partner Relay. To try it with nothing at hand, \`-f values-small.yaml\` brings Kafka, Valkey and
-the keys with it ([Try it in a cluster](../../docs/operations/install.md#try-it-in-a-cluster)). In production name your Kafka and Redis,
-and make the keys: first put \`ENCRYPTION_KEYS\` and \`JWT_PRIVATE_KEYS\` (docs/operations/install.md says how to make them) into one Secret, and
-the address of Redis with its password into another. \`image.repository\` is where you pushed the image of the Dockerfile.
+Install the ingress, worker and operations of Partner Relay in Kubernetes, with your Kafka and Redis. To try the relay without them, add
+\`-f values-small.yaml\`, which brings Kafka, Valkey and the keys ([Try it in a cluster](../../docs/operations/install.md#try-it-in-a-cluster)).
 
-\`\`\`sh
-kubectl create secret generic relay-keys --from-literal=ENCRYPTION_KEYS="k1:…" --from-literal=JWT_PRIVATE_KEYS="k1:…"
-kubectl create secret generic relay-redis --from-literal=url="rediss://user:password@redis:6380"
-helm install relay charts/partner-relay --set image.repository=registry.example/partner-relay \\
-  --set existingSecret=relay-keys --set redis.existingSecret=relay-redis \\
-  --set-json 'kafka.brokers=["kafka:9092"]' --set config.PUBLIC_URL=https://relay.example
-\`\`\`
+1. Make the [keys](../../docs/operations/install.md#start).
+2. Make a Secret of the keys, and one of the address of Redis with its password:
 
-Running pods do not see a changed Secret: \`kubectl rollout restart\` them. \`values.schema.json\` refuses unknown values.
-\`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks every pod against
-the restricted profile; it installs the chart in no cluster. Outside development \`helm test\` needs \`config.PUBLIC_URL\`, an
-address that the workers reach, or \`tests.endpointUrl\`; \`--logs\` prints what it did. Its pod stays until the next test, also after
-\`helm uninstall\`.
+   \`\`\`sh
+   kubectl create secret generic relay-keys --from-literal=ENCRYPTION_KEYS="k1:…" --from-literal=JWT_PRIVATE_KEYS="k1:…"
+   kubectl create secret generic relay-redis --from-literal=url="rediss://user:password@redis:6380"
+   \`\`\`
+
+3. Install the chart. \`image.repository\` is where you pushed the image of the Dockerfile.
+
+   \`\`\`sh
+   helm install relay charts/partner-relay --set image.repository=registry.example/partner-relay \\
+     --set existingSecret=relay-keys --set redis.existingSecret=relay-redis \\
+     --set-json 'kafka.brokers=["kafka:9092"]' --set config.PUBLIC_URL=https://relay.example
+   \`\`\`
+
+4. Test it with \`helm test relay --logs\`. Outside development the test needs \`config.PUBLIC_URL\`, an address that the workers reach, or
+   \`tests.endpointUrl\`. Its pod stays until the next test, also after \`helm uninstall\`.
+
+[Install](../../docs/operations/install.md) has the next steps, and [Upgrade](../../docs/operations/upgrade.md) those of a new version.
+
+- Running pods do not see a changed Secret: restart them with \`kubectl rollout restart\`.
+- \`values.schema.json\` refuses unknown values.
+- \`npm run check:chart\` renders the value files of \`ci/\`, validates them for two versions of Kubernetes and checks every pod against the
+  restricted profile. It installs the chart in no cluster.
+
+## Values
 
 Written from the comments of values.yaml by \`npx node scripts/docs.mjs\`.
 `;
