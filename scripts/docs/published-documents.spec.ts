@@ -41,6 +41,10 @@ describe('every route', () => {
       'GET /files/:name',
       'POST /session',
       'DELETE /session',
+      'GET /sign-in',
+      'GET /sign-in/start',
+      'GET /sign-in/callback',
+      'GET /sign-in/end',
     ]);
     // Only looks are for viewers, and only these for admins.
     const ADMINS = /^(?:(?:POST|PATCH) \/clients|POST \/notices|DELETE \/webhooks|(?:PUT|POST|DELETE) \/event-types)/;
