@@ -43,6 +43,10 @@ describe('every route', () => {
       'POST /session',
       'POST /session/code',
       'DELETE /session',
+      'GET /sign-in',
+      'GET /sign-in/start',
+      'GET /sign-in/callback',
+      'GET /sign-in/end',
     ]);
     // Only looks are for viewers, and only these for admins.
     const ADMINS = /^(?:(?:POST|PATCH) \/clients|POST \/notices|DELETE \/webhooks|(?:PUT|POST|DELETE) \/event-types)/;

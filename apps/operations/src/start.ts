@@ -18,7 +18,8 @@ import { Board } from './board/board.adapter.js';
 import { EnvelopeStores } from './envelopes/envelope-stores.adapter.js';
 import { createOperationsApp } from './operations-app.js';
 import { OperationsModule } from './operations.module.js';
-import { causesOf, SignIns } from './sign-in/sign-ins.adapter.js';
+import { causesOf } from './sign-in/sign-in-refused.js';
+import { SignIns } from './sign-in/sign-ins.adapter.js';
 import { NowState } from './state/now-state.adapter.js';
 
 const STOP_MS = 25_000;

@@ -149,7 +149,7 @@ interface KnownKey {
 }
 
 const GLOBAL =
-  /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|event-types|registry|replays|replay|failing|console|portal|tokens|session|sessions|quota|failures|keys)(?::|$))/;
+  /^(?:(?:shards|resharded|resharding|deployment|breakers|proven)$|(?:webhooks|notices|clients|event-types|registry|replays|replay|failing|console|portal|tokens|session|sessions|sign-in|quota|failures|keys)(?::|$))/;
 const ORDER = /^parked:(.+\/.+)$/;
 
 /** Returns the kind of a key in a shard or in the global slot; undefined if this version does not know the key. */

@@ -8,7 +8,8 @@ import { ConsoleSessions, readSession, sessionCookie } from '../access/console-s
 import { isElsewhere } from '../access/operator-guard.js';
 import { answerOf, textsOf } from '../http/routes.js';
 import type { IdentityProvider } from './identity-provider.adapter.js';
-import { cookieOf, isOverTls, SignInRefused, SignIns } from './sign-ins.adapter.js';
+import { SignInRefused } from './sign-in-refused.js';
+import { cookieOf, isOverTls, SignIns } from './sign-ins.adapter.js';
 
 const SignInWays = z
   .object({

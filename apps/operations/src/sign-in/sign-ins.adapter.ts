@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { FailureLimiter } from '@relay/access';
 import type { Keyring } from '@relay/keyring';
-import { globalKey, isRedisAway } from '@relay/redis';
-import { reasonOf } from '@relay/telemetry';
+import { globalKey } from '@relay/redis';
 import type { Redis } from 'ioredis';
-import * as oauth from 'oauth4webapi';
 import { z } from 'zod';
 import { cookiesOf } from '../access/console-sessions.adapter.js';
 import { ForeignAnswer, type Identified, type IdentityProvider } from './identity-provider.adapter.js';
+import { refusalOf, SignInRefused } from './sign-in-refused.js';
 
 /** Time in ms for which a person may take to sign in. */
 const LIFE_MS = 10 * 60_000;
@@ -24,24 +23,6 @@ const Begun = z.object({
   place: Place.optional(),
   endsAt: z.number(),
 });
-
-/** A sign-in that is refused. The message is for the person; `reason` is for the log. */
-export class SignInRefused extends Error {
-  override readonly name = 'SignInRefused';
-
-  /**
-   * @param status 403: the person is refused. 429: too many have failed. 503: the provider or Redis is at fault
-   * @param isKnown whether the provider has identified the person
-   */
-  constructor(
-    readonly status: 403 | 429 | 503,
-    message: string,
-    readonly reason: string,
-    readonly isKnown = false,
-  ) {
-    super(message);
-  }
-}
 
 /**
  * The sign-ins of people at the identity provider. Nothing is stored before the provider has identified somebody. Then the
@@ -119,32 +100,3 @@ const cookieName = (provider: IdentityProvider): string =>
  */
 export const cookieOf = (provider: IdentityProvider, value: string, ageS: number): string =>
   `${cookieName(provider)}=${value}; Max-Age=${ageS}; Path=/; HttpOnly; SameSite=Lax${isOverTls(provider) ? '; Secure' : ''}`;
-
-function refusalOf(error: unknown, name: string): SignInRefused {
-  const refused = (status: 403 | 503, words: string) => new SignInRefused(status, words, causesOf(error));
-  if (error instanceof ForeignAnswer)
-    return refused(403, 'This answer does not belong to the sign-in that this browser began last.');
-  if (error instanceof oauth.AuthorizationResponseError) {
-    const said = error.error === 'access_denied' ? 'access was denied' : error.error;
-    return refused(403, `${name} ended the sign-in: ${said}. ${error.error_description ?? ''}`.slice(0, 500));
-  }
-  if (error instanceof oauth.ResponseBodyError && error.error === 'invalid_grant')
-    return refused(403, `${name} does not accept the code: it was used before, or has expired.`);
-  if (error instanceof oauth.OperationProcessingError && error.code === oauth.JWT_TIMESTAMP_CHECK)
-    return refused(503, `The clocks of the relay and of ${name} differ by more than 30 seconds.`);
-  if (isRedisAway(error)) return refused(503, 'Redis does not answer at the moment.');
-  // `fetch` rejects with a TypeError if there is no connection.
-  if (['TypeError', 'TimeoutError'].includes((error as Error).name))
-    return refused(503, `${name} does not answer at the moment.`);
-  return refused(503, `The relay cannot accept what ${name} answered. Its log has the reason.`);
-}
-
-/** Returns the messages of an error and of its causes, and the error of a token endpoint. None contains a secret. */
-export function causesOf(error: unknown): string {
-  const { cause, error: code, error_description: said } = Object(error) as Record<string, unknown>;
-  const parts = [reasonOf(error), code, said, cause instanceof Error ? causesOf(cause) : undefined];
-  return parts
-    .filter((part) => typeof part === 'string')
-    .join(': ')
-    .slice(0, 500);
-}
