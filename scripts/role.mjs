@@ -1,5 +1,5 @@
 // npm run start:<role>, npm run relay: one role of the built code in the foreground, dev.env under the environment's own variables.
-// In development the command line asks as a client of demo.json, so that nobody types credentials.
+// In development the command line asks as a client of demo.env, so that nobody types credentials.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';

@@ -1,8 +1,10 @@
 // npm start: from a fresh clone to a running relay in development settings; Ctrl-C ends all that it started and keeps the data.
-// Arguments are those of `relay registry move`, for a Redis that is kept beside a new Kafka.
+// `-- portal` and `-- console` print a new link to the relay that runs here. With `-- --json` the last line of the standard output
+// is a JSON document for scripts. Other arguments are those of `relay registry move`, for a Redis that is kept beside a new Kafka.
 import { join } from 'node:path';
 import { once } from 'node:events';
-import { demoClients, demoLines, portalLink } from './lib/demo.mjs';
+import { consoleLink, demoClients, demoFile, demoLines, demoOf, portalLink } from './lib/demo.mjs';
+import { readEnv, writeEnv } from './lib/dev-env.mjs';
 import { own } from './lib/owner.mjs';
 import { appMain, home, isClone, node24 } from './lib/paths.mjs';
 import { choosePort } from './lib/ports.mjs';
@@ -25,7 +27,41 @@ const portsOf = {
     ['HEALTH_PORT', 'OPERATIONS_HEALTH_PORT', 3101],
   ],
 };
-const print = (name, line) => console.log(`${name.padEnd(10)} | ${line}`);
+const isJson = process.argv.includes('--json');
+const args = process.argv.slice(2).filter((arg) => arg !== '--json');
+const say = isJson ? console.error : console.log;
+const print = (name, line) => say(`${name.padEnd(10)} | ${line}`);
+
+/** Lines that say nothing here: npm start itself opens the egress, and Kafka needs a moment for a new topic or group. */
+const USUAL =
+  /"event":"egress\.opened"|does not host this topic-partition|no leader for this topic|coordinator is (?:not available|loading)|group is rebalancing/;
+/** What roles say before they are ready; undefined from then on. All of it is printed if the start fails, else the warnings. */
+let early = [];
+let least = 0; // level of the lines that are printed
+
+function hear(app, text) {
+  if (USUAL.test(text)) return;
+  const line = wordsOf(text);
+  if (early !== undefined) early.push({ app, ...line });
+  else if (line.level >= least) print(app, line.words);
+}
+
+function tellEarly(isWanted) {
+  for (const line of early?.filter(isWanted) ?? []) print(line.app, line.words);
+  early = undefined;
+}
+
+/** A line of a role's log in words: the time, the message and the first facts. Other lines stay as they are. */
+function wordsOf(text) {
+  if (!/^\{.*"event":/.test(text)) return { words: text, level: 40 };
+  const { level, time, event: _event, msg, service: _, pid: __, stack: ___, ...facts } = JSON.parse(text);
+  const kind = level >= 50 ? 'error: ' : level >= 40 ? 'warning: ' : '';
+  const shown = Object.entries(facts)
+    .slice(0, 4)
+    .map(([name, value]) => `${name}=${String(value).slice(0, 100)}`);
+  const at = new Date(time ?? Date.now()).toTimeString().slice(0, 8);
+  return { words: `${at} ${kind}${msg}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`, level };
+}
 
 async function start(signal) {
   const ends = []; // cleanup, the latest first
@@ -43,20 +79,26 @@ async function start(signal) {
     const url = `http://127.0.0.1:${roles.ingress.PORT}`;
     owner.tell(url);
 
-    console.log('starting Kafka and Redis');
+    say('Starting Kafka, Redis and the relay');
     const operationsUrl = `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}`;
     const stack = await up(home, { signal, publicUrl: url, operationsUrl });
-    ends.push(() => down(home, { only: isClone ? stack.started : undefined })); // without a clone, nothing else could end them;
-    // The index stays with the other data, so that a start finds it.
-    const env = { SEARCH_INDEX: join(home, 'search.sqlite'), PORTAL_LINK_TTL: '1h', ...stack.values, ...process.env };
-    const relay = (...args) => run(node24, [appMain('cli'), ...args], { env, signal, capture: true });
+    ends.push(() => down(home, { only: isClone ? stack.started : undefined })); // without a clone, nothing else could end them
+    const { RELAY_ENV, NODE_ENV } = process.env;
+    const env = {
+      SEARCH_INDEX: join(home, 'search.sqlite'), // it stays with the other data, so that a start finds it
+      PORTAL_LINK_TTL: '1h',
+      CONSOLE_LINKS: String((RELAY_ENV || 'development') === 'development' && NODE_ENV !== 'production'),
+      ...stack.values,
+      // An empty variable counts as not set.
+      ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== '')),
+    };
+    const relay = (...line) => run(node24, [appMain('cli'), ...line], { env, signal, capture: true });
     await relay('topics', 'create');
-    const move = process.argv.slice(2);
-    if (move.length > 0) console.log((await relay('registry', 'move', ...move)).trim());
+    if (args.length > 0) say((await relay('registry', 'move', ...args)).trim());
 
     const receiver = await startReceiver(receiverPort, (line) => print('receiver', line));
     ends.push(() => receiver.close());
-    const running = Object.entries(roles).map(([app, ports]) => startRole(app, { ...env, ...ports }, print));
+    const running = Object.entries(roles).map(([app, ports]) => startRole(app, { ...env, ...ports }, hear));
     ends.push(() => Promise.all(running.map(({ stop }) => stop())));
     owner.tell(
       url,
@@ -67,24 +109,35 @@ async function start(signal) {
     );
 
     await Promise.race([broken, ready(roles, signal)]);
+    tellEarly(({ level }) => level >= 40);
     const clients = await demoClients(home, url, relay);
-    const portal = await portalLink(url, clients.partner);
-    const topic = `${env.KAFKA_TOPIC_PREFIX ?? ''}task.created`;
+    const receiverUrl = `http://127.0.0.1:${receiverPort}`;
+    const file = demoFile(home);
+    writeEnv(file, { ...readEnv(file), RELAY: url, OPERATIONS: operationsUrl, RECEIVER: receiverUrl });
     const demo = {
-      url,
-      receiver: `http://127.0.0.1:${receiverPort}`,
-      brokers: env.KAFKA_BROKERS,
-      topic,
-      clients,
-      portal,
+      relay: url,
+      operations: operationsUrl,
+      docs: `${url}/docs`,
+      portal: await portalLink(url, clients.partner),
+      console: env.CONSOLE_LINKS === 'true' ? await consoleLink(operationsUrl, clients.operator) : `${operationsUrl}/`,
+      health: Object.fromEntries(
+        Object.entries(roles).map(([app, { HEALTH_PORT }]) => [app, `http://127.0.0.1:${HEALTH_PORT}/health/ready`]),
+      ),
+      receiver: receiverUrl,
+      kafka: env.KAFKA_BROKERS,
+      redis: env.REDIS_URL?.replace(/\/\/.*@/, '//'),
+      topic: `${env.KAFKA_TOPIC_PREFIX ?? ''}task.created`,
+      ...clients,
+      credentials: file,
+      home,
     };
-    console.log(
-      `\n${addresses(roles, env, demo)}\n\n${demoLines(demo)}\n\nCtrl-C ends it; the data stays in ${home}\n`,
-    );
+    console.log(isJson ? JSON.stringify({ ...demo, commands: demoLines(demo) }) : linesOf(demo));
     signal.throwIfAborted();
     await Promise.race([broken, once(signal, 'abort')]);
   } finally {
-    if (ends.length > 1) console.log('stopping');
+    tellEarly(() => !signal.aborted);
+    least = 40;
+    if (ends.length > 1) say('Stopping');
     for (const end of ends.toReversed()) await end();
   }
 }
@@ -112,25 +165,20 @@ function ready(roles, signal) {
   );
 }
 
-function addresses(roles, env, { url, receiver, portal, clients: { partner, source, operator } }) {
-  const health = Object.entries(roles).map(
-    ([app, { HEALTH_PORT }]) => `${app} http://127.0.0.1:${HEALTH_PORT}/health/ready`,
-  );
-  const rows = {
-    relay: url,
-    portal: `${portal}  (once, within an hour)`,
-    ...(roles.operations && { operations: `http://127.0.0.1:${roles.operations.OPERATIONS_PORT}` }),
-    health: health.join('  '),
-    receiver,
-    Kafka: env.KAFKA_BROKERS,
-    Redis: env.REDIS_URL?.replace(/\/\/.*@/, '//'),
-    partner: `${partner.clientId}  ${partner.clientSecret}`,
-    source: `${source.clientId}  ${source.clientSecret}`,
-    operator: `${operator.clientId}  ${operator.clientSecret}`,
-  };
-  return Object.entries(rows)
-    .map(([name, value]) => `${name.padEnd(10)}  ${value}`)
-    .join('\n');
+/** Four lines to go on with, and where the rest is. */
+const linesOf = ({ portal, console: page, docs, credentials }) => `
+  Portal    ${portal}
+  Console   ${page}
+  Docs      ${docs}
+  Send one  npm run demo
+
+Links open once; npm start -- portal, or console, prints a new one. Credentials: ${credentials}
+Ctrl-C ends the relay, and its data stays.`;
+
+/** Prints a new link to the portal or the console of the relay that runs here. */
+async function freshLink() {
+  const { relay, operations, partner, operator } = await demoOf(home);
+  console.log(await (args[0] === 'portal' ? portalLink(relay, partner) : consoleLink(operations, operator)));
 }
 
-await script(start, { interrupted: 0 });
+await script(/^(?:portal|console)$/.test(args[0]) ? freshLink : start, { interrupted: 0 });

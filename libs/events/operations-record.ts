@@ -31,6 +31,7 @@ export const OPERATIONS_EVENTS = [
   'client.disabled',
   'client.enabled',
   'portal.opened',
+  'console.linked',
   'deployment.moved',
   'event-type.applied',
   'event-type.archived',

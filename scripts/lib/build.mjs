@@ -32,12 +32,12 @@ async function installed(signal) {
         'node_modules is a link and its packages are not those of package-lock.json: remove the link first',
       );
     }
-    console.log('installing dependencies (npm ci)');
-    await run('npm', ['ci', '--ignore-scripts', ...QUIETLY], { cwd: root, signal });
+    console.log('Installing dependencies (npm ci)');
+    await run('npm', ['ci', '--ignore-scripts', ...QUIETLY], { cwd: root, signal, capture: true });
   }
   if (existsSync(node24)) return;
   // The only script of a package that runs: it fetches the Node of this platform.
-  await run('npm', ['rebuild', 'node', '--ignore-scripts=false', ...QUIETLY], { cwd: root, signal });
+  await run('npm', ['rebuild', 'node', '--ignore-scripts=false', ...QUIETLY], { cwd: root, signal, capture: true });
   if (!existsSync(node24)) throw new Fault(`npm rebuild node left out ${node24}`);
 }
 
@@ -49,9 +49,10 @@ async function built(signal) {
   const made = [...apps().map(appMain), ...pageApps().map(pageDocument)];
   const oldest = Math.min(...made.map(changedAt));
   if (oldest > Math.max(...sources)) return;
-  console.log('building (nest build, pages)');
+  console.log('Building (nest build, pages)');
   try {
-    await run(node24, [inRoot('node_modules', '@nestjs', 'cli', 'bin', 'nest.js'), 'build'], { cwd: root, signal });
+    const nest = inRoot('node_modules', '@nestjs', 'cli', 'bin', 'nest.js');
+    await run(node24, [nest, 'build'], { cwd: root, signal, capture: true });
     await buildPages();
   } catch (error) {
     rmSync(inRoot('dist'), { recursive: true, force: true }); // half a build must not look like a whole one

@@ -1,4 +1,4 @@
-// dev.env: addresses, generated keys and development settings of one stack, as KEY=value lines.
+// Files of KEY=value lines, which no other user can read. dev.env has addresses, generated keys and development settings of one stack.
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,12 +6,25 @@ import { join } from 'node:path';
 export const devEnvFile = (home) => join(home, 'dev.env');
 
 /** The values of dev.env; {} before the first `up`. */
-export function readDevEnv(home) {
-  if (!existsSync(devEnvFile(home))) return {};
-  const lines = readFileSync(devEnvFile(home), 'utf8')
+export const readDevEnv = (home) => readEnv(devEnvFile(home));
+
+/** The values of a file; {} if there is none. */
+export function readEnv(file) {
+  if (!existsSync(file)) return {};
+  const lines = readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => /^\w+=/.test(line));
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
+}
+
+/** Replaces a file as a whole, so that nobody reads half of it. */
+export function writeEnv(file, values) {
+  const text = Object.entries(values)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('');
+  const written = `${file}.${process.pid}`;
+  writeFileSync(written, text, { mode: 0o600 });
+  renameSync(written, file);
 }
 
 /** Replaces the addresses and keeps the keys: envelopes and credentials of earlier runs must stay readable. */
@@ -27,12 +40,7 @@ export function writeDevEnv(home, addresses) {
     ...(kept.PUBLIC_URL && { PUBLIC_URL: kept.PUBLIC_URL, OPERATIONS_URL: kept.OPERATIONS_URL }),
     ...addresses,
   };
-  const text = Object.entries(values)
-    .map(([name, value]) => `${name}=${value}\n`)
-    .join('');
-  const written = `${devEnvFile(home)}.${process.pid}`;
-  writeFileSync(written, text, { mode: 0o600 });
-  renameSync(written, devEnvFile(home));
+  writeEnv(devEnvFile(home), values);
   return values;
 }
 

@@ -5,14 +5,23 @@ import { withLock } from './lock.mjs';
 import { commandLine, end, Fault } from './process.mjs';
 import { DRAIN_MS } from './role.mjs';
 
+const fileOf = (home) => join(home, 'start.json');
+
+/** The process that has the home, and its address once it has one; undefined if nobody has it. */
+export async function ownerOf(home) {
+  const file = fileOf(home);
+  const found = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+  return found.pid !== undefined && (await commandLine(found.pid)).includes('start.mjs') ? found : undefined;
+}
+
 /** Takes the home. @throws Fault with the address of the one that has it */
 export async function own(home, signal) {
   mkdirSync(home, { recursive: true });
-  const file = join(home, 'start.json');
+  const file = fileOf(home);
   const write = (more) => writeFileSync(file, JSON.stringify({ pid: process.pid, ...more }));
   await withLock(join(home, 'start.lock'), signal, async () => {
-    const { pid, url = 'it is still starting' } = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-    if (pid !== undefined && (await commandLine(pid)).includes('start.mjs'))
+    const { pid, url = 'it is still starting' } = (await ownerOf(home)) ?? {};
+    if (pid !== undefined)
       throw new Fault(
         `npm start runs here already, as process ${pid}: ${url}\nStop it with Ctrl-C, or set RELAY_HOME to start another beside it.`,
       );

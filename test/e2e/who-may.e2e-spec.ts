@@ -24,8 +24,8 @@ const GROUPS: Readonly<Record<string, readonly string[] | undefined>> = {
 
 /** The group of every operation of both documents, and of some of the board. A new one has to be entered here. */
 const INGRESS: Readonly<Record<string, string>> = {
-  everybody: `readKeys readServerMetadata readAsyncApi readDocs readErrors readEventTypes readOpenApi readPayloadSchema readPortal
-    readPortalFile readSchema tradePortalCode`,
+  everybody: `readKeys readServerMetadata readAsyncApi readDocs readErrors readEventTypes readHome readOpenApi readPayloadSchema
+    readPortal readPortalFile readSchema tradePortalCode`,
   clients: 'issueToken introspectToken revokeToken',
   sources: 'sendEnvelope sendBatch',
   partners: 'createSession readSession endSession listen listWebhooks updateWebhook deleteWebhook createPortalLink',
@@ -36,7 +36,7 @@ const INGRESS: Readonly<Record<string, string>> = {
   adders: 'registerWebhook testDraft',
 };
 const OPERATIONS: Readonly<Record<string, string>> = {
-  everybody: 'readHome readPageFile enterConsole leaveConsole',
+  everybody: 'readHome readPageFile enterConsole leaveConsole createConsoleLink followConsoleLink',
   viewers: `searchAttempts readAudit listClients readClient listDeadLetters countDeadLetters readFindings readEnvelopeStory readLag readNow
     readOpenApi readQueues listEventTypes readEventType listReplays readReplay readSession listWebhooks readWebhook boardPage boardQueues`,
   operators: `readEnvelope readDeadLetter purgeDeadLetter replayDeadLetter purgeDeadLetters replayDeadLetters createPortalLink

@@ -27,7 +27,7 @@ import { EventTypePage, EventTypes } from './event-types.js';
 import { Now } from './now.js';
 import { Replays } from './replays.js';
 import { Search } from './search.js';
-import { begin, ended, enter, leave, recognise, who } from './session.js';
+import { begin, ended, enter, leave, recognise, takeCode, who } from './session.js';
 import { Story } from './story.js';
 import { Endpoints, WebhookPage, Webhooks } from './webhooks.js';
 
@@ -174,6 +174,7 @@ function Console() {
   );
 }
 
+takeCode();
 follow();
 guardTyped();
 begin();

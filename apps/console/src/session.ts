@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { OPERATIONS, PUBLIC_OPERATIONS, type Operations, type PublicOperations } from '@relay/operations-client';
-import { Api, forgetAsked, forgetLoaded, waitOf, type AnswerOf } from '@relay/ui';
+import { Api, forgetAsked, forgetLoaded, forgetTyped, replace, waitOf, wordsOf, type AnswerOf } from '@relay/ui';
 
 export interface Calls extends Operations, PublicOperations {
   readonly leaveConsole: { readonly data: { readonly url: '/session' }; readonly responses: { readonly 204: void } };
@@ -52,13 +52,42 @@ export function begin(): void {
   for (const event of ['keydown', 'pointerdown']) addEventListener(event, () => (acted = true), { capture: true });
 }
 
-/** Asks the relay who is signed in. @throws Refused if the relay cannot answer; the session may still be valid */
+/** The code of the link that opened this page, until it is used. */
+let code: string | null = null;
+const codeIn = (hash: string): string | null => new URLSearchParams(hash.slice(1)).get('code');
+
+/**
+ * Takes the code of a link out of the address and the history. If another link is opened in this tab, the page is loaded
+ * again, because the session may belong to another operator then.
+ */
+export function takeCode(): void {
+  code = codeIn(location.hash);
+  if (code !== null) replace('#/');
+  addEventListener('hashchange', () => {
+    if (codeIn(location.hash) === null) return;
+    forgetTyped();
+    location.reload();
+  });
+}
+
+/**
+ * Signs in with the code of a link, or asks the relay who is signed in.
+ * @throws Refused if the relay cannot answer; the session and the code may still be valid
+ */
 export async function recognise(): Promise<void> {
   try {
-    who.value = await api.call('readSession', {});
+    who.value =
+      code === null ? await api.call('readSession', {}) : await api.call('followConsoleLink', { body: { code } });
+    code = null;
   } catch (error) {
     if (waitOf(error) !== undefined) throw error;
-    who.value = null;
+    if (code === null) {
+      who.value = null;
+      return;
+    }
+    // This browser may have opened the link before, and still have its session.
+    [code, ended.value] = [null, wordsOf(error)];
+    await recognise();
   }
 }
 

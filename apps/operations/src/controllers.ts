@@ -6,7 +6,7 @@ import { ClientsController, PortalLinksController } from './clients/clients.cont
 import { DeadLettersController } from './dead-letters/dead-letters.controller.js';
 import { EnvelopesController } from './envelopes/envelopes.controller.js';
 import { NoticesController, WebhooksController } from './webhooks/webhooks.controller.js';
-import { PageController, SessionController } from './session/session.controller.js';
+import { ConsoleLinksController, PageController, SessionController } from './session/session.controller.js';
 import { EventTypesController } from './event-types/event-types.controller.js';
 import { ReplaysController } from './replays/replays.controller.js';
 import { StateController } from './state/state.controller.js';
@@ -15,6 +15,7 @@ import { StateController } from './state/state.controller.js';
 export const CONTROLLERS: readonly Type[] = [
   AuditLogController,
   ClientsController,
+  ConsoleLinksController,
   DeadLettersController,
   EnvelopesController,
   EventTypesController,

@@ -52,6 +52,8 @@ describe('the operations app', () => {
     expect(open).toEqual([
       ['POST /session', [400, 400]],
       ['DELETE /session', [204, 204]],
+      ['POST /session/links', [400, 400]],
+      ['POST /session/code', [400, 400]],
     ]);
     expect((await fetch(`${url}/lag`, { headers: { authorization: basicOf(wrong) } })).status).toBe(401);
   });

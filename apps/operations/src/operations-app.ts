@@ -15,7 +15,7 @@ const BOARD_POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; form-action 'self'";
 
 /** Paths that a browser loads before an operator has signed in. */
-const PUBLIC = new Set(['/', '/files/:name', '/session']);
+const PUBLIC = new Set(['/', '/files/:name', '/session', '/session/code', '/session/links']);
 
 /**
  * Creates the HTTP application without listening yet. One hook authenticates the operator before every request, including

@@ -11,7 +11,8 @@ export { FailureLimiter, hiddenKey, NetworkFailures, sharedLimiter } from './fai
 export type { FailureLimit, SpentLimit } from './failure-limiter.adapter.js';
 export { Guesses } from './callers.guard.js';
 export { isStillGranted, PortalAccess, roleToGrant, type PortalGrant, type PortalRule } from './access-tokens.js';
-export { PortalLinkAnswer, portalLinkOf, PortalLinkRequest, portalUrl, PortalLinks } from './portal-links.adapter.js';
+export { OneTimeCodes, PortalLinkAnswer, portalLinkOf, PortalLinkRequest } from './portal-links.adapter.js';
+export { portalUrl, PortalLinks } from './portal-links.adapter.js';
 export type { PortalLink } from './portal-links.adapter.js';
 export { RedisRevocationStore, RevokedTokens } from './revoked-tokens.adapter.js';
 export { Session, SessionStore } from './redis-session-store.adapter.js';

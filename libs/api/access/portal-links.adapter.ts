@@ -18,32 +18,46 @@ export const PortalLink = z.object({
 });
 export type PortalLink = z.infer<typeof PortalLink>;
 
-/** The codes of portal links. Each code can be exchanged once for a token. Redis stores only hashes of the codes. */
-export class PortalLinks {
+/** The codes of links of one kind. Each code can be exchanged once. Redis stores only hashes of the codes. */
+export class OneTimeCodes<Link> {
   constructor(
     private readonly redis: Pick<Redis, 'set' | 'getdel'>,
     private readonly random: (bytes: number) => Buffer,
-    /** Time in ms for which a code can be exchanged. */
-    private readonly ttlMs: number,
+    private readonly kind: {
+      /** Parts of the names of the keys. */
+      readonly key: readonly string[];
+      readonly schema: z.ZodType<Link>;
+      /** Time in ms for which a code can be exchanged. */
+      readonly ttlMs: number;
+    },
   ) {}
 
   /** Creates and stores a code of 256 random bits. */
-  async create(link: PortalLink): Promise<string> {
+  async create(link: Link): Promise<string> {
     const code = this.random(32).toString('base64url');
-    await this.redis.set(keyOf(code), JSON.stringify(link), 'PX', this.ttlMs);
+    await this.redis.set(this.#keyOf(code), JSON.stringify(link), 'PX', this.kind.ttlMs);
     return code;
   }
 
   /**
    * Returns the link of a code and deletes the code. Returns undefined if the code is unknown, already exchanged or expired.
    */
-  async take(code: string): Promise<PortalLink | undefined> {
-    const stored = await this.redis.getdel(keyOf(code));
-    return stored === null ? undefined : PortalLink.parse(JSON.parse(stored));
+  async take(code: string): Promise<Link | undefined> {
+    const stored = await this.redis.getdel(this.#keyOf(code));
+    return stored === null ? undefined : this.kind.schema.parse(JSON.parse(stored));
+  }
+
+  #keyOf(code: string): string {
+    return globalKey(...this.kind.key, createHash('sha256').update(code).digest('base64url'));
   }
 }
 
-const keyOf = (code: string): string => globalKey('portal', createHash('sha256').update(code).digest('base64url'));
+/** The codes of portal links. Each can be exchanged for a token. */
+export class PortalLinks extends OneTimeCodes<PortalLink> {
+  constructor(redis: Pick<Redis, 'set' | 'getdel'>, random: (bytes: number) => Buffer, ttlMs: number) {
+    super(redis, random, { key: ['portal'], schema: PortalLink, ttlMs });
+  }
+}
 
 const MOST_S = 900;
 const MOST_WEBHOOKS = 100;

@@ -158,11 +158,20 @@ export const OperationsEnv = z
       'If not set, operators change what their role permits by the API, and the queue board is read-only. `true`: the board may promote jobs, and pause and resume the queue of deliveries, too. `false`: nothing may be changed.',
     ),
     HEALTH_PORT: integer(3101, 0, 65_535).describe('Port for health and metrics.'),
+    CONSOLE_LINKS: flag(false).describe(
+      'Whether an operator can make a link that signs in to the console once, within ten minutes; development only. With `true`, the process starts only if `RELAY_ENV` is `development` and `NODE_ENV` is not `production`.',
+    ),
+    NODE_ENV: z.string().default('').describe('`production`, as the image sets it, refuses `CONSOLE_LINKS`.'),
     ...historyEnv,
     ...searchEnv,
     ...portalEnv,
     ...httpEnv,
   })
+  .refine(
+    ({ CONSOLE_LINKS, RELAY_ENV, NODE_ENV }) =>
+      !CONSOLE_LINKS || (RELAY_ENV === 'development' && NODE_ENV !== 'production'),
+    'CONSOLE_LINKS=true is for development: it needs RELAY_ENV=development, and a NODE_ENV other than production',
+  )
   .refine(...hasKafkaLogin)
   .refine(...hasRedis);
 

@@ -61,6 +61,15 @@ describe('/openapi.json', () => {
   });
 });
 
+it('leads a browser from / to the documents, and answers a program 404', async () => {
+  const home = (accept: string): Promise<Response> => fetch(url, { headers: { accept }, redirect: 'manual' });
+  const browser = await home('text/html,application/xhtml+xml,*/*;q=0.8');
+  expect([browser.status, browser.headers.get('location')]).toEqual([303, 'docs']);
+  const program = await home('*/*');
+  expect([program.status, await program.json()]).toEqual([404, expect.objectContaining({ status: 404 })]);
+  expect((await fetch(url, { headers: { accept: 'text/html' } })).url).toBe(`${url}/docs`);
+});
+
 describe('/asyncapi.json', () => {
   it('names the topics as they are in this relay', async () => {
     const document = await (await fetch(`${url}/asyncapi.json`)).json();

@@ -3,6 +3,7 @@ import {
   Controller,
   Get,
   Header,
+  HttpCode,
   Inject,
   Module,
   Param,
@@ -35,6 +36,11 @@ const operations = operationsOf('Documents', {
   readOpenApi: reading('This document', 'application/json', anyDocument),
   readAsyncApi: reading('The Kafka topics (AsyncAPI 3)', 'application/json', anyDocument),
   readDocs: reading('This document for people', 'text/html', z.string()),
+  readHome: {
+    summary: 'The way of a browser to this document',
+    answer: { description: 'For a browser, which accepts `text/html`.', headers: { Location: '`docs`' } },
+    problems: ['not-found'],
+  },
   readErrors: reading('What each error means', 'text/markdown', z.string()),
   readEventTypes: {
     summary: 'The event types that webhooks can be registered for',
@@ -79,6 +85,15 @@ class DocumentsController {
     private readonly documents: Documents,
     @Inject(EventTypeStore) private readonly types: Pick<EventTypeStore, 'former'>,
   ) {}
+
+  @Get()
+  @HttpCode(303)
+  @Header('vary', 'accept')
+  @Operation(operations.readHome)
+  home(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): void {
+    if (!request.headers.accept?.includes('text/html')) throw new ProblemError('not-found', 'There is no such path.');
+    void reply.header('location', 'docs');
+  }
 
   @Get('openapi.json')
   @Serves(operations.readOpenApi, JSON_TYPE)

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
+import { OneTimeCodes } from '@relay/access';
 import { BoundedMemory } from '@relay/identity';
 import { defineScript, isRedisAway, globalKey, runScript } from '@relay/redis';
 import type { Redis } from 'ioredis';
+import { z } from 'zod';
 import { openConsoleLua, useConsoleLua } from './console-session.script.js';
 
 const openScript = defineScript('console-open', openConsoleLua);
@@ -18,11 +20,12 @@ const LIFE_MS = 12 * 60 * 60_000;
  */
 const OF_OPERATOR = 10;
 
+/** Time in ms for which a link to the console can be opened. */
+export const LINK_MS = 10 * 60_000;
+
 /** The operator of a session, and the generation of the client secret that opened the session. */
-interface ConsoleSession {
-  readonly clientId: string;
-  readonly generation: number;
-}
+const ConsoleSession = z.object({ clientId: z.string(), generation: z.int() });
+type ConsoleSession = Readonly<z.infer<typeof ConsoleSession>>;
 
 /**
  * The sessions of operators in the console, in the layout of `console-session.script.ts`. Redis stores only the hash of a
@@ -31,12 +34,20 @@ interface ConsoleSession {
  */
 export class ConsoleSessions {
   readonly #seen = new BoundedMemory<ConsoleSession & { readonly idleAt: number }>(1_000);
+  /** The codes of links. Each opens one session of the operator who made the link. */
+  readonly links: OneTimeCodes<ConsoleSession>;
 
   constructor(
     private readonly redis: Redis,
     private readonly random: (bytes: number) => Buffer,
     private readonly now: () => number,
-  ) {}
+  ) {
+    this.links = new OneTimeCodes(redis, random, {
+      key: ['console', 'link'],
+      schema: ConsoleSession,
+      ttlMs: LINK_MS,
+    });
+  }
 
   /** Opens a session and returns its id. Rejects if Redis does not answer. */
   async open({ clientId, generation }: ConsoleSession): Promise<SessionId> {

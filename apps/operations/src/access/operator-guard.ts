@@ -9,6 +9,12 @@ const CHALLENGE = 'Basic realm="relay operations", charset="UTF-8", Bearer realm
 /** Challenge for the console. It omits `Basic`, because the console itself asks for name and password. */
 const QUIET_CHALLENGE = 'Bearer realm="relay"';
 
+/** An operator with a new session. */
+interface Entered {
+  readonly caller: Caller;
+  readonly id: SessionId;
+}
+
 /**
  * Admits operators by a browser session, by client id and secret (Basic), or by an access token (Bearer). For a session or a
  * token, the client must still be enabled and its secret still valid. A session has the current role of its operator. A
@@ -49,10 +55,32 @@ export class OperatorGuard {
    * Opens a session for an operator.
    * @throws ProblemError `unauthorized`, `insufficient-scope`, `too-many-requests`, `unavailable`
    */
-  async enter(clientId: string, secret: string, address: string): Promise<{ caller: Caller; id: SessionId }> {
+  async enter(clientId: string, secret: string, address: string): Promise<Entered> {
+    return this.#open(await this.prove(clientId, secret, address));
+  }
+
+  /**
+   * Opens a session for the operator who made a link.
+   * @throws ProblemError `not-found` if the code is unknown, used or expired, or the secret of the operator has ended
+   */
+  async follow(code: string): Promise<Entered> {
+    const link = await this.sessions.links.take(code);
+    const client = link && (await this.directory.findByToken(link));
+    if (link === undefined || client === undefined)
+      throw new ProblemError('not-found', 'The link was opened before, or it is too old: ask for a new one.');
+    return this.#open({ ...client, provenGeneration: link.generation });
+  }
+
+  /** Returns the client with this secret. @throws ProblemError as `enter` */
+  async prove(clientId: string, secret: string, address: string): Promise<ProvenClient> {
     const client = await this.#bySecret(clientId, secret, address, QUIET_CHALLENGE);
-    const caller = operatorOf(client);
-    return { caller, id: await this.sessions.open({ clientId, generation: client.provenGeneration }) };
+    operatorOf(client);
+    return client;
+  }
+
+  async #open(client: ProvenClient): Promise<Entered> {
+    const { clientId, provenGeneration: generation } = client;
+    return { caller: operatorOf(client), id: await this.sessions.open({ clientId, generation }) };
   }
 
   async #bySession(id: SessionId, isActing: boolean): Promise<ProvenClient | undefined> {

@@ -1,7 +1,7 @@
 import { ClientDirectory, type IssuedSecret } from '@relay/identity';
 import { startRedisServer, type RedisServer } from '@relay/testing';
 import { Redis } from 'ioredis';
-import { ConsoleSessions, IDLE_MS, readSession } from '../access/console-sessions.adapter.js';
+import { ConsoleSessions, IDLE_MS, LINK_MS, readSession } from '../access/console-sessions.adapter.js';
 import { basicOf, RunningOperations } from '../spec-operations.js';
 
 const ACTING = { 'relay-console': 'acting', authorization: '' };
@@ -146,6 +146,51 @@ describe('a session of the console', () => {
     await operations.app.get(ClientDirectory).refresh();
     expect(await statusWith(second)).toBe(401);
   });
+
+  it('opens by a link once, whoever asked for it by the secret, and the audit names that operator', async () => {
+    const env = { CONSOLE_LINKS: 'true', RELAY_ENV: 'development' };
+    const linked = await RunningOperations.start(server, env);
+    const post = (path: string, body: object): Promise<Response> => linked.call('POST', path, body, ACTING);
+    const linkOf = async ({ clientId, clientSecret }: IssuedSecret): Promise<{ status: number; code?: string }> => {
+      const answer = await post('/session/links', { clientId, clientSecret });
+      return { ...((await answer.json()) as { code?: string }), status: answer.status };
+    };
+    try {
+      const issued = await linked.clients.createOperator('linked', 'viewer');
+      const [{ code = '' }, partner] = [await linkOf(issued), await linked.clients.createPartner('acme')];
+      expect(linked.told().at(-1)).toMatchObject({ event: 'console.linked', operator: issued.clientId });
+      expect(JSON.stringify(linked.told())).not.toContain(code);
+      const redis = linked.app.get(Redis);
+      const [key = '', ...others] = await redis.keys('{relay:0}:console:link:*');
+      expect([others, key.includes(code)]).toEqual([[], false]);
+      expect(await redis.pttl(key)).toBeLessThanOrEqual(LINK_MS);
+
+      const opened = await post('/session/code', { code });
+      expect([opened.status, await opened.json()]).toEqual([200, expect.objectContaining({ role: 'viewer' })]);
+      expect(cookieOf(opened)).toContain(`relay_console=${issued.clientId}.`);
+      expect([(await post('/session/code', { code })).status, await redis.exists(key)]).toEqual([404, 0]);
+
+      // It ends with the secret. A wrong secret, a partner and a session or token alone get none.
+      const { code: late } = await linkOf(issued);
+      await linked.clients.rotateSecret(issued.clientId, { endsTokens: true });
+      await linked.app.get(ClientDirectory).refresh();
+      expect((await post('/session/code', { code: late })).status).toBe(404);
+      const wrong = { ...issued, clientSecret: partner.clientSecret };
+      const named = { clientId: issued.clientId };
+      const alone = await linked.call('POST', '/session/links', named, { cookie: cookieOf(opened), ...ACTING });
+      expect([(await linkOf(wrong)).status, (await linkOf(partner)).status, alone.status]).toEqual([401, 403, 400]);
+    } finally {
+      await linked.close();
+    }
+  });
+
+  it.each([[{ RELAY_ENV: 'production' }], [{}], [{ RELAY_ENV: 'development', NODE_ENV: 'production' }]])(
+    'opens by no link with %j: the process does not start',
+    async (env) => {
+      const started = RunningOperations.start(server, { ...env, CONSOLE_LINKS: 'true' });
+      await expect(started).rejects.toThrow('CONSOLE_LINKS=true is for development: it needs RELAY_ENV=development');
+    },
+  );
 
   it('is one of ten of its operator, and Redis holds no id', async () => {
     const issued = await operations.clients.createOperator('many', 'viewer');
