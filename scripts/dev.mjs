@@ -28,10 +28,9 @@ function checkHome() {
     for (const name of ['', ...readdirSync(home)]) accessSync(join(home, name), constants.R_OK | constants.W_OK);
   } catch ({ code, message, path = home }) {
     const owner = statSync(path, { throwIfNoEntry: false })?.uid;
-    const whose =
-      code === 'EACCES' && owner !== undefined ? `: user ${owner} owns it, and this is user ${process.getuid()}` : '';
-    refuse(`the folder of the data cannot be written to: ${message}${whose}
-Run it as that user (docker run --user), change the owner, or set RELAY_HOME to another folder.`);
+    const isOther = code === 'EACCES' && owner !== undefined;
+    refuse(`the folder of the data cannot be written to: ${message}${isOther ? `: user ${owner} owns it, and this is user ${process.getuid()}` : ''}
+Make it writable${isOther ? ' or run as that user (docker run --user)' : ''}, or set RELAY_HOME to another folder.`);
   }
 }
 
@@ -65,7 +64,7 @@ function watchStores() {
     const [ended] = gone.find(([name]) => before.some(([earlier]) => earlier === name)) ?? [];
     if (ended === undefined) return;
     clearInterval(looks);
-    console.error(`error: ${ended} ended; its last words are in ${join(home, ended, 'output.log')}`);
+    console.error(`error: ${ended} ended; see ${join(home, ended, 'output.log')}`);
     process.once('exit', () => (process.exitCode = 1));
     process.kill(process.pid, 'SIGTERM');
   }, LOOK_MS);

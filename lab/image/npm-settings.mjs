@@ -5,7 +5,7 @@ import { root } from '../../scripts/lib/paths.mjs';
 import { run } from '../../scripts/lib/process.mjs';
 
 const NAMES = ['registry', 'cafile', 'proxy', 'https-proxy', 'noproxy', 'strict-ssl'];
-/** Where a build finds them: Debian's own files are written when its packages are installed. */
+/** A build finds them here. Debian's packages write the usual files while they are installed. */
 const CERTIFICATES = '/usr/local/etc/certificates.crt';
 const JAVA_CERTIFICATES = '/etc/ssl/certs/java/cacerts';
 

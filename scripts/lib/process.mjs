@@ -84,6 +84,8 @@ export async function until(condition, withinMs, signal) {
 export async function script(main, { interrupted = 130 } = {}) {
   const stop = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, () => stop.abort());
+  // The `finally` blocks run after the terminal is closed too, when each write fails.
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
   try {
     process.exitCode = (await main(stop.signal)) ?? 0;
   } catch (error) {
