@@ -35,7 +35,7 @@ const print = (name, line) => say(`${name.padEnd(10)} | ${line}`);
 /** Lines that say nothing here: npm start itself opens the egress, and Kafka needs a moment for a new topic or group. */
 const USUAL =
   /"event":"egress\.opened"|does not host this topic-partition|no leader for this topic|coordinator is (?:not available|loading)|group is rebalancing/;
-/** What roles say before they are ready; undefined from then on. All of it is printed if the start fails, else the warnings. */
+/** Lines of roles that are not ready yet, of which warnings are printed later, and all if the start fails; then undefined. */
 let early = [];
 let least = 0; // level of the lines that are printed
 
@@ -58,7 +58,7 @@ function wordsOf(text) {
   const kind = level >= 50 ? 'error: ' : level >= 40 ? 'warning: ' : '';
   const shown = Object.entries(facts)
     .slice(0, 4)
-    .map(([name, value]) => `${name}=${String(value).slice(0, 100)}`);
+    .map(([name, value]) => `${name}=${String(value).slice(0, 300)}`);
   const at = new Date(time ?? Date.now()).toTimeString().slice(0, 8);
   return { words: `${at} ${kind}${msg}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`, level };
 }

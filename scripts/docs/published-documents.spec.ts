@@ -37,9 +37,11 @@ describe('every route', () => {
     expect(apis.operations.length).toBeGreaterThan(25);
     const open = apis.operations.filter(({ access }) => access !== 'operator');
     expect(open.map(({ method, path }) => `${method} ${path}`)).toEqual([
+      'POST /session/links',
       'GET /',
       'GET /files/:name',
       'POST /session',
+      'POST /session/code',
       'DELETE /session',
     ]);
     // Only looks are for viewers, and only these for admins.

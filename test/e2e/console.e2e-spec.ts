@@ -32,8 +32,7 @@ else
     beforeAll(async () => {
       relay = await Relay.start();
       folder = mkdtempSync(join(tmpdir(), 'console-'));
-      const settings = { SEARCH_INDEX: join(folder, 'index.sqlite'), RELAY_ENV: 'development', CONSOLE_LINKS: 'true' };
-      operations = await App.start('operations', { ...relay.stack.env, ...settings });
+      operations = await App.start('operations', { ...relay.stack.env, SEARCH_INDEX: join(folder, 'index.sqlite') });
       admin = await relay.stack.client('operator', 'night', '--role', 'admin');
       partner = await relay.partner();
       const source = await relay.source();
@@ -86,24 +85,31 @@ else
     });
 
     it('lets an operator in by a link, whose code leaves the address at once and opens no other browser', async () => {
-      const { clientId, clientSecret } = admin;
-      const { json } = await ask('POST', '/session/links', { clientId, clientSecret });
-      const link = `#code=${String(json['code'])}`;
-      const [own, other] = [
-        await Visitor.at(browser, operations.url, REFUSALS),
-        await Visitor.at(browser, operations.url, REFUSALS),
-      ];
-      await own.open(link);
-      await own.sees('Leave', 'Webhooks in trouble');
-      expect(own.page.url()).toBe(`${operations.url}/#/`);
-      // This browser still has the session that the link has opened.
-      await own.goTo(link);
-      await own.page.waitForFunction("location.hash === '#/'");
-      await own.sees('Leave', 'Webhooks in trouble');
-      await other.open(link);
-      await other.sees('Sign in', 'The link was opened before');
-      expect([other.page.url(), own.faults, other.faults]).toEqual([`${operations.url}/#/`, [], []]);
-      await Promise.all([own.leave(), other.leave()]);
+      const linked = await App.start('operations', {
+        ...relay.stack.env,
+        RELAY_ENV: 'development',
+        CONSOLE_LINKS: 'true',
+      });
+      try {
+        const { clientId, clientSecret } = admin;
+        const headers = { authorization: basic(admin) };
+        const asked = { headers, body: { clientId, clientSecret } };
+        const link = `#code=${String((await call('POST', `${linked.url}/session/links`, asked)).json['code'])}`;
+        const [own, other] = [await Visitor.at(browser, linked.url), await Visitor.at(browser, linked.url, REFUSALS)];
+        await own.open(link);
+        await own.sees('Leave', 'Webhooks in trouble');
+        expect([own.page.url(), own.faults]).toEqual([`${linked.url}/#/`, []]);
+        await other.open(link);
+        await other.sees('Sign in', 'The link was opened before');
+        expect(other.page.url()).toBe(`${linked.url}/#/`);
+        // The first browser still has the session that the link has opened.
+        await own.goTo(link);
+        await own.page.waitForFunction("location.hash === '#/'");
+        await own.sees('Leave', 'Webhooks in trouble');
+        await Promise.all([own.leave(), other.leave()]);
+      } finally {
+        await linked.stop();
+      }
     });
 
     it('finds an envelope and shows its story, and its text as text', async () => {
