@@ -46,7 +46,7 @@ async function own() {
     lock.exec('BEGIN EXCLUSIVE');
     process.once('exit', () => lock.close()); // keeps it from being collected
   } catch ({ errcode, message }) {
-    if (errcode !== SQLITE_BUSY) return refuse(`${join(home, 'dev.lock')}: ${message}`);
+    if (errcode !== SQLITE_BUSY) refuse(`${join(home, 'dev.lock')}: ${message}`);
     const { url = 'it is still starting' } = jsonOf('start.json');
     refuse(
       `Partner Relay runs with the data of ${home} already: ${url}\nStop it, or set RELAY_HOME to another folder.`,
