@@ -85,8 +85,7 @@ describe('partner-relay dev', () => {
       const demo = partnerRelay(['demo']);
       expect([await demo.ended(), demo.output]).toEqual([
         0,
-        expect.stringMatching(/Portal +http.+
-Console +http.+#code=/),
+        expect.stringMatching(/Portal +http.+\nConsole +http.+#code=/),
       ]);
       const doctor = partnerRelay(['relay', 'partners', 'list', '--json']);
       expect([await doctor.ended(), JSON.parse(doctor.output)]).toEqual([
