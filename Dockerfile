@@ -93,7 +93,7 @@ COPY scripts/lib scripts/lib
 COPY scripts/kafka scripts/kafka
 RUN ln -s /app/scripts/dev.mjs /usr/local/bin/partner-relay && mkdir /data && chown 65532:65532 /data
 # Endpoints are on the developer's machine. HEALTHCHECK asks the ingress.
-ENV RELAY_HOME=/data PORT=3000 OPERATIONS_PORT=3100 INGRESS_HEALTH_PORT=3200 WORKER_HEALTH_PORT=3201 \
+ENV NODE_ENV=development RELAY_COMMAND="docker exec CONTAINER partner-relay" RELAY_HOME=/data PORT=3000 OPERATIONS_PORT=3100 INGRESS_HEALTH_PORT=3200 WORKER_HEALTH_PORT=3201 \
   EGRESS_ALLOW_CIDRS=127.0.0.0/8,10.0.0.0/8,172.16.0.0/12,192.168.0.0/16
 VOLUME /data
 USER 65532:65532

@@ -7,6 +7,8 @@ import { home } from './lib/paths.mjs';
 import { isAlive } from './lib/process.mjs';
 
 const USAGE = `Usage: partner-relay dev        runs the relay with a Kafka and a Redis of its own; Ctrl-C ends it, the data stays
+       partner-relay demo       sends envelopes to four webhooks of the running relay, of which one fails and heals
+       partner-relay portal     prints a new link to the portal of the running relay; console, to its console
        partner-relay relay ...  runs a command of the running relay, such as relay doctor
 
 The data is in RELAY_HOME, ${home}.`;
@@ -74,7 +76,9 @@ if (major < 24 || (major === 24 && minor < 6)) refuse(`Node 24.6 or newer is nee
 if (command === 'relay') {
   process.argv.splice(2, 1, 'cli');
   await import('./role.mjs');
-} else if (command === 'dev') {
+} else if (command === 'demo') await import('./demo.mjs');
+else if (command === 'portal' || command === 'console') await import('./start.mjs');
+else if (command === 'dev') {
   checkHome();
   await own();
   process.env.RELAY_CONTAINERS = '0';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { consoleLink, demoClients, demoFile, demoLines, demoOf, portalLink } from './lib/demo.mjs';
 import { readEnv, writeEnv } from './lib/dev-env.mjs';
 import { own } from './lib/owner.mjs';
-import { appMain, home, isClone, node24 } from './lib/paths.mjs';
+import { appMain, home, isClone, node24, typed } from './lib/paths.mjs';
 import { choosePort } from './lib/ports.mjs';
 import { Fault, run, script, until } from './lib/process.mjs';
 import { startRole } from './lib/role.mjs';
@@ -156,7 +156,7 @@ function ready(roles, signal) {
         const [, cluster] = /registry move --from-cluster ([\w.-]+)/.exec(said) ?? [];
         if (cluster)
           throw new Fault(
-            `Redis was kept from another Kafka cluster than the one that runs here. To use it with this one:\n  npm start -- --from-cluster ${cluster}`,
+            `Redis was kept from another Kafka cluster than the one that runs here. To use it with this one:\n  ${typed('dev')} --from-cluster ${cluster}`,
           );
         return answer?.status === 200;
       };
@@ -171,9 +171,9 @@ const linesOf = ({ portal, console: page, docs, credentials }) => `
   Portal    ${portal}
   Console   ${page}
   Docs      ${docs}
-  Send one  npm run demo
+  Send one  ${typed('demo')}
 
-Links open once; npm start -- portal, or console, prints a new one. Credentials: ${credentials}
+Links open once; ${typed('portal')}, or console, prints a new one. Credentials: ${credentials}
 Ctrl-C ends the relay, and its data stays.`;
 
 /** Prints a new link to the portal or the console of the relay that runs here. */

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { readEnv, writeEnv } from './dev-env.mjs';
 import { ownerOf } from './owner.mjs';
+import { typed } from './paths.mjs';
 import { Fault } from './process.mjs';
 
 const OPTIONS = { partner: [], source: [], operator: ['--role', 'admin'] };
@@ -29,7 +30,7 @@ export async function demoClient(home, url, kind, relay) {
 /** The addresses and clients of the npm start that runs in this home. @throws Fault if none runs */
 export async function demoOf(home) {
   if ((await ownerOf(home))?.url === undefined)
-    throw new Fault('npm start does not run here, or is still starting: run it in another terminal first');
+    throw new Fault(`${typed('start')} does not run here, or is still starting: run it in another terminal first`);
   const { RELAY, OPERATIONS, RECEIVER, ...clients } = readEnv(demoFile(home));
   const [partner, source, operator] = ['PARTNER', 'SOURCE', 'OPERATOR'].map((kind) => loginOf(clients[kind] ?? ''));
   return { relay: RELAY, operations: OPERATIONS, receiver: RECEIVER, partner, source, operator };

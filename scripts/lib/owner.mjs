@@ -5,13 +5,16 @@ import { withLock } from './lock.mjs';
 import { commandLine, end, Fault } from './process.mjs';
 import { DRAIN_MS } from './role.mjs';
 
+const RUNS = /start\.mjs|(?:dev\.mjs|partner-relay) dev/;
 const fileOf = (home) => join(home, 'start.json');
 
 /** The process that has the home, and its address once it has one; undefined if nobody has it. */
 export async function ownerOf(home) {
   const file = fileOf(home);
   const found = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
-  return found.pid !== undefined && (await commandLine(found.pid)).includes('start.mjs') ? found : undefined;
+  // In a container each run has the number of the one before.
+  const isAnother = found.pid !== undefined && found.pid !== process.pid;
+  return isAnother && RUNS.test(await commandLine(found.pid)) ? found : undefined;
 }
 
 /** Takes the home. @throws Fault with the address of the one that has it */

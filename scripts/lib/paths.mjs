@@ -17,6 +17,11 @@ export const cache = resolve(
 /** The Node 24 that the npm package `node` brings: any Node can start these scripts, this one runs everything else. */
 export const node24 = isClone ? join(root, 'node_modules', 'node', 'bin', 'node') : process.execPath;
 
+const TYPED = { start: 'npm start', dev: 'npm start --', demo: 'npm run demo', portal: 'npm start -- portal' };
+/** What a user types for a command of this relay: RELAY_COMMAND says how the command line of the npm package is reached. */
+export const typed = (name) =>
+  isClone ? TYPED[name] : `${process.env.RELAY_COMMAND || 'npx partner-relay'} ${name === 'start' ? 'dev' : name}`;
+
 /** The flags of Node that runs jest: ES modules, one code cache for all spec files of a process, fewer collections. */
 export const jestFlags = [
   '--disable-warning=ExperimentalWarning',

@@ -36,15 +36,11 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Client {
-  readonly clientId: string;
-  readonly clientSecret: string;
-}
-
 async function asked(kind: 'partner' | 'source', method: string, path: string, body?: object): Promise<unknown> {
   const url = urlOf();
-  const { clientId, clientSecret } = (jsonOf('demo.json') as Record<string, Client>)[kind] as Client;
-  const authorization = `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}`;
+  const lines = readFileSync(join(home, 'demo.env'), 'utf8');
+  const [, login = ''] = new RegExp(`^${kind.toUpperCase()}=(.+)$`, 'm').exec(lines) ?? [];
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
   const asking = await fetch(`${url}/auth/token`, { method: 'POST', headers: { authorization } });
   const { access_token: token } = (await asking.json()) as { access_token: string };
   const answer = await fetch(url + path, {
@@ -71,7 +67,7 @@ describe('partner-relay dev', () => {
     const endPointUrl = `http://127.0.0.1:${await portOf(endpoint)}/`;
     let running = partnerRelay(['dev']);
     try {
-      await running.prints(/\/portal/);
+      await running.prints(/Send one +npx partner-relay demo/);
       await asked('partner', 'POST', '/webhooks', { eventType: 'task.created', endPointUrl, apiKey: 'k' });
       await asked('source', 'POST', '/deliveries', anEnvelope());
       await until('it is delivered', () => received.length === 1);
@@ -86,6 +82,11 @@ describe('partner-relay dev', () => {
       await asked('source', 'POST', '/deliveries', anEnvelope());
       await until('it is delivered by the webhook of before', () => received.length === 2);
 
+      const demo = partnerRelay(['demo']);
+      expect([await demo.ended(), demo.output]).toEqual([
+        0,
+        expect.stringMatching(/Portal +http.+\nConsole +http.+#code=/),
+      ]);
       const doctor = partnerRelay(['relay', 'partners', 'list', '--json']);
       expect([await doctor.ended(), JSON.parse(doctor.output)]).toEqual([
         0,

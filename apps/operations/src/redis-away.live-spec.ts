@@ -103,7 +103,18 @@ describe('the operations app without Redis or Kafka', () => {
   /** The routes of the API that are not answered as they should be while Redis is away. */
   async function wrong(): Promise<unknown[]> {
     // The search, the sign-in and the document need no Redis, nor does it to tell who asks; the examination and `GET /now` say that Redis is away.
-    const others = new Set(['/', '/openapi.json', '/attempts', '/attempts/counts', '/doctor', '/now', '/session']);
+    // Links to the console are off here.
+    const links = ['/session/links', '/session/code'];
+    const others = new Set([
+      '/',
+      '/openapi.json',
+      '/attempts',
+      '/attempts/counts',
+      '/doctor',
+      '/now',
+      '/session',
+      ...links,
+    ]);
     const routes = routesOf(app)
       .filter(([, path]) => !others.has(path) && !/^\/(?:board|files|sign-in)/.test(path))
       .map(([method, path]) => [method, path.replace(/(webhooks|envelopes)\/-_[^/]+/, `$1/${UUID}`)] as const);
