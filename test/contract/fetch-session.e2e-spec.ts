@@ -120,8 +120,11 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
     const stop = new AbortController();
     const stream = async (partition: number): Promise<void> => {
       for (let number = 0; !stop.signal.aborted; number += 1) {
-        await send(partition, `u${number}`);
-        sent.push(`${partition} u${number}`);
+        const isSent = await send(partition, `u${number}`).then(
+          () => true,
+          () => delay(100, false),
+        );
+        if (isSent) sent.push(`${partition} u${number}`);
       }
     };
     const streams = [stream(10), stream(11), stream(12)];
@@ -133,9 +136,12 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
       eachMessage: async ({ partition, message }) =>
         void readBySecond.push(`${partition} ${message.value?.toString()}`),
     });
-    await until('the second member reads a busy partition', () => readBySecond.length > 50);
-    await second.disconnect();
-    stop.abort();
+    try {
+      await until('the second member reads a busy partition', () => readBySecond.length > 50);
+    } finally {
+      await second.disconnect();
+      stop.abort();
+    }
     await Promise.all(streams);
     const missing = (): string[] => {
       const all = new Set([...read, ...readBySecond]);
