@@ -1,4 +1,5 @@
-// helm test: makes a partner, a source bound to it and a webhook, sends one envelope, sees it delivered, and takes all of it away.
+// helm test: makes a partner, a source bound to it and a webhook, sends one envelope, sees it delivered, deletes the
+// webhook and disables both clients.
 // SMOKE_TEST_RELAY is the relay's address, SMOKE_TEST_ENDPOINT where the envelope goes. By default that is the relay itself: it
 // has the envelope by then, says `duplicate`, which is a 2xx, and publishes nothing again.
 import { execFile } from 'node:child_process';

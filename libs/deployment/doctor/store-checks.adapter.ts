@@ -218,6 +218,6 @@ export function storedFinding(check: string, records: readonly { name: string; o
   return fault(
     check,
     `${closed.length} of ${records.length} cannot be read, such as ${first.name}`,
-    'put the key that sealed them back into ENCRYPTION_KEYS, behind the first; if it is lost, docs/security.md says how to replace them',
+    'put the key that sealed them back into ENCRYPTION_KEYS, after the first key; if it is lost, docs/security.md says how to replace them',
   );
 }

@@ -87,7 +87,7 @@ function textOf({ key, reencrypted, skipped, unreadable, olderKeys }: RotationRe
     ...(unreadable.length === 0
       ? []
       : [
-          'Put the key that sealed them back behind the first. If that key is lost, the partner of each webhook sends `POST /webhooks/{id}/secret/rotate`, verifies with the secret in the answer, and then sends the credential again with `PATCH /webhooks/{id}`.',
+          'Put the key that sealed them back into `ENCRYPTION_KEYS`, after the first key. If that key is lost, the partner of each webhook sends `POST /webhooks/{id}/secret/rotate`, verifies with the secret in the answer, and then sends the credential again with `PATCH /webhooks/{id}`.',
         ]),
     ...olderKeys.map((use) => `${useText(use)}${isDispensable(use) ? '' : `: ${hintOf(use, unreadable)}`}.`),
   ].join('\n');
