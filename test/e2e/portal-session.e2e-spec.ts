@@ -109,8 +109,7 @@ else
       const body = JSON.stringify({ handle: stolen });
       const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
       expect((await fetch(`${relay.ingress.url}/portal/tokens/renew`, init)).status).toBe(404);
-      await visitor.press('Deliveries');
-      await visitor.sees('Your access has ended');
+      await visitor.sees('Your access has ended'); // at the page's next request
       await visitor.page.reload();
       await visitor.sees('You need a link to come in');
       const logged = relay.ingress.log.join('\n');

@@ -203,8 +203,10 @@ else
       await visitor.seesNo('Retry this delivery?');
       expect(await isOpen()).toBe(true);
       await visitor.page.keyboard.press('Escape');
+      await visitor.page.waitForFunction(
+        "location.hash === '#/deliveries' && !document.querySelector('dialog.drawer')",
+      );
       await focused();
-      expect([await where(), await isOpen()]).toEqual(['#/deliveries', false]);
       await visitor.page.keyboard.press('Enter');
       await visitor.sees('Attempt 2');
       await visitor.press('Close');

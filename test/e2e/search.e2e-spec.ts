@@ -208,10 +208,10 @@ describe('the search over attempts', () => {
     for (const [query, said] of [
       ['webhok=1', 'webhok is not known here'],
       ['status=700', 'status: a status such as 503'],
-      ['limit=201', 'limit: '],
+      ['limit=201', 'limit must be at most 200'],
       ['cursor=x', 'cursor: '],
       ['delivery=x', 'delivery: the id of a delivery'],
-      ['since=yesterday', 'since: '],
+      ['since=yesterday', 'since must be a time such as'],
     ] as const) {
       const { status, text } = await operator.get(`/attempts?${query}`);
       expect([query, status, text.includes(JSON.stringify(said).slice(1, -1))]).toEqual([query, 400, true]);
