@@ -41,15 +41,8 @@ const doors = {
     details: 'Install, configure, size, secure, watch and recover the relay.',
     groups: {
       Operate: ['operations.md', 'operations/install.md', 'configuration.md', 'scaling.md', 'operations/upgrade.md'],
-      'Day by day': inFolder('operations', [
-        'commands',
-        'missing-event',
-        'metrics',
-        'log-events',
-        'runbooks',
-        'recovery',
-      ]),
-      Events: inFolder('operations', ['event-types', 'produce', 'outbox', 'connect']),
+      'Day by day': inFolder('operations', ['commands', 'metrics', 'log-events', 'runbooks', 'recovery']),
+      Events: inFolder('operations', ['missing-event', 'event-types', 'produce', 'outbox', 'connect']),
       Security: ['security.md', 'personal-data.md'],
     },
   },
