@@ -72,10 +72,8 @@ export function attemptHeaders(facts: HeaderFacts): Record<string, string> {
 /** A header of a delivery. */
 interface DeliveryHeader {
   readonly name: string;
-  /**
-   * Description of the header in docs/integrate/verify.md; undefined for the header of test deliveries, which is not listed there.
-   */
-  readonly row?: string;
+  /** Description of the header in docs/integrate/verify.md. */
+  readonly row: string;
   /** Schema of the header in the OpenAPI document; undefined if the document describes the header elsewhere. */
   readonly form?: z.ZodType;
   /** Returns the value of the header; undefined if the attempt does not have it. */
@@ -139,7 +137,11 @@ export const DELIVERY_HEADERS: readonly DeliveryHeader[] = [
     valueOf: ({ credential }) => (credential?.kind === 'apiKey' ? credential.apiKey : undefined),
   },
   { name: 'authorization', row: CREDENTIAL_ROW, valueOf: ({ credential }) => authorizationOf(credential) },
-  { name: 'relay-test', valueOf: ({ isTest }) => (isTest === true ? 'true' : undefined) },
+  {
+    name: 'relay-test',
+    row: '`true` on a test delivery, absent otherwise',
+    valueOf: ({ isTest }) => (isTest === true ? 'true' : undefined),
+  },
 ];
 
 /** The headers that the OpenAPI document lists. */

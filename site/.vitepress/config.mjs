@@ -33,7 +33,7 @@ const doors = {
     details: 'Send events, receive them, verify them, and see what became of each.',
     groups: {
       Integrate: inFolder('integrate', ['first-webhook', 'send', 'verify', 'answers', 'event-types', 'listen']),
-      'Day by day': inFolder('integrate', ['webhooks', 'deliveries', 'replay', 'notices']),
+      'Day by day': inFolder('integrate', ['webhooks', 'deliveries', 'after-an-outage', 'replay', 'notices']),
       More: ['integrate/kafka.md', 'integrate/client.md', 'errors.md'],
     },
   },
@@ -42,7 +42,7 @@ const doors = {
     groups: {
       Operate: ['operations.md', 'operations/install.md', 'configuration.md', 'scaling.md', 'operations/upgrade.md'],
       'Day by day': inFolder('operations', ['commands', 'metrics', 'log-events', 'runbooks', 'recovery']),
-      Events: inFolder('operations', ['event-types', 'produce', 'outbox', 'connect']),
+      Events: inFolder('operations', ['missing-event', 'event-types', 'produce', 'outbox', 'connect']),
       Security: ['security.md', 'personal-data.md'],
     },
   },

@@ -147,7 +147,7 @@ export const operations = operationsOf('Webhooks', {
   },
   listAllDeliveries: {
     summary: 'List the deliveries of all your webhooks',
-    description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every ten webhooks.`,
+    description: `${KEPT} A page looks at 1,000 deliveries at most: with \`httpStatus\` or \`error\` it may be short, even empty, and have a next one. The request counts as one for every hundred webhooks.`,
     query: DeliveriesQuery,
     answer: DELIVERIES,
     problems: ['not-found'],
@@ -162,7 +162,7 @@ export const operations = operationsOf('Webhooks', {
   },
   listWebhookStates: {
     summary: 'List your webhooks with how their deliveries stand',
-    description: 'The request counts as one for every ten webhooks.',
+    description: 'The request counts as one for every hundred webhooks.',
     query: StatesQuery,
     problems: ['not-found'],
     answer: listOf('The webhooks, oldest first.', WebhookStatesAnswer, {
@@ -275,7 +275,7 @@ export const operations = operationsOf('Webhooks', {
   retrySelection: {
     summary: 'Try many deliveries now',
     description:
-      'Retries the newest 100 of the selected deliveries as `retryDeliveries` does, and answers a `cursor` for the others. With `dryRun` the relay only counts, 1,000 with each call. The request counts as one for every ten webhooks and for every ten deliveries.',
+      'Retries the newest 100 of the selected deliveries as `retryDeliveries` does, and answers a `cursor` for the others. With `dryRun` the relay only counts, 1,000 with each call. The request counts as one for every hundred webhooks and for every ten deliveries.',
     body: { isRequired: true, schema: RetrySelection, example: { status: 'dead', eventType: 'task.created' } },
     answer: {
       description: 'They are due now, or counted.',
