@@ -183,7 +183,6 @@ else
     });
 
     it('keeps the focus in the drawer, and closes it by Escape, the button and Back, each once', async () => {
-      const where = (): Promise<unknown> => visitor.page.evaluate('location.hash');
       const isOpen = (): Promise<unknown> => visitor.page.evaluate("document.querySelector('dialog.drawer') !== null");
       const focused = async (): Promise<void> =>
         void (await visitor.page.waitForFunction(
