@@ -18,7 +18,7 @@ export const cache = resolve(
 export const node24 = isClone ? join(root, 'node_modules', 'node', 'bin', 'node') : process.execPath;
 
 const TYPED = { start: 'npm start', dev: 'npm start --', demo: 'npm run demo', portal: 'npm start -- portal' };
-/** What a user types for a command of this relay: RELAY_COMMAND says how the command line of the npm package is reached. */
+/** Returns the line that a user types for a command. RELAY_COMMAND names the command line of the npm package. */
 export const typed = (name) =>
   isClone ? TYPED[name] : `${process.env.RELAY_COMMAND || 'npx partner-relay'} ${name === 'start' ? 'dev' : name}`;
 

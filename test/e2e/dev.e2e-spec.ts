@@ -130,7 +130,7 @@ describe('partner-relay dev', () => {
     const taken = partnerRelay(['dev'], { PORT });
     expect([await taken.ended(), taken.output]).toEqual([
       1,
-      `error: PORT=${PORT}: the port is taken by another process\n`,
+      `error: PORT=${PORT}: another process uses this port: stop it, or set another PORT\n`,
     ]);
     other.close();
   });

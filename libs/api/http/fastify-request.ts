@@ -155,7 +155,11 @@ const placed = (issue: z.core.$ZodIssue): { path: PropertyKey[]; message: string
  * @throws ProblemError `invalid-request` that names each unknown or invalid parameter and its expected form
  */
 export function readQuery<S extends z.ZodType>(schema: S, query: unknown): z.output<S> {
-  const read = schema.safeParse(query, { error: expectation });
+  const read = schema.safeParse(query, {
+    // A parameter that is repeated is a list.
+    error: (issue) =>
+      issue.code === 'invalid_type' && Array.isArray(issue.input) ? 'must be given once' : expectation(issue),
+  });
   if (read.success) return read.data;
   const faults = read.error.issues.flatMap(placed).map(({ path, message }) => {
     const sentence = sentenceOf(path, message);

@@ -107,7 +107,10 @@ describe('list with a token', () => {
   ])('answers 400 to %s and names the parameter', async (query) => {
     const answer = await list(query, { token: partner.token });
     const name = query.slice(1, query.indexOf('='));
-    expect(answer).toMatchObject({ status: 400, json: { detail: expect.stringContaining(`${name}: `) } });
+    expect(answer).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringMatching(new RegExp(`${name}(?:: | must be given once)`)) },
+    });
   });
 
   it('takes the limits themselves', async () => {
