@@ -103,7 +103,10 @@ else
         const headers = { authorization: basic(admin) };
         const asked = { headers, body: { clientId, clientSecret } };
         const link = `#code=${String((await call('POST', `${linked.url}/session/links`, asked)).json['code'])}`;
-        const [own, other] = [await Visitor.at(browser, linked.url), await Visitor.at(browser, linked.url, REFUSALS)];
+        const [own, other] = [
+          await Visitor.at(browser, linked.url, REFUSALS),
+          await Visitor.at(browser, linked.url, REFUSALS),
+        ];
         await own.open(link);
         await own.sees('Sign out', 'Webhooks in trouble');
         expect([own.page.url(), own.faults]).toEqual([`${linked.url}/#/`, []]);
