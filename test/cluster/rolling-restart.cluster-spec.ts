@@ -46,8 +46,9 @@ async function client(kind: 'partner' | 'source', name: string): Promise<Client>
 
 interface Asked {
   readonly accepted: Set<string>;
-  /** 99th percentile of the time in ms from a post to its 202. */
+  /** 99th percentiles of the time in ms from a post to its 202: of all posts, and of the worst ten seconds. */
   readonly p99Ms: number;
+  readonly worstP99Ms: number;
   /** Every other answer, and every request without one. */
   readonly failed: string[];
 }
@@ -76,17 +77,22 @@ function steadily(perSecond: number, ask: () => Promise<string | undefined>): ()
   };
 }
 
+const p99Of = (tookMs: readonly number[]): number =>
+  Math.round(tookMs.toSorted((a, b) => a - b)[Math.floor(tookMs.length * 0.99)] ?? 0);
+
 /** Posts until it is told to end. @returns the ids that were answered 202, and every other answer */
 function load(source: Client): () => Promise<Asked> {
   const accepted = new Set<string>();
-  const tookMs: number[] = [];
+  const tookMs: number[] = []; // in the order of the posts
+  let posts = 0;
   const end = steadily(PER_SECOND, async () => {
     const envelope = anEnvelope();
-    const since = performance.now();
+    const [since, post] = [performance.now(), posts];
+    posts += 1;
     const { status, text } = await source.post(envelope);
     if (status !== 202) return `${status} ${text}`;
     accepted.add(envelope.id);
-    tookMs.push(performance.now() - since);
+    tookMs[post] = performance.now() - since;
     return undefined;
   });
   return async () => {
@@ -94,7 +100,12 @@ function load(source: Client): () => Promise<Asked> {
     return {
       failed,
       accepted,
-      p99Ms: Math.round(tookMs.toSorted((a, b) => a - b)[Math.floor(tookMs.length * 0.99)] ?? 0),
+      p99Ms: p99Of(tookMs),
+      worstP99Ms: Math.max(
+        ...Array.from({ length: Math.ceil(tookMs.length / PER_SECOND) }, (_, second) =>
+          p99Of(tookMs.slice(second * PER_SECOND, (second + 10) * PER_SECOND)),
+        ),
+      ),
     };
   };
 }
@@ -114,8 +125,6 @@ async function operator(): Promise<() => Promise<string[]>> {
     return answer.status === 200 ? undefined : `${answer.status} ${text}`;
   });
 }
-
-let restart: Asked;
 
 it('a rolling restart of every role under load fails no request after the readiness delay, and loses nothing', async () => {
   const [partner, source] = await Promise.all([client('partner', 'acme'), client('source', 'billing')]);
@@ -141,15 +150,14 @@ it('a rolling restart of every role under load fails no request after the readin
     await worker.ready();
   }
   const failedLooks = await endLooks();
-  restart = await end();
-  const { accepted, failed, p99Ms } = restart;
+  const { accepted, failed, p99Ms, worstP99Ms } = await end();
   expect({ failed, failedLooks }).toEqual({ failed: [], failedLooks: [] });
   const counts = () => tally(accepted, receiver.delivered('/hook'));
   await until('all of them are delivered', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
-  print('rolling restart of 2 ingresses, 2 of operations and 3 workers', { ...counts(), p99Ms });
+  print('rolling restart of 2 ingresses, 2 of operations and 3 workers', { ...counts(), p99Ms, worstP99Ms });
 });
 
-it('50 event types are applied under load while a worker is killed: nothing is lost, and a 202 takes no longer than in a rolling restart', async () => {
+it('50 event types are applied under load while a worker is killed: nothing is lost', async () => {
   const [partner, source] = await Promise.all([client('partner', 'orders'), client('source', 'orders')]);
   await partner.register({ eventType: 'task.created', endPointUrl: receiver.url('/types'), apiKey: 'key' });
   const authorization = await operatorHeader('types');
@@ -170,10 +178,9 @@ it('50 event types are applied under load while a worker is killed: nothing is l
   const last = anEnvelope({ type: 'applied.type-49' });
   await until('the last type is accepted', async () => (await source.post(last)).status === 202);
   await until('it is delivered', () => receiver.delivered('/last').includes(last.id));
-  const { accepted, failed, p99Ms } = await end();
+  const { accepted, failed, p99Ms, worstP99Ms } = await end();
   expect(failed).toEqual([]);
   const counts = () => tally(accepted, receiver.delivered('/types'));
   await until('all of them are delivered', () => counts().lost === 0, { withinMs: 60_000, seen: counts });
-  print('50 event types applied, a worker killed', { ...counts(), p99Ms });
-  expect(p99Ms).toBeLessThanOrEqual(restart.p99Ms);
+  print('50 event types applied, a worker killed', { ...counts(), p99Ms, worstP99Ms });
 });

@@ -199,7 +199,7 @@ export class EventTypeDesk {
     const plans = names.flatMap((name) => planEnvelopes(topicOf(this.config.KAFKA_TOPIC_PREFIX, name), this.config));
     if (plans.length === 0) return;
     try {
-      const atOnce = Math.max(2, Math.ceil(plans.length / CREATE_REQUESTS));
+      const atOnce = Math.max(4, Math.ceil(plans.length / CREATE_REQUESTS));
       for (let from = 0; from < plans.length; from += atOnce)
         await createTopics(this.kafka, this.config, plans.slice(from, from + atOnce));
     } catch (error) {
@@ -214,7 +214,7 @@ export class EventTypeDesk {
 }
 
 /** Brokers that create many topics at once delay the records of all others, so the topics are divided among requests. */
-const CREATE_REQUESTS = 50;
+const CREATE_REQUESTS = 10;
 
 /** Whether a definition says nothing: it makes an archived built-in type active again. */
 const isEmpty = (definition: EventTypeInput): boolean =>
