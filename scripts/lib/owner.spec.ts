@@ -63,8 +63,10 @@ describe('the home of npm start', () => {
       return child;
     });
     const killed = await started(String(role?.pid), String(other?.pid));
+    const ended = once(role as ChildProcess, 'exit');
     await killed.kill();
     expect((await started()).said).toBe('mine\n');
+    await ended;
     expect([role?.signalCode, other?.signalCode]).toEqual(['SIGTERM', null]);
   });
 });
