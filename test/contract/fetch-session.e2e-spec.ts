@@ -113,40 +113,4 @@ describe.each(SIZES)('the fetch session of a consumer of %i partitions with a re
     await stream;
     expect(read.slice(held, held + 50)).toEqual(Array.from({ length: 50 }, (_, number) => `8 t${number}`));
   });
-
-  it('leaves busy partitions to a second member of the group, and takes them back', async () => {
-    read.splice(0);
-    const sent: string[] = [];
-    const stop = new AbortController();
-    const stream = async (partition: number): Promise<void> => {
-      for (let number = 0; !stop.signal.aborted; number += 1) {
-        const isSent = await send(partition, `u${number}`).then(
-          () => true,
-          () => delay(100, false),
-        );
-        if (isSent) sent.push(`${partition} u${number}`);
-      }
-    };
-    const streams = [stream(10), stream(11), stream(12)];
-    const readBySecond: string[] = [];
-    const second = kafka.consumer({ groupId: topic, maxWaitTimeInMs: 100 });
-    await second.connect();
-    await second.subscribe({ topics: [topic] });
-    await second.run({
-      eachMessage: async ({ partition, message }) =>
-        void readBySecond.push(`${partition} ${message.value?.toString()}`),
-    });
-    try {
-      await until('the second member reads a busy partition', () => readBySecond.length > 50);
-    } finally {
-      await second.disconnect();
-      stop.abort();
-    }
-    await Promise.all(streams);
-    const missing = (): string[] => {
-      const all = new Set([...read, ...readBySecond]);
-      return sent.filter((value) => !all.has(value));
-    };
-    await until('all are read', () => missing().length === 0, { seen: () => missing().slice(0, 5) });
-  });
 });
