@@ -17,7 +17,7 @@ export function readEnv(file) {
   return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
 }
 
-/** Replaces a file as a whole, so that nobody reads half of it. */
+/** Replaces a file by a rename, so that no reader gets half of it. */
 export function writeEnv(file, values) {
   const text = Object.entries(values)
     .map(([name, value]) => `${name}=${value}\n`)

@@ -8,7 +8,7 @@ import { DRAIN_MS } from './role.mjs';
 const RUNS = /start\.mjs|(?:dev\.mjs|partner-relay) dev/;
 const fileOf = (home) => join(home, 'start.json');
 
-/** The process that has the home, and its address once it has one; undefined if nobody has it. */
+/** Returns the process that uses the home, and its address if it has one already; undefined if no process uses the home. */
 export async function ownerOf(home) {
   const file = fileOf(home);
   const found = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};

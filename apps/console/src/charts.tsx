@@ -1,26 +1,11 @@
-import { Chart, durationText, fragmentOf, Loaded, Notice, place, Refused, useLoad } from '@relay/ui';
-import { type Answer, api } from './session.js';
+import { AttemptsChart, Chart, durationText, fragmentOf, Loaded, Notice, place, Refused, useLoad } from '@relay/ui';
+import { api } from './session.js';
 
 const EVERY_MS = 15_000;
 const RANGES = {
   minute: { name: 'Last hour', stepMs: 60_000 },
   hour: { name: 'Last 24 hours', stepMs: 3_600_000 },
 } as const;
-
-type Counts = Answer<'countWebhookAttempts'>['hours'];
-
-const Attempts = ({ of, stepMs }: { readonly of: Counts; readonly stepMs: number }) => (
-  <Chart
-    title="Attempts"
-    at={of.map(({ at }) => at)}
-    stepMs={stepMs}
-    shape="bars"
-    series={[
-      { name: 'Delivered', kind: 'good', values: of.map(({ delivered }) => delivered) },
-      { name: 'Failed', kind: 'bad', values: of.map(({ failedAttempts }) => failedAttempts) },
-    ]}
-  />
-);
 
 /** Charts of the attempts at all webhooks, by the minute or the hour, from the index of attempts. */
 export function Charts() {
@@ -53,7 +38,7 @@ export function Charts() {
             {counts.length > 0 && (
               <div class="columns">
                 <div class="panel">
-                  <Attempts of={counts} stepMs={stepMs} />
+                  <AttemptsChart title="Attempts" counts={counts} stepMs={stepMs} />
                 </div>
                 <div class="panel">
                   <Chart
@@ -84,7 +69,7 @@ export function WebhookChart({ id }: { readonly id: string }) {
   return (
     <div class="panel">
       <Loaded of={load} what="the attempts by the hour">
-        {({ hours }) => <Attempts of={hours} stepMs={RANGES.hour.stepMs} />}
+        {({ hours }) => <AttemptsChart title="Attempts" counts={hours} stepMs={RANGES.hour.stepMs} />}
       </Loaded>
     </div>
   );

@@ -47,7 +47,7 @@ describe('the operations app', () => {
       const statuses = [await status({}), await status({ authorization: basicOf(partner) })];
       if (statuses.join() !== '401,403') allowed.push([`${method} ${path}`, statuses]);
     }
-    // The page and the sign-in hold no data. Whoever has no session opens one, and whoever has one ends it.
+    // The page and the sign-in contain no data. The session routes open a session without one, and end it.
     const open = allowed.filter(([route]) => !/^(?:GET|HEAD) \/(?:files\/.*|sign-in(?:\/\w+)?)?$/.test(route));
     expect(open).toEqual([
       ['POST /session', [400, 400]],

@@ -1,4 +1,4 @@
-import { Chart, Loaded, useLoad } from '@relay/ui';
+import { AttemptsChart, Loaded, useLoad } from '@relay/ui';
 import { api } from './session.js';
 
 const HOUR_MS = 3_600_000;
@@ -11,18 +11,7 @@ export function CountsChart({ webhookId }: { readonly webhookId?: string }) {
   return (
     <section class="panel" aria-label="Attempts by the hour">
       <Loaded of={load} what="the attempts by the hour">
-        {({ hours }) => (
-          <Chart
-            title="Attempts by the hour"
-            at={hours.map(({ at }) => at)}
-            stepMs={HOUR_MS}
-            shape="bars"
-            series={[
-              { name: 'Delivered', kind: 'good', values: hours.map(({ delivered }) => delivered) },
-              { name: 'Failed', kind: 'bad', values: hours.map(({ failedAttempts }) => failedAttempts) },
-            ]}
-          />
-        )}
+        {({ hours }) => <AttemptsChart title="Attempts by the hour" counts={hours} stepMs={HOUR_MS} />}
       </Loaded>
     </section>
   );

@@ -5,6 +5,7 @@
 // the pages show, and to `pages` how the files reach a browser. This code runs in browsers only.
 export { Api, given, nextCursor, type AnswerOf, type InputOf } from './api.js';
 export { ask, forgetAsked, forgetTyped, guardTyped, say, type Saying } from './ask.js';
+export { AttemptsChart } from './attempts-chart.js';
 export { Chart, type Series } from './chart.js';
 export { Copy, Curl, Id, shortId } from './copy.js';
 export { Drawer } from './drawer.js';

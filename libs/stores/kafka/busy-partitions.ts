@@ -10,7 +10,7 @@ export interface FetchedBatch {
   isEmpty(): boolean;
 }
 
-/** A consumer with so many partitions fetches all of them each time. */
+/** A consumer with at most this number of partitions always fetches all of them. */
 const FEW_PARTITIONS = 256;
 /**
  * Time between the starts of two fetches of all partitions, for each partition. The client and the broker spend some 3 µs for

@@ -7,7 +7,7 @@ import * as oauth from 'oauth4webapi';
 
 /** Time in ms to read the metadata, and as long again for token and keys: the browser has an answer within 9 s. */
 const ANSWER_MS = 4_000;
-/** Time in ms for which the metadata is kept, so that nobody makes the relay ask for it all the time. */
+/** Time in ms for which the metadata is kept. It bounds the requests that strangers can cause at the provider. */
 const KEPT_MS = 1_000;
 /** Seconds by which the clocks of the relay and of the provider may differ. */
 const TOLERANCE_S = 30;

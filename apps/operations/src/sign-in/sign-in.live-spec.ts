@@ -17,7 +17,7 @@ const nowS = (): number => Math.floor(Date.now() / 1_000);
 class Provider {
   /** Claims that are other than usual. */
   claims: Record<string, unknown> = {};
-  /** Names of the key that signs, and of the one that is published. */
+  /** Id of the key that signs ID tokens, and id of the key that the provider publishes. */
   keys = ['k1', 'k1'];
   isUnsigned = false;
   /** Parameters of the latest sign-in. */

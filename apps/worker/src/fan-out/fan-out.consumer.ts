@@ -20,7 +20,7 @@ import { WORKER_CONFIG } from '../platform/tokens.js';
 
 /**
  * State of an envelope before its deliveries. `repeat` means that an earlier record of the envelope may still be in flight.
- * `nobody` means that the envelope names partners, and that none of them exists.
+ * `nobody` means that the envelope names only partners that do not exist.
  */
 export type EnvelopeState = LookUpResult | 'repeat' | 'nobody';
 

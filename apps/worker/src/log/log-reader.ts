@@ -295,7 +295,7 @@ export class LogReader {
 
 /** A comparison is a command of Redis for each reader. A worker with more readers than this compares them in turn. */
 const COMPARED_AT_ONCE = 256;
-/** One flush in so many looks at all readers. */
+/** Number of flushes after which one looks at all readers. */
 const FLUSHES_PER_LOOK = 10;
 
 const isReading = (reader: PartitionReader): reader is PartitionReader & { readonly next: number } =>
