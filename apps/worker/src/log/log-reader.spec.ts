@@ -87,6 +87,34 @@ describe('the reader of the log', () => {
     await reader.close();
   });
 
+  it('compares all of many partitions in turn, and writes what a catch-up of a quiet one brings', async () => {
+    const of = await assigned();
+    await of.reader.close();
+    const partitions = Array.from({ length: 300 }, (_, partition) => partition);
+    for (const partition of partitions) await of.progress.own({ topic, partition }, '', { start: 0, take: true });
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick'] });
+    const intervals = { flushEveryMs: 20, compareEveryMs: 3_000 };
+    const options = { ...of.reader['options'], ...intervals };
+    const reader = new LogReader(of.progress, of.reader['bounds'], of.ids, of.reader['log'], options);
+    reader.use({ seek: () => undefined, commit: async () => undefined });
+    reader.assigned({ [topic]: partitions });
+    await turn();
+    const flush = jest.spyOn(of.progress, 'flush');
+    const flushed = (): number => new Set(flush.mock.calls.map(([{ partition }]) => partition)).size;
+    await jest.advanceTimersByTimeAsync(3_100);
+    expect(flushed()).toBe(256);
+    await jest.advanceTimersByTimeAsync(3_000);
+    expect(flushed()).toBe(300);
+    flush.mockClear();
+    const quiet = reader.catchUpPartitions()[270];
+    quiet?.replay('r', [{ from: 0, to: 1 }], { done: 0, failed: 0 });
+    quiet?.catchUp('r')?.begin(0)?.();
+    await jest.advanceTimersByTimeAsync(200);
+    expect(flush.mock.calls.map(([{ partition }]) => partition)).toEqual([270]);
+    jest.useRealTimers();
+    await reader.close();
+  });
+
   it('begins a log again when Redis has lost its beginning and nothing was committed', async () => {
     const { reader, log, sought, state, highWater } = await assigned();
     log.high = 2;
