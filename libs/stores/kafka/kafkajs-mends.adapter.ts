@@ -111,8 +111,7 @@ interface ConsumerGroup {
 
 // kafkajs 2.2.4 goes through all assigned partitions for each fetch, and so does the broker. With 1,284 partitions, this is
 // a tenth of the worker's time. A fetch of the busy partitions alone sees a group that has only these, and has a session of
-// its own. It leaves the checks for new
-// partitions and for unknown offsets to the fetches of all partitions.
+// its own. It leaves the checks for new partitions and for unknown offsets to the fetches of all partitions.
 mend<ClassOf<ConsumerGroup>>('consumer/consumerGroup', ({ prototype }) => {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- called with its group below
   const { fetch } = prototype;
