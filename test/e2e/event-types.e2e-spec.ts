@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from '../support/app.js';
-import { anEnvelope, type Answer, call } from '../support/client.js';
+import { anEnvelope, type Answer, call, Client } from '../support/client.js';
 import { CommandLine } from '../support/command-line.js';
 import { Document } from '../support/document.js';
 import { Receiver } from '../support/receiver.js';
@@ -247,6 +247,28 @@ it('the command line applies a YAML file, names its faults by their lines, and l
     code: 0,
     out: 'archived item.sold\n',
   });
+});
+
+it('a relay without the built-in types begins with none, and takes those that are applied', async () => {
+  const env = { ...relay.stack.env, BUILT_IN_EVENT_TYPES: 'false' };
+  const bare = await Promise.all([App.start('ingress', env), App.start('operations', env)]);
+  try {
+    const [ingress, desk] = bare;
+    const authorization = `Basic ${Buffer.from(`${admin.clientId}:${admin.clientSecret}`).toString('base64')}`;
+    const namesAt = async (url: string): Promise<string[]> => {
+      const { json } = await call('GET', `${url}/event-types`, { headers: { authorization } });
+      return (json['eventTypes'] as unknown as { name: string }[]).map(({ name }) => name);
+    };
+    expect(await namesAt(desk.url)).not.toContain('task.created');
+    expect((await operate('PUT', '/event-types/only.mine', {})).status).toBe(200);
+    await until('the desk knows the type', async () => (await namesAt(desk.url)).includes('only.mine'));
+    const own = new Client(ingress.url, source.clientId, source.clientSecret);
+    const sendTo = (type: string) => own.post({ id: randomUUID(), type, payload: { id: randomUUID() } });
+    await until('the ingress takes the type', async () => (await sendTo('only.mine')).status === 202);
+    expect(await sendTo('task.created')).toMatchObject({ status: 400 });
+  } finally {
+    await Promise.all(bare.map((app) => app.stop()));
+  }
 });
 
 it('types that are applied while a worker is killed lose no envelope', async () => {

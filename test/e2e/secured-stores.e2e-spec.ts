@@ -166,6 +166,25 @@ it('each role does its work over TLS with a login of its own and the rights of d
   expect(report.findings.filter(({ check, state }) => state === 'fault' || check === 'redis')).toEqual([
     expect.objectContaining({ check: 'redis', state: 'ok' }),
   ]);
+
+  const put = async (): Promise<{ status: number; commands?: readonly string[] }> => {
+    const headers = { authorization, 'content-type': 'application/json' };
+    const answer = await fetch(`${operations.url}/event-types/order.paid`, { method: 'PUT', headers, body: '{}' });
+    return { ...((await answer.json()) as object), status: answer.status };
+  };
+  const refused = await put();
+  const made = ['order.paid', dlqOf('order.paid')];
+  expect(refused.status).toBe(409);
+  expect(refused.commands?.map((command) => /^kafka-topics\.sh .*--topic (\S+)/.exec(command)?.[1])).toEqual(made);
+  await servers.admin.createTopics({ topics: made.map((topic) => ({ topic, numPartitions: 2 })) });
+  const rights = [
+    ...onTopics('operations', made, DESCRIBE, READ),
+    ...onTopics('ingress', made, DESCRIBE, DESCRIBE_CONFIGS, READ, WRITE),
+    ...onTopics('worker', made, DESCRIBE, DESCRIBE_CONFIGS, READ, WRITE),
+  ];
+  await servers.admin.createAcls({ acl: rights });
+  expect(await put()).toMatchObject({ status: 200 });
+
   // Commands that ask the operations app need no store.
   const cli = new CommandLine({
     OPERATIONS_URL: operations.url,
